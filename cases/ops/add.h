@@ -1,0 +1,19 @@
+// Addition of tensors, with a factor.
+#pragma once
+
+#include "../vocabulary/operator.h"
+
+namespace assay::ops {
+
+inline constexpr Operator add_tensor{
+    .schema = parse_schema("add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"),
+    .formula = "self + alpha * other",
+    .dtype_rule = DtypeRule::promote,
+    .shapes = "self=[*]~ other=[*]~ -> [*]",
+    .domains = "alpha: real",
+    .properties = kElementwise,
+    .in_place = "self",
+    .source = "torch.add",
+};
+
+}  // namespace assay::ops

@@ -1,0 +1,77 @@
+// A case: one call of an operator, written as text. The text is its name, its filter and its reproduction:
+// parse_case(text(c)) == c.
+//
+//   case   = operator ":" [dtype ":"] arg {"," arg} {":" key "=" value}     keys: data, seed
+//   arg    = name "=" (tensor | scalar | "[" scalar {"," scalar} "]" | "none")
+//   tensor = [dtype] "[" dims "]" ["@" layout] | dims      dims = int {"x" int}, empty for a scalar tensor
+//   layout = contiguous | channels_last | permuted(ints) | step2 | offset(int) | expanded(ints) | strides(ints)
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "operator.h"
+#include "shape_rule.h"
+
+namespace assay {
+
+struct Layout {
+  enum class Kind : std::uint8_t { contiguous, channels_last, permuted, step2, offset, expanded, strides };
+  Kind kind = Kind::contiguous;
+  std::vector<std::int64_t> parameters;
+  //   permuted: the order of dimensions in memory, outermost first
+  //   offset: elements in front of the first one
+  //   expanded: the dimensions with stride 0
+  //   strides: the strides themselves, in elements (zero or positive)
+  friend bool operator==(const Layout&, const Layout&) = default;
+};
+
+// Strides in elements, and how many elements in memory the tensor spans from its first (0 for an empty tensor).
+struct Strided {
+  std::vector<std::int64_t> strides;
+  std::int64_t offset = 0;
+  std::int64_t span = 0;
+};
+// Throws CaseError if the layout does not fit the rank (channels_last needs 4 or 5) or overlaps what it must not.
+Strided strided(const Shape& shape, const Layout& layout);
+
+struct TensorSpec {
+  Dtype dtype = Dtype::f32;
+  Shape shape;
+  Layout layout;
+  friend bool operator==(const TensorSpec&, const TensorSpec&) = default;
+};
+
+struct None {
+  friend bool operator==(None, None) = default;
+};
+
+// A Scalar argument keeps whether it was written as an integer.
+using CaseValue = std::variant<None, TensorSpec, std::int64_t, double, bool, std::string, Dtype,
+                               std::vector<std::int64_t>, std::vector<double>, std::vector<TensorSpec>>;
+
+struct Case {
+  const Operator* op = nullptr;
+  std::vector<CaseValue> arguments;  // one for each schema argument, defaults filled in
+  std::string data = "normal";       // the data family, see harness/generate/data.h
+  std::uint64_t seed = 0;
+  friend bool operator==(const Case&, const Case&) = default;
+};
+
+struct CaseError : std::invalid_argument {
+  using std::invalid_argument::invalid_argument;
+};
+
+// Throws CaseError that names the field and the text that is wrong; an unknown operator names the nearest one.
+Case parse_case(std::string_view text);
+// Canonical: arguments equal to the schema's default are left out.
+std::string text(const Case& c);
+// One value as it stands in the text.
+std::string text(const CaseValue& value);
+
+}  // namespace assay

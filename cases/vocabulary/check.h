@@ -1,0 +1,33 @@
+// The argument check of an operator, from its schema, dtypes, shape rule and domains.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "operator.h"
+#include "shape_rule.h"
+
+namespace assay {
+
+struct Checked {
+  struct Output {
+    Dtype dtype;
+    Shape shape;
+  };
+  std::vector<Output> outputs;  // empty if there is an error
+  std::string error;            // "prelu: weight has shape 5, but ..."; empty if the arguments are allowed
+  std::string argument;         // the name of the argument to blame
+  bool ok() const { return error.empty(); }
+};
+
+Checked check_arguments(const Operator& op, std::span<const assay_value> arguments);
+
+// "dim: axis(self); alpha: real", parsed.
+struct Domain {
+  enum class Kind : std::uint8_t { any, axis, real, dtype } kind = Kind::any;
+  int axis_of = -1;  // the tensor argument whose rank bounds an axis
+};
+Domain domain(const Operator& op, std::string_view argument);
+
+}  // namespace assay

@@ -1,0 +1,93 @@
+// The numeric contract: what a kernel's code promises about its numbers, as data.
+//
+// No field is a tolerance. Each is a statement about code that a reader can check, and each that is not strict names
+// its source. Text form (the `contract` of assay_kernel), one clause a line:
+//
+//   clause = [dtype {"," dtype} ":"] field "=" value {" " field "=" value} " -- " source
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dtype.h"
+
+namespace assay {
+
+// Elementary functions whose error a contract states.
+enum class Function : std::uint8_t { exp, log, tanh, erf, sin, cos, asin, acos, atan, exp2, log2, expm1, log1p, pow };
+inline constexpr int kFunctions = 14;
+inline constexpr std::array<std::string_view, kFunctions> kFunctionNames{
+    "exp", "log", "tanh", "erf", "sin", "cos", "asin", "acos", "atan", "exp2", "log2", "expm1", "log1p", "pow"};
+
+struct Accuracy {
+  double ulp = 0.5;      // |error| <= ulp units in the last place of the compute format (0.5: correctly rounded)
+  double absolute = 0;   // plus this much, whatever the size of the result
+};
+
+// How many additions one term of a sum of n terms may pass through.
+struct Chain {
+  enum class Kind : std::uint8_t { any, blocked, pairwise } kind = Kind::any;
+  std::int64_t block = 0;
+  double additions(double terms) const;  // n-1 | ceil(n/B)+B | B+ceil(log2(n/B))+1, never more than n-1
+};
+
+enum class Algorithm : std::uint8_t { direct, winograd, fft };
+
+struct Contract {
+  // Formats. An empty one means the strict choice: compute is f32 for f16 and bf16 results and the result's own dtype
+  // otherwise; accumulate and multiply are compute.
+  std::optional<Dtype> compute;     // every operation is rounded to this format
+  std::optional<Dtype> accumulate;  // partial sums
+  std::optional<Dtype> multiply;    // the operands of products are rounded to this first (tf32 style)
+  bool faithful_store = false;      // store=faithful: the result is one of the two neighbours, not the nearest
+  Chain chain;                      // chain=any | blocked(B) | pairwise(B)
+  std::array<Accuracy, kFunctions> accuracy{};  // exp=2ulp, erf=4e-7abs, exp=1ulp+1e-9abs
+  double div_extra = 0;             // div=1: roundings a division takes beyond the correct one, in unit roundoffs
+  double sqrt_extra = 0;            // sqrt=1
+  bool ftz = false;                 // results that are subnormal may be zero
+  bool daz = false;                 // inputs that are subnormal may be read as zero
+  double tiny = 0;                  // with ftz, results of elementary functions below this may be zero
+  bool signed_zero = true;          // signed_zero=ignore: the sign of a zero result means nothing
+  bool nonfinite = true;            // nonfinite=unspecified: NaN and infinite inputs may give anything
+  bool first_tie = true;            // tie=any: of equal candidates any index may be returned
+  bool deterministic = true;        // deterministic=no: bits may differ between runs and alignments
+  bool layout_invariant = true;     // layout_invariant=no: bits may depend on strides
+  bool row_invariant = true;        // row_invariant=no: the bits of a row may depend on how many other rows there are
+  bool thread_invariant = true;     // thread_invariant=no: bits may depend on the number of threads
+  bool in_place = false;            // in_place=yes: the first result may share the memory of Operator::in_place
+  std::int64_t alignment = 0;       // alignment=64: buffers must start at a multiple of this many bytes
+  Algorithm algorithm = Algorithm::direct;
+
+  struct Stated {
+    std::string field;   // "exp"
+    std::string value;   // "2ulp"
+    std::string source;  // where the code or its documentation says so
+  };
+  std::vector<Stated> stated;  // every field that a clause set, in order
+
+  // The compute and accumulate formats for a result of this dtype, defaults filled in.
+  const Format& compute_format(Dtype result) const;
+  const Format& accumulate_format(Dtype result) const;
+  const Format& multiply_format(Dtype result) const;
+};
+
+// What a field means, for --help, `assay ops` and error messages.
+struct ContractField {
+  std::string_view name;
+  std::string_view values;
+  std::string_view meaning;
+};
+const std::vector<ContractField>& contract_fields();
+
+// The contract that `text` states for results of dtype `dtype`. Throws std::invalid_argument naming the clause and
+// the field that is wrong, a clause without source included. An empty text is the strict contract.
+Contract parse_contract(std::string_view text, Dtype dtype);
+
+// The stated fields as one line, "compute=f32 exp=1ulp"; "strict" when there are none.
+std::string text(const Contract& contract);
+
+}  // namespace assay

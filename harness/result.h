@@ -1,0 +1,66 @@
+// The result of a run, as run files, reports and the terminal show it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "judge/verdict.h"
+
+namespace assay {
+
+struct Failure {
+  std::string case_text;
+  Verdict kind = Verdict::diverged;
+  std::string detail;     // in plain words: which element, what was expected, what came
+  std::string replay;     // path of the case file, or empty
+  std::string diagnosis;  // empty until `assay diagnose` has looked
+  std::uint64_t index = 0;  // which case of the row, for a stable order
+};
+
+// operator x kernel x dtype
+struct Row {
+  std::string op;
+  std::string impl;
+  bool peer = false;
+  std::string dtype;
+  Verdict verdict = Verdict::pass;
+  std::uint64_t cases = 0;  // executed
+  std::array<std::uint64_t, kVerdicts> counts{};
+  std::map<std::string, std::uint64_t> refused;  // reason -> cases
+  std::uint64_t elements = 0;
+  std::uint64_t undecidable_elements = 0;
+  double worst = 0;        // largest error/bound seen
+  std::string worst_case;  // its case text
+  std::string reason;      // why not_run, or a summary of what failed
+  std::string information; // which code ran (oneDNN's impl_info_str), distinct values joined
+  std::vector<Failure> failures;
+
+  double undecidable() const { return elements == 0 ? 0 : double(undecidable_elements) / double(elements); }
+};
+
+struct Machine {
+  std::string cpu;
+  int cores = 0;
+  std::vector<std::string> isa;                  // levels this machine runs
+  std::map<std::string, std::string> libraries;  // name -> version, or "missing: how to install"
+  std::string compiler;
+  std::string version;  // of Assay
+};
+
+struct RunResult {
+  std::vector<std::string> command;
+  Machine machine;
+  std::uint64_t seed = 0;
+  double seconds = 0;
+  bool complete = true;          // false: interrupted or out of time
+  std::string incomplete;        // why, and how many cases were not run
+  std::uint64_t cases_not_run = 0;
+  std::optional<std::string> shard;  // "1/4"
+  std::vector<Row> rows;  // sorted by operator, dtype, impl
+};
+
+}  // namespace assay

@@ -1,0 +1,84 @@
+// Runs kernels in worker processes, each call twice: run A with every buffer ending at a guard page and poison 1, run B
+// with every buffer starting behind one and poison 2. What comes back has passed or failed every memory check.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "../call.h"
+#include "../registry/registry.h"
+
+namespace assay {
+
+struct Task {
+  const Kernel* kernel = nullptr;
+  const Call* call = nullptr;
+};
+
+struct Outcome {
+  enum class Kind : std::uint8_t {
+    ok,       // returned ASSAY_OK twice and kept to its memory
+    refused,  // returned ASSAY_REFUSED; detail is its message
+    failed,   // returned something else; detail is its message
+    memory,   // detail says which buffer, which side, how far, read or write
+    crashed,  // detail names the signal and the address
+    timeout,
+    not_run,  // the worker process could not be started; detail says why and what to do
+  } kind = Kind::not_run;
+  std::string detail;
+  std::string information;  // what the kernel reported about itself (oneDNN's impl_info_str), or empty
+  bool changed_float_state = false;  // rounding mode, FTZ or DAZ differed after the call (restored)
+  std::vector<std::vector<std::byte>> outputs;  // run A, packed row-major, one for each output; empty unless ok
+  std::vector<std::vector<std::byte>> again;    // run B
+};
+
+// Starts worker processes; shared by all lanes. Thread-safe.
+class Zygotes;
+
+struct RunOptions {
+  std::chrono::milliseconds time_limit{10'000};  // for one run of one kernel
+};
+
+// One lane of work with a worker process for each environment; used by one thread. Destroying it ends its workers.
+class Lane {
+ public:
+  Lane(std::shared_ptr<Zygotes> zygotes, RunOptions options);
+  ~Lane();
+  Lane(Lane&&) noexcept;
+
+  // Hands the tasks to the workers and returns at once, so that the caller can compute references meanwhile.
+  // The calls must live until collect().
+  void post(std::span<const Task> tasks);
+  // Waits for the posted tasks; one outcome for each, in order.
+  std::vector<Outcome> collect();
+
+  std::vector<Outcome> run(std::span<const Task> tasks) {
+    post(tasks);
+    return collect();
+  }
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+std::shared_ptr<Zygotes> make_zygotes();
+
+// main() of a worker executable hands over here when argv[1] is "worker": serves until the harness is gone.
+//   --list     prints the table of kernels as JSON (describe.h) and exits
+//   --zygote   forks workers on request
+// `kernels` is called once, in the zygote, before the first fork: it loads libraries and returns the table.
+struct WorkerTable {
+  std::vector<assay_kernel> kernels;
+  std::function<void()> after_fork;  // in each worker, or empty
+  // What the last call reported about itself, or empty; valid until the next call.
+  std::function<std::string()> information;
+};
+int worker_main(int argc, char** argv, const std::function<WorkerTable(std::span<const std::string>)>& kernels);
+
+}  // namespace assay
