@@ -103,6 +103,8 @@ typedef struct assay_value {
   } as;
 } assay_value;
 
+struct assay_kernel;
+
 typedef struct assay_call {
   uint32_t size; /* sizeof(assay_call) of the caller */
   uint32_t argument_count;
@@ -111,6 +113,7 @@ typedef struct assay_call {
   uint32_t message_capacity;
   assay_tensor* const* outputs;
   char* message; /* write a zero-terminated reason here before returning ASSAY_REFUSED */
+  const struct assay_kernel* kernel; /* the table entry that is called: one function may serve many operators */
 } assay_call;
 
 /* ---- Kernels ------------------------------------------------------------------------------------------------- */
@@ -156,6 +159,8 @@ typedef struct assay_kernel {
   /* Space-separated NAME=VALUE environment variables that the library behind the kernel must see when it starts;
    * kernels with different ones run in different processes. NULL: none. */
   const char* environment;
+
+  const void* context; /* the kernel's own: Assay never looks at it */
 } assay_kernel;
 
 enum {

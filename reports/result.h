@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "judge/verdict.h"
+#include "verdict.h"
 
 namespace assay {
 
