@@ -1,0 +1,174 @@
+#include "check.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "view.h"
+
+namespace assay {
+namespace {
+
+std::string_view trim(std::string_view s) {
+  while (s.starts_with(' ')) s.remove_prefix(1);
+  while (s.ends_with(' ')) s.remove_suffix(1);
+  return s;
+}
+
+class Check {
+ public:
+  Check(const Operator& op, std::span<const assay_value> arguments) : op_(op), values_(arguments) {}
+
+  Checked run() {
+    if (values_.size() != op_.schema.argument_count) {
+      checked_.error = fmt::format("{}: {} arguments given, the schema has {}: {}", op_.schema.name, values_.size(),
+                                   op_.schema.argument_count, op_.schema.text);
+      return checked_;
+    }
+    for (std::size_t i = 0; i < values_.size() && checked_.ok(); ++i) kind(i);
+    if (checked_.ok()) dtypes();
+    if (checked_.ok()) shapes();
+    for (std::size_t i = 0; i < values_.size() && checked_.ok(); ++i) attribute(i);
+    if (!checked_.ok()) checked_.outputs.clear();
+    return checked_;
+  }
+
+ private:
+  const Argument& argument(std::size_t i) const { return op_.schema.argument_storage[i]; }
+
+  template <class... Args>
+  void fail(std::size_t i, fmt::format_string<Args...> format, Args&&... args) {
+    checked_.argument = argument(i).name;
+    checked_.error = fmt::format("{}: {} {}", op_.schema.name, argument(i).name,
+                                 fmt::format(format, std::forward<Args>(args)...));
+  }
+
+  void kind(std::size_t i) {
+    const Argument& a = argument(i);
+    const std::uint32_t k = values_[i].kind;
+    if (k == ASSAY_KIND_NONE) {
+      if (!a.optional) fail(i, "is None, but the schema does not make it optional");
+      return;
+    }
+    const auto fits = [&] {
+      if (a.list) {
+        if (a.type == Type::tensor) return k == ASSAY_KIND_TENSORS;
+        if (a.type == Type::real) return k == ASSAY_KIND_DOUBLES;
+        return k == (a.type == Type::boolean ? ASSAY_KIND_BOOLS : ASSAY_KIND_INTS);
+      }
+      switch (a.type) {
+        case Type::tensor: return k == ASSAY_KIND_TENSOR;
+        case Type::scalar: return k == ASSAY_KIND_INT || k == ASSAY_KIND_DOUBLE || k == ASSAY_KIND_BOOL;
+        case Type::integer: return k == ASSAY_KIND_INT;
+        case Type::real: return k == ASSAY_KIND_DOUBLE || k == ASSAY_KIND_INT;
+        case Type::boolean: return k == ASSAY_KIND_BOOL;
+        case Type::string: return k == ASSAY_KIND_STRING;
+        case Type::dtype: return k == ASSAY_KIND_DTYPE;
+      }
+      return false;
+    };
+    if (!fits()) fail(i, "is of another kind than the schema says: {}", op_.schema.text);
+  }
+
+  const View& tensor(std::size_t i) const { return *static_cast<const View*>(values_[i].as.tensor); }
+  bool is_tensor(std::size_t i) const { return values_[i].kind == ASSAY_KIND_TENSOR; }
+
+  void dtypes() {
+    std::optional<std::size_t> first;
+    for (std::size_t i = 0; i < values_.size() && checked_.ok(); ++i) {
+      if (!is_tensor(i)) continue;
+      const std::optional<Dtype> d = dtype_of(tensor(i).dtype);
+      if (!d || !op_.dtypes.contains(*d)) {
+        fail(i, "has dtype {}, which {} does not take", d ? name(*d) : "unknown", op_.schema.name);
+        return;
+      }
+      if (!first)
+        first = i;
+      else if (op_.dtype_rule != DtypeRule::promote && *d != tensor(*first).type())
+        fail(i, "has dtype {}, but {} has {}", name(*d), argument(*first).name, name(tensor(*first).type()));
+    }
+    if (checked_.ok()) result_ = result_dtype(first);
+  }
+
+  Dtype result_dtype(std::optional<std::size_t> first) const {
+    Dtype result = first ? tensor(*first).type() : Dtype::f32;
+    if (op_.dtype_rule == DtypeRule::promote) {
+      // torch.result_type: tensors with dimensions decide, zero-dimensional ones only among themselves or when they
+      // are of a higher kind (floating point over integer).
+      std::optional<Dtype> by_rank[2];
+      for (std::size_t i = 0; i < values_.size(); ++i) {
+        if (!is_tensor(i)) continue;
+        std::optional<Dtype>& d = by_rank[tensor(i).rank() > 0 ? 1 : 0];
+        d = d ? promote(*d, tensor(i).type()) : tensor(i).type();
+      }
+      if (!by_rank[1]) return by_rank[0].value_or(result);
+      result = *by_rank[1];
+      if (by_rank[0] && is_float(*by_rank[0]) && !is_float(result)) result = *by_rank[0];
+    } else if (op_.dtype_rule == DtypeRule::dtype_argument) {
+      const int i = op_.schema.find("dtype");
+      if (i >= 0 && values_[static_cast<std::size_t>(i)].kind == ASSAY_KIND_DTYPE)
+        result = dtype_of(values_[static_cast<std::size_t>(i)].as.dtype).value_or(result);
+    }
+    return result;
+  }
+
+  void shapes() {
+    std::vector<std::optional<Shape>> given(values_.size());
+    for (std::size_t i = 0; i < values_.size(); ++i)
+      if (is_tensor(i)) given[i].emplace(tensor(i).sizes().begin(), tensor(i).sizes().end());
+    ShapeMatch m = match_shapes(op_, given);
+    if (!m.error.empty()) {
+      checked_.error = std::move(m.error);
+      checked_.argument = argument(static_cast<std::size_t>(m.argument)).name;
+      return;
+    }
+    for (Shape& s : m.outputs) checked_.outputs.push_back({result_, std::move(s)});
+  }
+
+  void attribute(std::size_t i) {
+    const Domain d = domain(op_, argument(i).name);
+    const assay_value& v = values_[i];
+    if (d.kind == Domain::Kind::axis && v.kind == ASSAY_KIND_INT) {
+      const View& of = tensor(static_cast<std::size_t>(d.axis_of));
+      const std::int64_t rank = std::max(of.rank(), 1);  // a scalar tensor counts as one dimension, as in ATen
+      if (v.as.integer < -rank || v.as.integer >= rank)
+        fail(i, "is {}, but {} has {} dimension{}: it must be from {} to {}", v.as.integer,
+             argument(static_cast<std::size_t>(d.axis_of)).name, of.rank(), of.rank() == 1 ? "" : "s", -rank, rank - 1);
+    } else if (d.kind == Domain::Kind::dtype && v.kind == ASSAY_KIND_DTYPE) {
+      const std::optional<Dtype> dtype = dtype_of(v.as.dtype);
+      if (!dtype || !op_.dtypes.contains(*dtype))
+        fail(i, "is {}, which {} does not compute in", dtype ? name(*dtype) : "unknown", op_.schema.name);
+    }
+  }
+
+  const Operator& op_;
+  std::span<const assay_value> values_;
+  Checked checked_;
+  Dtype result_ = Dtype::f32;
+};
+
+}  // namespace
+
+Checked check_arguments(const Operator& op, std::span<const assay_value> arguments) {
+  return Check(op, arguments).run();
+}
+
+Domain domain(const Operator& op, std::string_view argument) {
+  std::string_view rest = op.domains;
+  while (!rest.empty()) {
+    const std::size_t end = rest.find(';');
+    const std::string_view clause = trim(rest.substr(0, end));
+    rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
+    const std::size_t colon = clause.find(':');
+    if (colon == std::string_view::npos || trim(clause.substr(0, colon)) != argument) continue;
+    const std::string_view what = trim(clause.substr(colon + 1));
+    if (what == "real") return {Domain::Kind::real, -1};
+    if (what == "dtype") return {Domain::Kind::dtype, -1};
+    if (what.starts_with("axis(") && what.ends_with(')'))
+      return {Domain::Kind::axis, op.schema.find(what.substr(5, what.size() - 6))};
+    throw std::invalid_argument(fmt::format("{}: unknown domain \"{}\" of {}", op.schema.name, what, argument));
+  }
+  return {};
+}
+
+}  // namespace assay
