@@ -1,0 +1,426 @@
+#include "case.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <numeric>
+
+#include "operators.h"
+
+namespace assay {
+namespace {
+
+[[noreturn]] void bad(std::string_view field, std::string_view text, std::string_view why) {
+  throw CaseError(fmt::format("bad case text: {} is \"{}\": {}", field, text, why));
+}
+
+std::int64_t integer(std::string_view field, std::string_view s) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), value);
+  if (error != std::errc{} || end != s.data() + s.size()) bad(field, s, "not an integer");
+  return value;
+}
+
+// The position of `separator` outside of brackets, parentheses and quotes.
+std::size_t find_outside(std::string_view s, char separator) {
+  int depth = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < s.size(); ++i) {
+    const char c = s[i];
+    if (c == '"') quoted = !quoted;
+    if (quoted) continue;
+    if (c == separator && depth == 0) return i;
+    if (c == '[' || c == '(') ++depth;
+    if (c == ']' || c == ')') --depth;
+  }
+  return std::string_view::npos;
+}
+
+std::vector<std::string_view> split(std::string_view s, char separator) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const std::size_t at = find_outside(s, separator);
+    parts.push_back(s.substr(0, at));
+    if (at == std::string_view::npos) return parts;
+    s.remove_prefix(at + 1);
+  }
+}
+
+std::vector<std::int64_t> integers(std::string_view field, std::string_view s) {
+  std::vector<std::int64_t> values;
+  if (s.empty()) return values;
+  for (const std::string_view part : split(s, ',')) values.push_back(integer(field, part));
+  return values;
+}
+
+Shape parse_shape(std::string_view field, std::string_view s) {
+  Shape shape;
+  while (!s.empty()) {
+    const std::size_t at = s.find('x');
+    const std::int64_t size = integer(field, s.substr(0, at));
+    if (size < 0) bad(field, s, "a dimension is at least 0");
+    shape.push_back(size);
+    if (at == std::string_view::npos) break;
+    s.remove_prefix(at + 1);
+    if (s.empty()) bad(field, s, "a dimension is missing behind \"x\"");
+  }
+  return shape;
+}
+
+constexpr std::pair<std::string_view, Layout::Kind> kLayouts[] = {
+    {"contiguous", Layout::Kind::contiguous}, {"channels_last", Layout::Kind::channels_last},
+    {"permuted", Layout::Kind::permuted},     {"step2", Layout::Kind::step2},
+    {"offset", Layout::Kind::offset},         {"expanded", Layout::Kind::expanded},
+    {"strides", Layout::Kind::strides}};
+
+bool takes_parameters(Layout::Kind k) { return k != Layout::Kind::contiguous && k != Layout::Kind::channels_last && k != Layout::Kind::step2; }
+
+Layout parse_layout(std::string_view field, std::string_view s) {
+  const std::size_t open = s.find('(');
+  const std::string_view name = s.substr(0, open);
+  for (const auto& [known, kind] : kLayouts) {
+    if (name != known) continue;
+    Layout layout{kind, {}};
+    if (takes_parameters(kind)) {
+      if (open == std::string_view::npos || !s.ends_with(')')) bad(field, s, "this layout needs parameters: name(1,0)");
+      layout.parameters = integers(field, s.substr(open + 1, s.size() - open - 2));
+    } else if (open != std::string_view::npos) {
+      bad(field, s, "this layout takes no parameters");
+    }
+    return layout;
+  }
+  bad(field, s, "not a layout (contiguous, channels_last, permuted(..), step2, offset(n), expanded(..), strides(..))");
+}
+
+// "f32[2x3]@step2", "[2x3]" or "2x3".
+TensorSpec parse_tensor(std::string_view field, std::string_view s, std::optional<Dtype> fallback) {
+  TensorSpec t;
+  const std::size_t open = s.find('[');
+  std::string_view dtype_text;
+  if (open == std::string_view::npos) {
+    if (s.find('@') != std::string_view::npos) bad(field, s, "a layout needs brackets: [2x3]@step2");
+    t.shape = parse_shape(field, s);
+  } else {
+    const std::size_t close = s.find(']');
+    if (close == std::string_view::npos) bad(field, s, "\"]\" is missing");
+    dtype_text = s.substr(0, open);
+    t.shape = parse_shape(field, s.substr(open + 1, close - open - 1));
+    const std::string_view rest = s.substr(close + 1);
+    if (rest.starts_with('@'))
+      t.layout = parse_layout(field, rest.substr(1));
+    else if (!rest.empty())
+      bad(field, s, "text behind \"]\" that is no \"@layout\"");
+  }
+  if (!dtype_text.empty()) {
+    const std::optional<Dtype> d = dtype_named(dtype_text);
+    if (!d) bad(field, s, fmt::format("\"{}\" is not a dtype", dtype_text));
+    t.dtype = *d;
+  } else if (fallback) {
+    t.dtype = *fallback;
+  } else {
+    bad(field, s, "it has no dtype (write f32[2x3], or op:f32:...)");
+  }
+  try {
+    strided(t.shape, t.layout);
+  } catch (const CaseError& e) {
+    bad(field, s, e.what());
+  }
+  return t;
+}
+
+double real(std::string_view field, std::string_view s) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), value);
+  if (error != std::errc{} || end != s.data() + s.size()) bad(field, s, "not a number");
+  return value;
+}
+
+bool looks_integer(std::string_view s) {
+  if (s.starts_with('-')) s.remove_prefix(1);
+  return !s.empty() && s.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+CaseValue parse_scalar(std::string_view field, std::string_view s, const Argument& a) {
+  switch (a.type) {
+    case Type::integer: return integer(field, s);
+    case Type::real: return real(field, s);
+    case Type::scalar:
+      if (looks_integer(s)) return integer(field, s);
+      return real(field, s);
+    case Type::boolean:
+      if (s == "true" || s == "True") return true;
+      if (s == "false" || s == "False") return false;
+      bad(field, s, "neither true nor false");
+    case Type::string:
+      if (s.size() >= 2 && (s.front() == '"' || s.front() == '\'') && s.back() == s.front()) s = s.substr(1, s.size() - 2);
+      return std::string(s);
+    case Type::dtype: {
+      const std::optional<Dtype> d = dtype_named(s);
+      if (!d) bad(field, s, "not a dtype");
+      return *d;
+    }
+    case Type::tensor: break;
+  }
+  return None{};
+}
+
+CaseValue parse_value(std::string_view s, const Argument& a, std::optional<Dtype> dtype) {
+  const std::string_view field = a.name;
+  if (s == "none" || s == "None") {
+    if (!a.optional) bad(field, s, "the schema does not make it optional");
+    return None{};
+  }
+  if (a.type == Type::tensor && !a.list) return parse_tensor(field, s, dtype);
+  if (!a.list) return parse_scalar(field, s, a);
+
+  std::vector<std::string_view> items;
+  if (s.starts_with('[') && s.ends_with(']')) {
+    s = s.substr(1, s.size() - 2);
+    while (s.starts_with(' ')) s.remove_prefix(1);
+    if (!s.empty()) items = split(s, ',');
+  } else if (a.list_size > 0 && a.type != Type::tensor) {
+    items.assign(static_cast<std::size_t>(a.list_size), s);  // one number stands for all of int[2]
+  } else {
+    bad(field, s, "a list is written [1,2]");
+  }
+  for (std::string_view& item : items)
+    while (item.starts_with(' ')) item.remove_prefix(1);
+  if (a.type == Type::tensor) {
+    std::vector<TensorSpec> list;
+    for (const std::string_view item : items) list.push_back(parse_tensor(field, item, dtype));
+    return list;
+  }
+  if (a.type == Type::real) {
+    std::vector<double> list;
+    for (const std::string_view item : items) list.push_back(real(field, item));
+    return list;
+  }
+  std::vector<std::int64_t> list;
+  for (const std::string_view item : items)
+    list.push_back(a.type == Type::boolean ? static_cast<std::int64_t>(item == "true" || item == "True")
+                                           : integer(field, item));
+  return list;
+}
+
+CaseValue default_value(const Argument& a) { return parse_value(a.default_text, a, std::nullopt); }
+
+std::string text(const TensorSpec& t, bool with_dtype) {
+  const std::string dims = assay::text(t.shape);
+  if (!with_dtype && t.layout == Layout{} && !t.shape.empty()) return dims;
+  std::string s = fmt::format("{}[{}]", with_dtype ? name(t.dtype) : "", dims);
+  if (t.layout == Layout{}) return s;
+  const auto known = std::ranges::find(kLayouts, t.layout.kind, &std::pair<std::string_view, Layout::Kind>::second);
+  s += fmt::format("@{}", known->first);
+  if (takes_parameters(t.layout.kind)) s += fmt::format("({})", fmt::join(t.layout.parameters, ","));
+  return s;
+}
+
+std::string number_text(double x) {
+  // Shortest text that reads back the same, and never mistaken for an integer.
+  std::string s = fmt::format("{}", x);
+  return s.find_first_not_of("-0123456789") == std::string::npos ? s + ".0" : s;
+}
+
+std::string text(const CaseValue& value, const Argument& a, bool with_dtype) {
+  if (const auto* t = std::get_if<TensorSpec>(&value)) return text(*t, with_dtype);
+  if (const auto* list = std::get_if<std::vector<TensorSpec>>(&value)) {
+    std::vector<std::string> items;
+    for (const TensorSpec& t : *list) items.push_back(text(t, with_dtype));
+    return fmt::format("[{}]", fmt::join(items, ","));
+  }
+  if (const auto* list = std::get_if<std::vector<std::int64_t>>(&value); list != nullptr && a.type == Type::boolean) {
+    std::vector<std::string_view> items;
+    for (const std::int64_t i : *list) items.push_back(i != 0 ? "true" : "false");
+    return fmt::format("[{}]", fmt::join(items, ","));
+  }
+  return assay::text(value);
+}
+
+std::optional<Dtype> shared_dtype(const Case& c) {
+  std::optional<Dtype> shared;
+  const auto see = [&](const TensorSpec& t) {
+    if (shared && *shared != t.dtype) return false;
+    shared = t.dtype;
+    return true;
+  };
+  for (const CaseValue& v : c.arguments) {
+    if (const auto* t = std::get_if<TensorSpec>(&v))
+      if (!see(*t)) return std::nullopt;
+    if (const auto* list = std::get_if<std::vector<TensorSpec>>(&v))
+      for (const TensorSpec& t : *list)
+        if (!see(t)) return std::nullopt;
+  }
+  return shared;
+}
+
+void check_rank(std::string_view layout, std::size_t parameters, std::size_t rank) {
+  if (parameters != rank)
+    throw CaseError(fmt::format("{} has {} numbers for {} dimensions", layout, parameters, rank));
+}
+
+std::vector<std::int64_t> dense_strides(const Shape& shape, const std::vector<std::int64_t>& outermost_first) {
+  std::vector<std::int64_t> strides(shape.size());
+  std::int64_t step = 1;
+  for (std::size_t i = shape.size(); i-- > 0;) {
+    const auto d = static_cast<std::size_t>(outermost_first[i]);
+    strides[d] = step;
+    step *= std::max<std::int64_t>(shape[d], 1);
+  }
+  return strides;
+}
+
+}  // namespace
+
+Strided strided(const Shape& shape, const Layout& layout) {
+  const std::size_t rank = shape.size();
+  std::vector<std::int64_t> order(rank);
+  std::iota(order.begin(), order.end(), 0);
+  Strided s;
+  switch (layout.kind) {
+    case Layout::Kind::contiguous: s.strides = dense_strides(shape, order); break;
+    case Layout::Kind::channels_last:
+      if (rank != 4 && rank != 5) throw CaseError(fmt::format("channels_last needs 4 or 5 dimensions, not {}", rank));
+      order.erase(order.begin() + 1);
+      order.push_back(1);
+      s.strides = dense_strides(shape, order);
+      break;
+    case Layout::Kind::permuted: {
+      check_rank("permuted", layout.parameters.size(), rank);
+      auto sorted = layout.parameters;
+      std::ranges::sort(sorted);
+      if (sorted != order) throw CaseError("permuted does not name each dimension once");
+      s.strides = dense_strides(shape, layout.parameters);
+      break;
+    }
+    case Layout::Kind::step2:
+      s.strides = dense_strides(shape, order);
+      for (std::int64_t& stride : s.strides) stride *= 2;
+      break;
+    case Layout::Kind::offset:
+      if (layout.parameters.size() != 1 || layout.parameters[0] < 0)
+        throw CaseError("offset takes one number, at least 0");
+      s.strides = dense_strides(shape, order);
+      s.offset = layout.parameters[0];
+      break;
+    case Layout::Kind::expanded: {
+      Shape kept = shape;
+      for (const std::int64_t d : layout.parameters) {
+        if (d < 0 || d >= static_cast<std::int64_t>(rank))
+          throw CaseError(fmt::format("expanded names dimension {} of {}", d, rank));
+        kept[static_cast<std::size_t>(d)] = 1;
+      }
+      s.strides = dense_strides(kept, order);
+      for (const std::int64_t d : layout.parameters) s.strides[static_cast<std::size_t>(d)] = 0;
+      break;
+    }
+    case Layout::Kind::strides:
+      check_rank("strides", layout.parameters.size(), rank);
+      for (const std::int64_t stride : layout.parameters)
+        if (stride < 0) throw CaseError(fmt::format("stride {} is negative", stride));
+      s.strides = layout.parameters;
+      break;
+  }
+  s.span = 1;
+  for (std::size_t d = 0; d < rank; ++d) {
+    if (shape[d] == 0) {
+      s.span = 0;
+      break;
+    }
+    s.span += (shape[d] - 1) * s.strides[d];
+  }
+  return s;
+}
+
+Case parse_case(std::string_view whole) {
+  Case c;
+  const std::vector<std::string_view> parts = split(whole, ':');
+  c.op = &operator_named(parts[0]);
+  std::size_t at = 1;
+  std::optional<Dtype> dtype;
+  if (at < parts.size()) {
+    dtype = dtype_named(parts[at]);
+    if (dtype) ++at;
+  }
+  const auto arguments = c.op->schema.arguments();
+  std::vector<bool> given(arguments.size(), false);
+  c.arguments.assign(arguments.size(), None{});
+  if (at < parts.size() && !parts[at].empty()) {
+    const std::size_t first_equals = parts[at].find('=');
+    if (first_equals == std::string_view::npos)
+      bad("dtype or arguments", parts[at], "neither a dtype nor name=value");
+    const std::string_view first = parts[at].substr(0, first_equals);
+    if (c.op->schema.find(first) >= 0 || (first != "data" && first != "seed")) {
+      for (const std::string_view item : split(parts[at], ',')) {
+        const std::size_t equals = item.find('=');
+        if (equals == std::string_view::npos) bad("argument", item, "not name=value");
+        const int i = c.op->schema.find(item.substr(0, equals));
+        if (i < 0) bad("argument", item, fmt::format("{} has no such argument: {}", c.op->schema.name, c.op->schema.text));
+        const auto index = static_cast<std::size_t>(i);
+        if (given[index]) bad("argument", item, "given twice");
+        given[index] = true;
+        c.arguments[index] = parse_value(item.substr(equals + 1), arguments[index], dtype);
+      }
+      ++at;
+    }
+  }
+  for (; at < parts.size(); ++at) {
+    const std::size_t equals = parts[at].find('=');
+    const std::string_view key = parts[at].substr(0, equals);
+    const std::string_view value = equals == std::string_view::npos ? "" : parts[at].substr(equals + 1);
+    if (key == "data" && !value.empty()) {
+      c.data = value;
+    } else if (key == "seed") {
+      const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), c.seed);
+      if (error != std::errc{} || end != value.data() + value.size()) bad("seed", value, "not a number from 0 to 2^64-1");
+    } else {
+      bad("key", parts[at], "keys are data=FAMILY and seed=NUMBER");
+    }
+  }
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (given[i]) continue;
+    if (!arguments[i].has_default && !arguments[i].optional)
+      bad("argument", arguments[i].name, fmt::format("is missing: {}", c.op->schema.text));
+    c.arguments[i] = arguments[i].has_default ? default_value(arguments[i]) : CaseValue{None{}};
+  }
+  return c;
+}
+
+std::string text(const CaseValue& value) {
+  struct Printer {
+    std::string operator()(None) const { return "none"; }
+    std::string operator()(const TensorSpec& t) const { return text(t, true); }
+    std::string operator()(std::int64_t i) const { return fmt::format("{}", i); }
+    std::string operator()(double d) const { return number_text(d); }
+    std::string operator()(bool b) const { return b ? "true" : "false"; }
+    std::string operator()(const std::string& s) const { return s; }
+    std::string operator()(Dtype d) const { return std::string(name(d)); }
+    std::string operator()(const std::vector<std::int64_t>& v) const { return fmt::format("[{}]", fmt::join(v, ",")); }
+    std::string operator()(const std::vector<double>& v) const {
+      std::vector<std::string> items;
+      for (const double d : v) items.push_back(number_text(d));
+      return fmt::format("[{}]", fmt::join(items, ","));
+    }
+    std::string operator()(const std::vector<TensorSpec>& v) const {
+      std::vector<std::string> items;
+      for (const TensorSpec& t : v) items.push_back(text(t, true));
+      return fmt::format("[{}]", fmt::join(items, ","));
+    }
+  };
+  return std::visit(Printer{}, value);
+}
+
+std::string text(const Case& c) {
+  const std::optional<Dtype> dtype = shared_dtype(c);
+  std::vector<std::string> items;
+  for (std::size_t i = 0; i < c.arguments.size(); ++i) {
+    const Argument& a = c.op->schema.argument_storage[i];
+    if (a.has_default && !a.is_tensor() && c.arguments[i] == default_value(a)) continue;
+    items.push_back(fmt::format("{}={}", a.name, text(c.arguments[i], a, !dtype)));
+  }
+  return fmt::format("{}:{}{}:data={}:seed={}", c.op->schema.name, dtype ? fmt::format("{}:", name(*dtype)) : "",
+                     fmt::join(items, ","), c.data, c.seed);
+}
+
+}  // namespace assay

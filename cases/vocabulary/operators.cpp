@@ -1,0 +1,69 @@
+#include "operators.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "case.h"
+
+namespace assay {
+namespace {
+
+std::vector<const Operator*>& table() {
+  static std::vector<const Operator*> all;
+  return all;
+}
+
+// Levenshtein's distance.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t substituted = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({substituted, row[j] + 1, diagonal + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+void enrol_operator(const Operator& op) {
+  if (find_operator(op.schema.name) != nullptr) return;
+  const auto at = std::ranges::lower_bound(table(), op.schema.name, {}, [](const Operator* o) { return o->schema.name; });
+  table().insert(at, &op);
+}
+
+std::span<const Operator* const> operators() { return table(); }
+
+const Operator* find_operator(std::string_view name) {
+  const auto at = std::ranges::lower_bound(table(), name, {}, [](const Operator* o) { return o->schema.name; });
+  return at != table().end() && (*at)->schema.name == name ? *at : nullptr;
+}
+
+const Operator& operator_named(std::string_view name) {
+  if (const Operator* op = find_operator(name)) return *op;
+  throw CaseError(fmt::format("there is no operator \"{}\"; the nearest name is \"{}\"", name, nearest_operator(name)));
+}
+
+std::string_view nearest_operator(std::string_view name) {
+  std::string_view best;
+  std::size_t least = ~std::size_t{0};
+  for (const Operator* op : table()) {
+    // "add" should find add.Tensor, whatever its overload is called.
+    const std::size_t d = std::min(distance(name, op->schema.name), distance(name, op->schema.base));
+    if (d < least) {
+      least = d;
+      best = op->schema.name;
+    }
+  }
+  return best;
+}
+
+}  // namespace assay

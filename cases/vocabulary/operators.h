@@ -1,0 +1,25 @@
+// Operators by name. They enter with their references (EnrolledReference), or directly in tests.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "operator.h"
+
+namespace assay {
+
+void enrol_operator(const Operator& op);
+
+// Sorted by name.
+std::span<const Operator* const> operators();
+
+// nullptr if there is none.
+const Operator* find_operator(std::string_view name);
+
+// Throws CaseError that says the nearest name if there is none.
+const Operator& operator_named(std::string_view name);
+
+// The known operator whose name is nearest by edit distance; empty if none is enrolled.
+std::string_view nearest_operator(std::string_view name);
+
+}  // namespace assay
