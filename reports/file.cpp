@@ -1,0 +1,162 @@
+#include "file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string reason(int error) {
+  std::string text = std::generic_category().message(error);
+  switch (error) {
+    case ENOSPC:
+    case EDQUOT:
+      return text + ": free some space, or choose another place";
+    case EFBIG:
+      return text + ": raise the file size limit (ulimit -f)";
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return text + ": change the permissions, or choose another place";
+    default:
+      return text;
+  }
+}
+
+[[noreturn]] void cannot(const char* action, const std::string& path, int error) {
+  throw FileError(fmt::format("cannot {} {}: {}", action, path == "-" ? "standard output" : path, reason(error)));
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+  // Some file systems report a full disk only here.
+  bool close() { return ::close(std::exchange(fd_, -1)) == 0; }
+
+ private:
+  int fd_;
+};
+
+void write_all(int fd, std::string_view content, const std::string& path) {
+  while (!content.empty()) {
+    const ssize_t written = ::write(fd, content.data(), content.size());
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      cannot("write", path, errno);
+    }
+    content.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+// Removes the temporary file unless it has become the real one.
+class Temporary {
+ public:
+  explicit Temporary(fs::path path) : path_(std::move(path)) {}
+  ~Temporary() {
+    if (!path_.empty()) ::unlink(path_.c_str());
+  }
+  Temporary(const Temporary&) = delete;
+  Temporary& operator=(const Temporary&) = delete;
+  const fs::path& path() const { return path_; }
+  void keep() { path_.clear(); }
+
+ private:
+  fs::path path_;
+};
+
+void write_directly(const std::string& path, std::string_view content) {
+  Descriptor fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+  if (fd.get() < 0) cannot("write", path, errno);
+  write_all(fd.get(), content, path);
+  if (!fd.close()) cannot("write", path, errno);
+}
+
+// Where a symbolic link leads, so that the rename replaces the file and not the link.
+fs::path target_of(const std::string& path) {
+  std::error_code error;
+  if (!fs::is_symlink(path, error)) return path;
+  fs::path target = fs::weakly_canonical(path, error);
+  if (error) cannot("write", path, error.value());
+  return target;
+}
+
+void write_and_rename(const std::string& path, std::string_view content) {
+  static std::atomic<unsigned> counter{0};
+  const fs::path target = target_of(path);
+  const fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) throw FileError(fmt::format("cannot create the folder {}: {}", folder.string(), reason(error.value())));
+
+  Temporary temporary(folder / fmt::format(".assay-{}-{}.tmp", ::getpid(), counter++));
+  const char* name = temporary.path().c_str();
+  Descriptor fd(::open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (fd.get() < 0) cannot("write", path, errno);
+  write_all(fd.get(), content, path);
+  if (::fsync(fd.get()) != 0 && errno != EINVAL) cannot("write", path, errno);
+  if (!fd.close()) cannot("write", path, errno);
+  if (::rename(name, target.c_str()) != 0) cannot("write", path, errno);
+  temporary.keep();
+  // The name is safe once its folder is; where folders cannot be synced, that is all one can do.
+  const Descriptor directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (directory.get() >= 0) ::fsync(directory.get());
+}
+
+}  // namespace
+
+std::string read_file(const std::string& path) {
+  const bool standard = path == "-";
+  const std::string name = standard ? "standard input" : path;
+  Descriptor fd(standard ? ::dup(STDIN_FILENO) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (fd.get() < 0) cannot("read", name, errno);
+  std::string content;
+  struct stat status {};
+  if (::fstat(fd.get(), &status) == 0 && S_ISREG(status.st_mode))
+    content.reserve(static_cast<std::size_t>(status.st_size));
+  char buffer[1 << 16];
+  for (;;) {
+    const ssize_t got = ::read(fd.get(), buffer, sizeof buffer);
+    if (got == 0) return content;
+    if (got > 0) {
+      content.append(buffer, static_cast<std::size_t>(got));
+    } else if (errno != EINTR) {
+      cannot("read", name, errno);
+    }
+  }
+}
+
+void write_file(const std::string& path, std::string_view content) {
+  if (path == "-") {
+    std::fflush(stdout);
+    write_all(STDOUT_FILENO, content, path);
+    return;
+  }
+  if (path.empty()) throw FileError("cannot write a file: its name is empty");
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0) {
+    if (S_ISDIR(status.st_mode)) cannot("write", path, EISDIR);
+    if (!S_ISREG(status.st_mode)) return write_directly(path, content);
+    // A rename would replace even a write-protected file.
+    if (::access(path.c_str(), W_OK) != 0) cannot("write", path, errno);
+  }
+  write_and_rename(path, content);
+}
+
+}  // namespace assay

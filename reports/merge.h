@@ -1,0 +1,32 @@
+// Joins the run files of one run's shards.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "result.h"
+
+namespace assay {
+
+struct Shard {
+  std::string name;  // of its file, for messages
+  RunResult run;
+};
+
+struct Merged {
+  RunResult run;
+  std::vector<std::string> warnings;  // in plain words: shards that are missing, machines that differ
+};
+
+struct MergeError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// Sums the counts, takes the most severe verdict of each row, and orders failures by case. A single run comes back as
+// it is. Missing shards make the result incomplete and are warnings. Throws MergeError for what does not belong
+// together: other seeds, other commands (--shard, --jobs and where results go aside), one shard twice, runs that are
+// no shards.
+Merged merge(std::vector<Shard> shards);
+
+}  // namespace assay

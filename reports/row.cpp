@@ -1,0 +1,41 @@
+#include "row.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace assay {
+namespace {
+
+std::uint64_t count(const Row& row, Verdict v) { return row.counts[static_cast<std::size_t>(v)]; }
+
+bool could_show_a_fault(const Row& row) { return count(row, Verdict::pass) + count(row, Verdict::suspicious) > 0; }
+
+}  // namespace
+
+Verdict row_verdict(const Row& row) {
+  for (int v = kVerdicts - 1; is_fault(static_cast<Verdict>(v)); --v)
+    if (count(row, static_cast<Verdict>(v)) > 0) return static_cast<Verdict>(v);
+  if (row.undecidable() > kUndecidableLimit) return Verdict::vacuous;
+  if (count(row, Verdict::vacuous) > 0 && !could_show_a_fault(row)) return Verdict::vacuous;
+  if (count(row, Verdict::suspicious) > 0) return Verdict::suspicious;
+  if (count(row, Verdict::not_run) > 0) return Verdict::not_run;
+  if (count(row, Verdict::pass) > 0) return Verdict::pass;
+  return count(row, Verdict::refused) > 0 ? Verdict::refused : Verdict::not_run;
+}
+
+bool fails(const Row& row, const Rules& rules) {
+  if (!rules.decides(row)) return false;
+  if (is_fault(row.verdict) || row.verdict == Verdict::vacuous) return true;
+  return std::any_of(row.refused.begin(), row.refused.end(),
+                     [&](const auto& refusal) { return !rules.declared(row, refusal.first); });
+}
+
+bool lacks_environment(const Row& row) { return row.verdict == Verdict::not_run && row.reason != kNoCases; }
+
+int exit_code(const RunResult& run, const Rules& rules) {
+  if (std::any_of(run.rows.begin(), run.rows.end(), [&](const Row& row) { return fails(row, rules); })) return 1;
+  if (std::all_of(run.rows.begin(), run.rows.end(), lacks_environment)) return 3;
+  return 0;
+}
+
+}  // namespace assay

@@ -1,0 +1,33 @@
+// Run files: a RunResult as JSON, format "assay.run/1".
+//
+//   {"format", "command", "machine", "seed", "seconds", "complete", "incomplete", "cases_not_run", "shard",
+//    "results": [{"op", "impl", "peer", "dtype", "verdict", "cases", "counts", "refused", "elements", "undecidable",
+//                 "worst", "worst_case", "reason", "information",
+//                 "failures": [{"case", "index", "kind", "detail", "replay", "diagnosis"}]}],
+//    "summary": {token: rows}}
+//
+//   cases        cases executed; `counts` says how many had which verdict, `refused` how many for which reason
+//   undecidable  share of `elements` that any result would have passed, 0 to 1
+//   worst        largest error/bound seen
+//   shard        "I/N", or null
+//
+// JSON knows no infinities and no NaN: such numbers are the strings "inf", "-inf" and "nan". Bytes that are not UTF-8
+// are written as U+FFFD. Readers ignore keys they do not know; `summary` is for other programs and not read back.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "result.h"
+
+namespace assay {
+
+std::string to_json(const RunResult& run);
+// `name` stands for the text in error messages. Throws FileError that names it and the key that is wrong.
+RunResult run_from_json(std::string_view text, const std::string& name);
+
+// "-" is standard output or standard input. Throw FileError, see file.h.
+void write_run_file(const std::string& path, const RunResult& run);
+RunResult read_run_file(const std::string& path);
+
+}  // namespace assay
