@@ -1,7 +1,6 @@
 // Every operator, every kernel, and where each kernel runs.
 #pragma once
 
-#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -34,23 +33,31 @@ struct Kernel {
   Environment environment;
 };
 
+struct RegistryError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 class Registry {
  public:
-  // Built-in kernels. Throws std::runtime_error when the registry is broken: an operator without reference, a kernel
-  // whose schema is no operator's, two kernels of one name, a contract that does not parse, a file that enrolled
-  // nothing. `program` is the path of the running executable.
-  explicit Registry(const std::string& program);
+  // Built-in kernels. Throws RegistryError when the registry is broken: a kernel whose schema is no operator's, two
+  // kernels of one name, a contract that does not parse. `program` is the path of the running executable.
+  explicit Registry(std::string program);
 
-  // Adds the kernels that `program arguments... --list` prints as JSON (see describe.h).
-  // Throws std::runtime_error with what the program said.
+  // Adds the kernels that `program arguments... worker --list` describes (run/describe.h). A kernel's name becomes
+  // `prefix` + its own. Throws RegistryError with what the program said.
   void add(const Environment& environment, const std::string& prefix);
+  // Adds the kernels of a shared library, as "plugin:NAME".
+  void add_plugin(const std::string& library);
+  // Adds PyTorch's operators. Without PyTorch each operator gets a kernel "torch" that says what to install.
+  void add_torch();
 
   std::span<const Kernel> kernels() const { return kernels_; }
-  std::vector<const Operator*> operators() const;
-  std::vector<const Kernel*> kernels_of(const Operator& op) const;  // fastest first, peers last
-  const Operator* find(std::string_view name) const;
+  std::vector<const Kernel*> kernels_of(const Operator& op) const;  // fastest of ours first, peers last
 
  private:
+  void insert(Kernel kernel);
+
+  std::string program_;
   std::vector<Kernel> kernels_;
 };
 

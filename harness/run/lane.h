@@ -31,6 +31,7 @@ struct Outcome {
     not_run,  // the worker process could not be started; detail says why and what to do
   } kind = Kind::not_run;
   std::string detail;
+  bool declared = false;  // refused: the table's `refuses` said so before `run` was tried
   std::string information;  // what the kernel reported about itself (oneDNN's impl_info_str), or empty
   bool changed_float_state = false;  // rounding mode, FTZ or DAZ differed after the call (restored)
   std::vector<std::vector<std::byte>> outputs;  // run A, packed row-major, one for each output; empty unless ok

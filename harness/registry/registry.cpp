@@ -1,0 +1,164 @@
+#include "registry.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "../run/describe.h"
+#include "subprocess.h"
+#include "vocabulary/operators.h"
+
+namespace assay {
+namespace {
+
+// Schema texts are equal up to spaces, the namespace and the kind of quotes.
+std::string normalised(std::string_view schema) {
+  std::string s;
+  if (schema.starts_with("aten::")) schema.remove_prefix(6);
+  for (const char c : schema)
+    if (c != ' ') s += c == '\'' ? '"' : c;
+  return s;
+}
+
+std::string_view operator_name(std::string_view schema) {
+  if (schema.starts_with("aten::")) schema.remove_prefix(6);
+  return schema.substr(0, schema.find('('));
+}
+
+std::vector<std::string> words(const char* text) {
+  std::vector<std::string> all;
+  std::string_view rest = text == nullptr ? "" : text;
+  while (!rest.empty()) {
+    const std::size_t end = rest.find(' ');
+    if (end != 0) all.emplace_back(rest.substr(0, end));
+    rest = end == std::string_view::npos ? "" : rest.substr(end + 1);
+  }
+  return all;
+}
+
+std::string_view or_empty(const char* text) { return text == nullptr ? "" : text; }
+
+// Wider vectors first; what is not ours behind.
+int rank(const Kernel& k) {
+  constexpr std::array<std::string_view, 4> ours{"cpu.amx", "cpu.avx512", "cpu.avx2", "cpu.baseline"};
+  for (std::size_t i = 0; i < ours.size(); ++i)
+    if (k.name.starts_with(ours[i])) return static_cast<int>(i);
+  return k.peer ? 100 : 50;
+}
+
+const Operator& operator_of(std::string_view schema, std::string_view kernel) {
+  const Operator* op = find_operator(operator_name(schema));
+  if (op == nullptr)
+    throw RegistryError(fmt::format("kernel {} is for operator \"{}\", which Assay does not have; the nearest name is \"{}\"",
+                                    kernel, operator_name(schema), nearest_operator(operator_name(schema))));
+  if (normalised(op->schema.text) != normalised(schema))
+    throw RegistryError(fmt::format("kernel {} states the schema\n  {}\nbut Assay's is\n  {}", kernel, schema, op->schema.text));
+  return *op;
+}
+
+}  // namespace
+
+Registry::Registry(std::string program) : program_(std::move(program)) {
+  for (const EnrolledKernel& e : enrolled_kernels()) {
+    Kernel k;
+    k.op = &operator_of(e.kernel.schema, or_empty(e.kernel.name));
+    k.schema = e.kernel.schema;
+    k.name = k.table_name = or_empty(e.kernel.name);
+    k.contract = or_empty(e.kernel.contract);
+    k.source = e.kernel.source != nullptr ? e.kernel.source : std::string(e.file);
+    if (e.kernel.unavailable != nullptr) k.unavailable = or_empty(e.kernel.unavailable());
+    k.peer = (e.kernel.flags & ASSAY_PEER) != 0;
+    k.checks_arguments = (e.kernel.flags & ASSAY_CHECKS_ARGUMENTS) != 0;
+    k.environment = {program_, {}, words(e.kernel.environment)};
+    insert(std::move(k));
+  }
+}
+
+void Registry::insert(Kernel k) {
+  for (const Kernel& known : kernels_)
+    if (known.op == k.op && known.name == k.name)
+      throw RegistryError(fmt::format("there are two kernels \"{}\" for {}: {} and {}", k.name, k.op->schema.name,
+                                      known.source, k.source));
+  for (int d = 0; d < kDtypes; ++d) {
+    try {
+      parse_contract(k.contract, static_cast<Dtype>(d));
+    } catch (const std::invalid_argument& e) {
+      throw RegistryError(fmt::format("kernel {} for {}: {}", k.name, k.op->schema.name, e.what()));
+    }
+  }
+  kernels_.push_back(std::move(k));
+}
+
+void Registry::add(const Environment& environment, const std::string& prefix) {
+  std::vector<std::string> arguments{"worker", "--list"};
+  arguments.insert(arguments.end(), environment.arguments.begin(), environment.arguments.end());
+  const Finished listed = run_program(environment.program, arguments, environment.variables);
+  if (!listed.started) throw RegistryError(fmt::format("cannot start {}: {}", environment.program, listed.err));
+  if (listed.status != 0) {
+    std::string said = listed.err;
+    while (said.ends_with('\n')) said.pop_back();
+    if (listed.status > 128) said += fmt::format("{}the process died of signal {}", said.empty() ? "" : "; ", listed.status - 128);
+    if (said.empty()) said = fmt::format("exit status {}", listed.status);
+    throw RegistryError(said);
+  }
+  for (DescribedKernel& d : parse_description(listed.out)) {
+    Kernel k;
+    k.table_name = d.name;
+    k.name = prefix + d.name;
+    k.op = &operator_of(d.schema, k.name);
+    k.schema = d.schema;
+    k.contract = d.contract;
+    k.source = d.source;
+    k.unavailable = d.unavailable;
+    k.peer = (d.flags & ASSAY_PEER) != 0;
+    k.checks_arguments = (d.flags & ASSAY_CHECKS_ARGUMENTS) != 0;
+    k.environment = environment;
+    const std::vector<std::string> more = words(d.environment.c_str());
+    k.environment.variables.insert(k.environment.variables.end(), more.begin(), more.end());
+    insert(std::move(k));
+  }
+}
+
+void Registry::add_plugin(const std::string& library) {
+  std::error_code ignored;
+  const auto path = std::filesystem::absolute(library, ignored);
+  add({program_, {"--plugin", path.string()}, {}}, "plugin:");
+}
+
+void Registry::add_torch() {
+  const Environment environment{std::filesystem::path(program_).replace_filename("assay-torch").string(), {}, {}};
+  std::string missing;
+  if (!std::filesystem::exists(environment.program)) {
+    missing = "this build has no PyTorch oracle: install python3-dev, pybind11-dev and python3-torch, then build again";
+  } else {
+    try {
+      add(environment, "");
+      return;
+    } catch (const RegistryError& e) {
+      missing = e.what();
+    }
+  }
+  for (const Operator* op : operators()) {
+    if (op->schema.ns != "aten") continue;
+    Kernel k;
+    k.op = op;
+    k.schema = op->schema.text;
+    k.name = k.table_name = "torch";
+    k.unavailable = missing;
+    k.peer = true;
+    k.environment = environment;
+    insert(std::move(k));
+  }
+}
+
+std::vector<const Kernel*> Registry::kernels_of(const Operator& op) const {
+  std::vector<const Kernel*> found;
+  for (const Kernel& k : kernels_)
+    if (k.op == &op) found.push_back(&k);
+  std::ranges::stable_sort(found, {}, [](const Kernel* k) { return rank(*k); });
+  return found;
+}
+
+}  // namespace assay

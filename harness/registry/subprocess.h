@@ -1,0 +1,20 @@
+// Runs a program to its end and keeps what it prints.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace assay {
+
+struct Finished {
+  int status = 0;      // exit status, or 128 + signal
+  bool started = true; // false: the program could not be started, and `err` says why
+  std::string out;
+  std::string err;
+};
+
+// variables are NAME=VALUE, added to (and overriding) the inherited environment. Standard input is empty.
+Finished run_program(const std::string& program, const std::vector<std::string>& arguments,
+                     const std::vector<std::string>& variables = {});
+
+}  // namespace assay
