@@ -118,6 +118,7 @@ class Matcher {
       ++progress;
     }
     for (const ShapePattern& p : alternative_.outputs) m.outputs.push_back(instantiate(p, binding_));
+    m.binding = std::move(binding_);
     return m;
   }
 
@@ -237,7 +238,10 @@ ShapeMatch match_shapes(const Operator& op, std::span<const std::optional<Shape>
   for (const ShapeAlternative& alternative : shape_rule(op).alternatives) {
     Matcher matcher(op, alternative);
     ShapeMatch m = matcher.match(shapes);
-    if (m.error.empty()) return m;
+    if (m.error.empty()) {
+      m.alternative = static_cast<int>(&alternative - shape_rule(op).alternatives.data());
+      return m;
+    }
     if (matcher.progress > furthest) {
       furthest = matcher.progress;
       best = std::move(m);

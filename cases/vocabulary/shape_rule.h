@@ -65,6 +65,8 @@ struct ShapeMatch {
   std::vector<Shape> outputs;
   std::string error;  // empty if it matched; else names the argument, its shape and what it should be
   int argument = -1;  // the argument to blame
+  int alternative = -1;  // which alternative of the rule matched, and what its symbols and "*" stand for
+  ShapeBinding binding;
 };
 // shapes[i] is the shape of tensor argument i, or nullopt (absent, or not a tensor).
 ShapeMatch match_shapes(const Operator& op, std::span<const std::optional<Shape>> shapes);
