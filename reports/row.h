@@ -25,8 +25,10 @@ Verdict row_verdict(const Row& row);
 struct Rules {
   // Whether this row's faults fail the run. By default every row but those of peers; `--impl` names peers too.
   std::function<bool(const Row&)> decides = [](const Row& row) { return !row.peer; };
-  // Whether the kernel had declared this refusal beforehand. By default every refusal counts as declared.
-  std::function<bool(const Row&, std::string_view reason)> declared = [](const Row&, std::string_view) { return true; };
+  // Whether the kernel had declared this refusal beforehand.
+  std::function<bool(const Row&, std::string_view reason)> declared = [](const Row& row, std::string_view reason) {
+    return !row.undeclared.contains(std::string(reason));
+  };
 };
 
 // Whether the row alone makes the run fail.

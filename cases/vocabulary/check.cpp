@@ -21,14 +21,24 @@ class Check {
 
   Checked run() {
     if (values_.size() != op_.schema.argument_count) {
+      checked_.fault = Checked::Fault::arguments;
       checked_.error = fmt::format("{}: {} arguments given, the schema has {}: {}", op_.schema.name, values_.size(),
                                    op_.schema.argument_count, op_.schema.text);
       return checked_;
     }
-    for (std::size_t i = 0; i < values_.size() && checked_.ok(); ++i) kind(i);
-    if (checked_.ok()) dtypes();
-    if (checked_.ok()) shapes();
-    for (std::size_t i = 0; i < values_.size() && checked_.ok(); ++i) attribute(i);
+    const auto step = [&](Checked::Fault fault, auto&& look) {
+      if (!checked_.ok()) return;
+      look();
+      if (!checked_.ok()) checked_.fault = fault;
+    };
+    step(Checked::Fault::arguments, [&] {
+      for (std::size_t i = 0; i < values_.size() && checked_.ok(); ++i) kind(i);
+    });
+    step(Checked::Fault::dtype, [&] { dtypes(); });
+    step(Checked::Fault::shape, [&] { shapes(); });
+    step(Checked::Fault::attribute, [&] {
+      for (std::size_t i = 0; i < values_.size() && checked_.ok(); ++i) attribute(i);
+    });
     if (!checked_.ok()) checked_.outputs.clear();
     return checked_;
   }

@@ -15,7 +15,10 @@ struct Checked {
     Dtype dtype;
     Shape shape;
   };
+  enum class Fault : std::uint8_t { none, arguments, dtype, shape, attribute };
+
   std::vector<Output> outputs;  // empty if there is an error
+  Fault fault = Fault::none;    // what kind of thing is wrong
   std::string error;            // "prelu: weight has shape 5, but ..."; empty if the arguments are allowed
   std::string argument;         // the name of the argument to blame
   bool ok() const { return error.empty(); }

@@ -1,0 +1,183 @@
+#include "judge.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace assay {
+namespace {
+
+std::string shown(double x, Dtype dtype) {
+  if (dtype == Dtype::f64) return fmt::format("{:.17g}", x);
+  return fmt::format("{:.9g}", x);
+}
+
+std::string shown(const Interval& i, Dtype dtype) {
+  std::string s;
+  if (i.lower <= i.upper)
+    s = i.lower == i.upper ? shown(i.lower, dtype) : fmt::format("[{}, {}]", shown(i.lower, dtype), shown(i.upper, dtype));
+  const auto also = [&](bool is, std::string_view what) {
+    if (is) s += fmt::format("{}{}", s.empty() ? "" : " or ", what);
+  };
+  also(i.nan, "NaN");
+  also(i.positive_infinity, "inf");
+  also(i.negative_infinity, "-inf");
+  return s;
+}
+
+bool same_bits(double a, double b) {
+  return (a == b && std::signbit(a) == std::signbit(b)) || (std::isnan(a) && std::isnan(b));
+}
+
+// Every element of one placement against the reference; the first and worst divergence in words.
+class Comparison {
+ public:
+  Comparison(Expectation& expectation, const Contract& contract, Judgement& judgement)
+      : expectation_(expectation), contract_(contract), judgement_(judgement) {}
+
+  void compare(int output, const std::vector<std::byte>& packed) {
+    const Checked::Output& shape = expectation_.call().outputs[static_cast<std::size_t>(output)];
+    const std::vector<double>& values = expectation_.values(output);
+    const Format& f = format(shape.dtype);
+    const auto size = static_cast<std::size_t>(bytes(shape.dtype));
+    for (std::size_t e = 0; e < values.size(); ++e) {
+      const double result = load(packed.data() + e * size, shape.dtype);
+      // The rounded reference is always admissible: the interval is needed for the others only.
+      if (same_bits(result, round_to(values[e], f))) continue;
+      check(output, static_cast<std::int64_t>(e), result, shape);
+    }
+    judgement_.elements += values.size();
+  }
+
+  // The sentence, if anything diverged.
+  void conclude() {
+    if (diverged_ == 0) return;
+    judgement_.verdict = Verdict::diverged;
+    judgement_.detail = fmt::format("{}; {} of {} elements diverge", first_, diverged_, judgement_.elements);
+  }
+
+ private:
+  void check(int output, std::int64_t e, double result, const Checked::Output& shape) {
+    const Interval& i = expectation_.interval(output, e, contract_);
+    if (i.undecidable()) {
+      ++judgement_.undecidable;
+      return;
+    }
+    const double ratio = i.error_over_bound(result);
+    const bool inside = i.contains(result);
+    if (!std::isnan(ratio)) judgement_.worst = std::max(judgement_.worst, ratio);
+    if (inside) return;
+    if (diverged_++ == 0)
+      first_ = fmt::format("{}{} is {}, but must be {}", output_name(*expectation_.call().op, static_cast<std::size_t>(output)),
+                           index_text(shape.shape, e), shown(result, shape.dtype), shown(i, shape.dtype)) +
+               (std::isfinite(ratio) && ratio > 1 ? fmt::format(" ({:.3g} times the bound)", ratio) : "");
+  }
+
+  Expectation& expectation_;
+  const Contract& contract_;
+  Judgement& judgement_;
+  std::uint64_t diverged_ = 0;
+  std::string first_;
+};
+
+// Where two runs of the same call differ, in words; empty if they do not. Any NaN equals any NaN.
+std::string first_difference(const Call& call, const Outcome& outcome) {
+  for (std::size_t o = 0; o < outcome.outputs.size(); ++o) {
+    const std::vector<std::byte>& a = outcome.outputs[o];
+    const std::vector<std::byte>& b = outcome.again[o];
+    if (a == b) continue;
+    const Dtype dtype = call.outputs[o].dtype;
+    const auto size = static_cast<std::size_t>(bytes(dtype));
+    for (std::size_t at = 0; at < a.size(); at += size) {
+      if (std::memcmp(a.data() + at, b.data() + at, size) == 0) continue;
+      const double x = load(a.data() + at, dtype);
+      const double y = load(b.data() + at, dtype);
+      if (std::isnan(x) && std::isnan(y)) continue;
+      return fmt::format("{}{} is {} with buffers ending at a guard page and {} with buffers starting at one",
+                         output_name(*call.op, o), index_text(call.outputs[o].shape, static_cast<std::int64_t>(at / size)),
+                         shown(x, dtype), shown(y, dtype));
+    }
+  }
+  return {};
+}
+
+constexpr std::string_view kInvalid = "invalid argument: ";
+
+Judgement judge_refusal(const Kernel& kernel, const Call& call, const Outcome& outcome) {
+  Judgement j;
+  const bool says_invalid = outcome.detail.starts_with(kInvalid);
+  if (call.error.empty()) {
+    j.verdict = says_invalid ? Verdict::wrongly_rejected : Verdict::refused;
+    j.detail = outcome.detail;
+    j.undeclared_refusal = !outcome.declared;
+    return j;
+  }
+  // Ours must say which argument is wrong; a peer's message is its own affair.
+  if (!kernel.peer && outcome.detail.find(call.blamed) == std::string::npos) {
+    j.verdict = Verdict::wrongly_rejected;
+    j.detail = fmt::format("the message does not name the argument {} that is wrong: \"{}\"", call.blamed, outcome.detail);
+  }
+  return j;
+}
+
+}  // namespace
+
+std::string output_name(const Operator& op, std::size_t output) {
+  const auto results = op.schema.results();
+  if (output < results.size() && !results[output].name.empty()) return std::string(results[output].name);
+  return results.size() == 1 ? "out" : fmt::format("out{}", output);
+}
+
+std::string index_text(const Shape& shape, std::int64_t element) {
+  Shape index(shape.size());
+  for (std::size_t d = shape.size(); d-- > 0;) {
+    index[d] = element % shape[d];
+    element /= shape[d];
+  }
+  return fmt::format("[{}]", fmt::join(index, ","));
+}
+
+Contract contract_for(const Kernel& kernel, const Call& call) {
+  return parse_contract(kernel.contract, call.outputs.empty() ? Dtype::f32 : call.outputs[0].dtype);
+}
+
+Judgement judge(const Kernel& kernel, const Contract& contract, const Call& call, Expectation* expectation,
+                const Outcome& outcome) {
+  switch (outcome.kind) {
+    case Outcome::Kind::refused: return judge_refusal(kernel, call, outcome);
+    case Outcome::Kind::failed:
+      if (expectation == nullptr) return {};
+      return {.verdict = Verdict::wrongly_rejected, .detail = outcome.detail};
+    case Outcome::Kind::memory: return {.verdict = Verdict::memory, .detail = outcome.detail};
+    case Outcome::Kind::crashed: return {.verdict = Verdict::crashed, .detail = outcome.detail};
+    case Outcome::Kind::timeout: return {.verdict = Verdict::timeout, .detail = outcome.detail};
+    case Outcome::Kind::not_run: return {.verdict = Verdict::not_run, .detail = outcome.detail};
+    case Outcome::Kind::ok: break;
+  }
+  if (expectation == nullptr)
+    return {.verdict = Verdict::wrongly_accepted, .detail = fmt::format("took arguments that are wrong: {}", call.error)};
+
+  Judgement j;
+  Comparison comparison(*expectation, contract, j);
+  for (std::size_t o = 0; o < outcome.outputs.size(); ++o) comparison.compare(static_cast<int>(o), outcome.outputs[o]);
+  const std::string difference = first_difference(call, outcome);
+  if (!difference.empty() && !contract.deterministic)
+    for (std::size_t o = 0; o < outcome.again.size(); ++o) comparison.compare(static_cast<int>(o), outcome.again[o]);
+  comparison.conclude();
+  if (j.verdict != Verdict::pass) return j;
+  if (!difference.empty() && contract.deterministic) {
+    j.verdict = Verdict::unstable;
+    j.detail = difference;
+  } else if (outcome.changed_float_state) {
+    j.verdict = Verdict::unstable;
+    j.detail = "left the floating-point control bits (rounding, flush to zero) changed for whoever runs next";
+  } else if (expectation->vacuous(contract)) {
+    j.verdict = Verdict::vacuous;
+    j.detail = "zeros, the first input and the result shifted by one element would have passed too";
+  }
+  return j;
+}
+
+}  // namespace assay

@@ -1,0 +1,36 @@
+// Turns what a kernel did into a verdict.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "../registry/registry.h"
+#include "../run/lane.h"
+#include "expectation.h"
+#include "reports/verdict.h"
+
+namespace assay {
+
+struct Judgement {
+  Verdict verdict = Verdict::pass;
+  std::string detail;  // a plain sentence; for refused and not_run the reason
+  std::uint64_t elements = 0;
+  std::uint64_t undecidable = 0;
+  double worst = 0;  // largest error/bound among the elements whose interval was needed
+  bool undeclared_refusal = false;
+};
+
+// The verdict on one outcome. `expectation` is null when the call's arguments are not allowed: then the kernel must
+// refuse them, naming the argument to blame.
+Judgement judge(const Kernel& kernel, const Contract& contract, const Call& call, Expectation* expectation,
+                const Outcome& outcome);
+
+// The contract of a kernel for a call: that of the first result's dtype.
+Contract contract_for(const Kernel& kernel, const Call& call);
+
+// "out", or the output's name or number where there are several.
+std::string output_name(const Operator& op, std::size_t output);
+// "[1,0,2]" of an element's row-major number.
+std::string index_text(const Shape& shape, std::int64_t element);
+
+}  // namespace assay

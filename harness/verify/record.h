@@ -1,0 +1,18 @@
+// Makes a failure small and writes the file that replays it.
+#pragma once
+
+#include <string>
+
+#include "examine.h"
+#include "reports/result.h"
+
+namespace assay {
+
+// Shrinks the failure's case with at most `shrink_budget` tries (0: not at all), each of which must show the same
+// verdict on the same kernel, then writes a case file into `folder` and fills failure.case_text, detail and replay.
+// A failure that does not show again keeps its detail, and the file says so. Throws FileError when the file cannot be
+// written.
+void record_failure(Examiner& examiner, const Kernel& kernel, Failure& failure, const std::string& dtype,
+                    const std::string& folder, int shrink_budget);
+
+}  // namespace assay

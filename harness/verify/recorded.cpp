@@ -1,0 +1,103 @@
+#include "recorded.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "../generate/data.h"
+#include "machine.h"
+
+namespace assay {
+namespace {
+
+RecordedTensor recorded(const TensorData& t) { return {t.dtype, t.shape, t.packed()}; }
+
+void restore(TensorData& t, const RecordedTensor& from) {
+  const auto size = static_cast<std::size_t>(bytes(t.dtype));
+  for (std::int64_t e = 0; e < t.numel(); ++e)
+    std::memcpy(t.element(e), from.data.data() + static_cast<std::size_t>(e) * size, size);
+}
+
+RecordedOutput expected(Expectation& expectation, int output, const Contract& contract) {
+  RecordedOutput r;
+  r.shape = expectation.call().outputs[static_cast<std::size_t>(output)].shape;
+  r.value = expectation.values(output);
+  for (std::size_t e = 0; e < r.value.size(); ++e) {
+    const Interval& i = expectation.interval(output, static_cast<std::int64_t>(e), contract);
+    r.lower.push_back(i.lower);
+    r.upper.push_back(i.upper);
+    r.special.push_back(static_cast<std::uint8_t>((i.nan ? kAdmitsNan : 0) |
+                                                  (i.positive_infinity ? kAdmitsPositiveInfinity : 0) |
+                                                  (i.negative_infinity ? kAdmitsNegativeInfinity : 0) |
+                                                  (i.exact_zero_sign ? kZeroSignDecided : 0)));
+  }
+  return r;
+}
+
+}  // namespace
+
+RecordedCall record_call(const std::string& case_text, std::uint64_t seed, const Call& call, const Kernel& kernel,
+                         const Finding& finding) {
+  RecordedCall r;
+  r.op = call.op->schema.name;
+  r.case_text = case_text;
+  r.seed = seed;
+  r.impl = kernel.name;
+  r.contract = kernel.contract;
+  r.verdict = token(finding.judgement.verdict);
+  r.detail = finding.judgement.detail;
+  const auto plugin = std::ranges::find(kernel.environment.arguments, "--plugin");
+  if (plugin != kernel.environment.arguments.end() && plugin + 1 != kernel.environment.arguments.end())
+    r.plugin = *(plugin + 1);
+  r.program = {kernel.environment.program};
+  r.program.insert(r.program.end(), kernel.environment.arguments.begin(), kernel.environment.arguments.end());
+  r.variables = kernel.environment.variables;
+  for (std::size_t i = 0; i < call.arguments.size(); ++i) {
+    const std::string argument(call.op->schema.argument_storage[i].name);
+    if (const auto* t = std::get_if<TensorData>(&call.arguments[i])) r.inputs[argument] = recorded(*t);
+    if (const auto* list = std::get_if<std::vector<TensorData>>(&call.arguments[i]))
+      for (std::size_t n = 0; n < list->size(); ++n) r.inputs[fmt::format("{}/{}", argument, n)] = recorded((*list)[n]);
+  }
+  if (!call.error.empty()) return r;  // wrong arguments: no result is expected
+  Expectation expectation(call);
+  const Contract contract = contract_for(kernel, call);
+  for (std::size_t o = 0; o < call.outputs.size(); ++o) {
+    RecordedOutput out = expected(expectation, static_cast<int>(o), contract);
+    if (o < finding.outputs.size()) out.actual = {call.outputs[o].dtype, call.outputs[o].shape, finding.outputs[o]};
+    r.outputs[output_name(*call.op, o)] = std::move(out);
+  }
+  return r;
+}
+
+Replayable replayable(const RecordedCall& recorded) {
+  Replayable r;
+  r.parsed = parse_case(recorded.case_text);
+  r.call = materialise(r.parsed);
+  for (std::size_t i = 0; i < r.call.arguments.size(); ++i) {
+    const std::string argument(r.call.op->schema.argument_storage[i].name);
+    if (auto* t = std::get_if<TensorData>(&r.call.arguments[i])) {
+      const auto from = recorded.inputs.find(argument);
+      if (from != recorded.inputs.end()) restore(*t, from->second);
+    }
+    if (auto* list = std::get_if<std::vector<TensorData>>(&r.call.arguments[i]))
+      for (std::size_t n = 0; n < list->size(); ++n) {
+        const auto from = recorded.inputs.find(fmt::format("{}/{}", argument, n));
+        if (from != recorded.inputs.end()) restore((*list)[n], from->second);
+      }
+  }
+  return r;
+}
+
+CaseFile new_case_file() {
+  const Machine m = machine();
+  CaseFile file;
+  file.creator = fmt::format("assay {}", m.version);
+  file.cpu = m.cpu;
+  file.isa = m.isa;
+  file.libraries = m.libraries;
+  return file;
+}
+
+}  // namespace assay

@@ -1,0 +1,236 @@
+#include "verify.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "../generate/cases.h"
+#include "../generate/errors.h"
+#include "examine.h"
+#include "machine.h"
+#include "record.h"
+#include "tally.h"
+
+namespace assay {
+namespace {
+
+constexpr std::uint64_t kChunk = 16;  // cases handed to a lane at once; one argument error comes with each
+
+// One operator and dtype, with the kernels to run.
+struct Subject {
+  const Operator* op;
+  Dtype dtype;
+  std::vector<const Kernel*> kernels;      // available
+  std::vector<const Kernel*> unavailable;
+};
+
+std::vector<Subject> subjects(const Registry& registry, const VerifyOptions& options) {
+  const std::vector<const Operator*> chosen =
+      options.only ? std::vector<const Operator*>{options.only->op} : select_operators(options.patterns);
+  check_impls(registry, chosen, options.impls);
+  std::vector<Subject> all;
+  for (const Operator* op : chosen) {
+    for (int i = 0; i < kDtypes; ++i) {
+      const auto dtype = static_cast<Dtype>(i);
+      if (!op->dtypes.contains(dtype)) continue;
+      if (!options.dtypes.empty() && std::ranges::find(options.dtypes, dtype) == options.dtypes.end()) continue;
+      Subject s{op, dtype, {}, {}};
+      for (const Kernel* k : registry.kernels_of(*op))
+        if (selects(options.impls, k->name)) (k->unavailable.empty() ? s.kernels : s.unavailable).push_back(k);
+      if (!s.kernels.empty() || !s.unavailable.empty()) all.push_back(std::move(s));
+    }
+  }
+  return all;
+}
+
+// The dtype whose rows a case belongs to: that of its first result.
+Dtype row_dtype(const Case& c) {
+  const Call call = materialise(c);
+  if (!call.outputs.empty()) return call.outputs[0].dtype;
+  for (const CaseValue& v : c.arguments)
+    if (const auto* t = std::get_if<TensorSpec>(&v)) return t->dtype;
+  return Dtype::f32;
+}
+
+using RowKey = std::pair<const Kernel*, Dtype>;
+
+class Run {
+ public:
+  Run(std::vector<Subject> subjects, const VerifyOptions& options, const std::atomic<bool>& interrupted,
+      const std::function<void(const Progress&)>& progress)
+      : subjects_(std::move(subjects)), options_(options), interrupted_(interrupted), report_(progress),
+        zygotes_(make_zygotes()), start_(std::chrono::steady_clock::now()) {
+    for (const Subject& s : subjects_) {
+      for (const Kernel* k : s.kernels) rows_.emplace(RowKey{k, s.dtype}, Tally(*k, s.dtype));
+      for (const Kernel* k : s.unavailable) rows_.emplace(RowKey{k, s.dtype}, Tally(*k, s.dtype));
+    }
+    // Chunks in the order of their first case, so that a run cut short has tried every operator equally.
+    const std::uint64_t chunks = options_.only ? 1 : (options_.cases + kChunk - 1) / kChunk;
+    for (std::uint64_t c = 0; c < chunks; ++c) {
+      if (c % options_.shards != options_.shard - 1) continue;
+      for (std::size_t s = 0; s < subjects_.size(); ++s)
+        if (!subjects_[s].kernels.empty()) work_.push_back({s, c});
+    }
+    for (const Item& item : work_) progress_.total += cases_in(item.chunk) + (options_.only ? 0 : 1);
+  }
+
+  RunResult run() {
+    parallel([this](Examiner& examiner) { generate_and_examine(examiner); });
+    RunResult result;
+    result.complete = next_.load() >= work_.size() && progress_.done == progress_.total;
+    if (!result.complete) {
+      result.cases_not_run = progress_.total - progress_.done;
+      result.incomplete = fmt::format("{}: {} of {} cases were not run", interrupted_ ? "interrupted" : "out of time",
+                                      result.cases_not_run, progress_.total);
+    }
+    for (const auto& [key, tally] : rows_) result.rows.push_back(tally.row());
+    std::ranges::sort(result.rows, {}, [](const Row& r) { return std::tie(r.op, r.dtype, r.impl); });
+    record_failures(result);
+    result.machine = machine();
+    result.seed = options_.seed;
+    if (options_.shards > 1) result.shard = fmt::format("{}/{}", options_.shard, options_.shards);
+    result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    return result;
+  }
+
+ private:
+  struct Item {
+    std::size_t subject;
+    std::uint64_t chunk;
+  };
+
+  std::uint64_t cases_in(std::uint64_t chunk) const {
+    return options_.only ? 1 : std::min(kChunk, options_.cases - chunk * kChunk);
+  }
+
+  bool stop() const {
+    if (interrupted_) return true;
+    return options_.time && std::chrono::steady_clock::now() - start_ > *options_.time;
+  }
+
+  // Calls `work` with a lane of its own on every job's thread.
+  void parallel(const std::function<void(Examiner&)>& work) {
+    const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
+    const std::size_t jobs = std::min<std::size_t>(options_.jobs > 0 ? static_cast<unsigned>(options_.jobs) : cores,
+                                                   std::max<std::size_t>(work_.size(), 1));
+    std::vector<std::thread> threads;
+    std::exception_ptr error;
+    for (std::size_t i = 0; i < jobs; ++i)
+      threads.emplace_back([&] {
+        try {
+          Examiner examiner(zygotes_, options_.run);
+          work(examiner);
+        } catch (...) {
+          const std::scoped_lock lock(mutex_);
+          if (!error) error = std::current_exception();
+          failed_ = true;
+        }
+      });
+    for (std::thread& t : threads) t.join();
+    if (error) std::rethrow_exception(error);
+  }
+
+  void generate_and_examine(Examiner& examiner) {
+    while (!stop() && !failed_) {
+      const std::size_t i = next_++;
+      if (i >= work_.size()) return;
+      const Subject& s = subjects_[work_[i].subject];
+      std::vector<Case> cases;
+      std::vector<std::uint64_t> indices;
+      {
+        const std::scoped_lock lock(generator_);  // RapidCheck's generators run on one thread at a time
+        make_cases(s, work_[i].chunk, cases, indices);
+      }
+      const std::vector<Examined> examined = examiner.examine(cases, s.kernels);
+      const std::scoped_lock lock(mutex_);
+      for (std::size_t c = 0; c < cases.size(); ++c) {
+        const std::string case_text = text(cases[c]);
+        for (const Finding& f : examined[c].findings) {
+          rows_.at({f.kernel, s.dtype}).add(f, case_text, indices[c]);
+          if (is_fault(f.judgement.verdict) && !f.kernel->peer) ++progress_.faults;
+        }
+      }
+      progress_.done += cases.size();
+      progress_.doing = fmt::format("{} {}", s.op->schema.name, name(s.dtype));
+      report_(progress_);
+    }
+  }
+
+  void make_cases(const Subject& s, std::uint64_t chunk, std::vector<Case>& cases,
+                  std::vector<std::uint64_t>& indices) const {
+    if (options_.only) {
+      cases.push_back(*options_.only);
+      indices.push_back(0);
+      return;
+    }
+    for (std::uint64_t i = chunk * kChunk; i < chunk * kChunk + cases_in(chunk); ++i) {
+      cases.push_back(generate(*s.op, s.dtype, options_.seed, i));
+      indices.push_back(i);
+    }
+    cases.push_back(generate_error(*s.op, s.dtype, options_.seed, chunk).invalid);
+    indices.push_back(options_.cases + chunk);  // behind the valid cases, so that numbers stay unique
+  }
+
+  // Shrinks the first failure of each kind of every row and writes a case file for each failure kept.
+  void record_failures(RunResult& result) {
+    if (options_.out.empty()) return;
+    struct Job {
+      Row* row;
+      const Kernel* kernel;
+    };
+    std::vector<Job> jobs;
+    for (Row& row : result.rows) {
+      if (row.failures.empty()) continue;
+      for (const auto& [key, tally] : rows_)
+        if (key.first->op->schema.name == row.op && key.first->name == row.impl) {
+          jobs.push_back({&row, key.first});
+          break;
+        }
+    }
+    std::atomic<std::size_t> next{0};
+    parallel([&](Examiner& examiner) {
+      for (std::size_t i = next++; i < jobs.size(); i = next++) {
+        {
+          const std::scoped_lock lock(mutex_);
+          progress_.doing = fmt::format("recording {} {} {}", jobs[i].row->op, jobs[i].row->impl, jobs[i].row->dtype);
+          report_(progress_);
+        }
+        std::vector<Verdict> shrunk;
+        for (Failure& f : jobs[i].row->failures) {
+          const bool first = std::ranges::find(shrunk, f.kind) == shrunk.end();
+          shrunk.push_back(f.kind);
+          record_failure(examiner, *jobs[i].kernel, f, jobs[i].row->dtype, options_.out,
+                         first && !interrupted_ ? options_.shrink_budget : 0);
+        }
+      }
+    });
+  }
+
+  std::vector<Subject> subjects_;
+  const VerifyOptions& options_;
+  const std::atomic<bool>& interrupted_;
+  const std::function<void(const Progress&)>& report_;
+  std::shared_ptr<Zygotes> zygotes_;
+  std::chrono::steady_clock::time_point start_;
+  std::vector<Item> work_;
+  std::atomic<std::size_t> next_{0};
+  std::atomic<bool> failed_{false};
+  std::mutex generator_;
+  std::mutex mutex_;  // rows_, progress_
+  std::map<RowKey, Tally> rows_;
+  Progress progress_;
+};
+
+}  // namespace
+
+RunResult verify(const Registry& registry, const VerifyOptions& given, const std::atomic<bool>& interrupted,
+                 const std::function<void(const Progress&)>& progress) {
+  VerifyOptions options = given;
+  if (options.only) options.dtypes = {row_dtype(*options.only)};
+  return Run(subjects(registry, options), options, interrupted, progress).run();
+}
+
+}  // namespace assay

@@ -1,0 +1,63 @@
+// The gate: cases of every operator on every kernel, judged, shrunk and recorded.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "../registry/registry.h"
+#include "../run/lane.h"
+#include "reports/result.h"
+#include "vocabulary/case.h"
+
+namespace assay {
+
+struct VerifyOptions {
+  std::vector<std::string> patterns;  // shell globs on operator names; empty: all
+  std::vector<std::string> impls;     // shell globs on kernel names; empty: all
+  std::vector<Dtype> dtypes;          // empty: all
+  std::optional<Case> only;           // one case instead of generated ones
+  std::uint64_t cases = 500;          // for each operator and dtype
+  std::uint64_t seed = 0;
+  std::optional<std::chrono::duration<double>> time;
+  int jobs = 0;                       // 0: one for each core
+  std::uint64_t shard = 1;            // this shard, 1 to shards
+  std::uint64_t shards = 1;
+  std::string out;                    // folder for case files; empty: none are written
+  RunOptions run;
+  int shrink_budget = 300;            // kernel runs for each failure that is shrunk
+};
+
+struct Progress {
+  std::uint64_t done = 0;   // cases
+  std::uint64_t total = 0;
+  std::uint64_t faults = 0;
+  std::string doing;        // "relu f32", "shrinking mm plugin:mine"
+};
+
+// Asked for something that does not exist; the message names the nearest thing that does.
+struct SelectionError : std::invalid_argument {
+  using std::invalid_argument::invalid_argument;
+};
+
+// Runs until done, out of time, or `interrupted` becomes true; the result is valid in each case. `progress` is called
+// from one thread at a time. Throws SelectionError when nothing matches.
+RunResult verify(const Registry& registry, const VerifyOptions& options, const std::atomic<bool>& interrupted,
+                 const std::function<void(const Progress&)>& progress);
+
+// The operators whose names match one of the globs (all without globs). Throws SelectionError for a glob that matches
+// nothing.
+std::vector<const Operator*> select_operators(const std::vector<std::string>& patterns);
+// Whether the kernel's name matches one of the globs, or there are none.
+bool selects(const std::vector<std::string>& globs, const std::string& name);
+// Throws SelectionError for a glob that no kernel of these operators matches.
+void check_impls(const Registry& registry, const std::vector<const Operator*>& operators,
+                 const std::vector<std::string>& globs);
+
+}  // namespace assay
