@@ -1,6 +1,6 @@
 // Case files: recorded calls with their data as HDF5, format "assay.case/1".
 //
-//   /                        attributes format = "assay.case/1", creator, cpu, isa, libraries ("name version" each)
+//   /                        attributes format = "assay.case/1", creator, cpu, isa, libraries (NAME=VERSION each)
 //   /calls/N                 attributes op, case, seed, impl, contract; verdict, detail, name, plugin, program,
 //                            variables, attempts, failed_attempts; further text attributes are kept
 //     inputs/ARGUMENT        a tensor; entry i of a Tensor[] argument is inputs/ARGUMENT/i
