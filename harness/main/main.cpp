@@ -1,0 +1,113 @@
+// The `assay` program: the command line, and the worker processes it starts from itself.
+#include <fmt/format.h>
+
+#include <climits>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <unistd.h>
+
+#include "../plugin/load.h"
+#include "../run/lane.h"
+#include "commands.h"
+#include "reports/file.h"
+#include "vocabulary/case.h"
+#include "../verify/verify.h"
+
+namespace assay {
+namespace {
+
+// The kernels of a worker: those of the plugin named on its command line, or the built-in ones.
+WorkerTable worker_table(std::span<const std::string> arguments) {
+  WorkerTable table;
+  for (std::size_t i = 0; i + 1 < arguments.size(); ++i)
+    if (arguments[i] == "--plugin") return load_plugin_table(arguments[i + 1]);
+  for (const EnrolledKernel& e : enrolled_kernels()) table.kernels.push_back(e.kernel);
+  return table;
+}
+
+int run_command(const Command& command) {
+  try {
+    return command();
+  } catch (const UsageError& e) {
+    fmt::print(stderr, "assay: {}\n", e.what());
+    return kWrongUsage;
+  } catch (const CaseError& e) {
+    fmt::print(stderr, "assay: {}\n", e.what());
+    return kWrongUsage;
+  } catch (const SelectionError& e) {
+    fmt::print(stderr, "assay: {}\n", e.what());
+    return kWrongUsage;
+  } catch (const FileError& e) {
+    fmt::print(stderr, "assay: {}\n", e.what());
+    return kWrongUsage;
+  } catch (const RegistryError& e) {
+    fmt::print(stderr, "assay: the registry is broken: {}\n", e.what());
+    return kEnvironment;
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "assay: {}\n", e.what());
+    return kEnvironment;
+  }
+}
+
+}  // namespace
+
+std::string this_program() {
+  char path[PATH_MAX];
+  const ssize_t n = readlink("/proc/self/exe", path, sizeof path);
+  if (n <= 0) throw std::runtime_error(fmt::format("cannot read /proc/self/exe: {}", std::strerror(errno)));
+  return std::string(path, static_cast<std::size_t>(n));
+}
+
+std::unique_ptr<Registry> load_registry(const std::vector<std::string>& plugins, bool with_torch) {
+  auto registry = std::make_unique<Registry>(this_program());
+  for (const std::string& library : plugins) {
+    try {
+      registry->add_plugin(library);
+    } catch (const RegistryError& e) {
+      throw UsageError(fmt::format("--plugin {}: {}", library, e.what()));
+    }
+  }
+  if (with_torch) registry->add_torch();
+  return registry;
+}
+
+int assay_main(int argc, char** argv) {
+  if (argc > 1 && std::strcmp(argv[1], "worker") == 0) return worker_main(argc, argv, worker_table);
+  std::signal(SIGPIPE, SIG_IGN);
+
+  CLI::App app{"Assay proves that fast operator kernels are right, and says why when they are not.", "assay"};
+  app.footer("Exit codes: 0 all well; 1 a fault was found; 2 wrong usage or unreadable input;\n"
+             "3 the environment lacks what was asked for; 130 interrupted.\n"
+             "`assay COMMAND --help` explains a command. Start with `assay verify`.");
+  app.require_subcommand(0, 1);
+  app.set_version_flag("--version", version_text, "version, compiler, libraries, ISA levels, devices");
+  Command chosen;
+  add_verify(app, chosen);
+  add_replay(app, chosen);
+  add_explain(app, chosen);
+  add_ops(app, chosen);
+  add_merge(app, chosen);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    const int code = app.exit(e);
+    return code == 0 ? kAllWell : kWrongUsage;
+  }
+  if (!chosen) {
+    fmt::print("{}", app.help());
+    return argc > 1 ? kWrongUsage : kAllWell;
+  }
+  return run_command(chosen);
+}
+
+}  // namespace assay
+
+int main(int argc, char** argv) {
+  try {
+    return assay::assay_main(argc, argv);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "assay: %s\n", e.what());
+    return assay::kEnvironment;
+  }
+}

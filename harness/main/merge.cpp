@@ -1,0 +1,48 @@
+// assay merge
+#include "reports/merge.h"
+
+#include <fmt/format.h>
+
+#include "commands.h"
+#include "reports/row.h"
+#include "reports/run_file.h"
+#include "reports/table.h"
+#include "terminal.h"
+
+namespace assay {
+namespace {
+
+struct Flags {
+  std::vector<std::string> files;
+  std::string output;
+};
+
+int merge_command(const Flags& flags) {
+  std::vector<Shard> shards;
+  for (const std::string& f : flags.files) shards.push_back({f, read_run_file(f)});
+  Merged merged;
+  try {
+    merged = merge(std::move(shards));
+  } catch (const MergeError& e) {
+    throw UsageError(e.what());
+  }
+  for (const std::string& w : merged.warnings) fmt::print(stderr, "assay: warning: {}\n", w);
+  write_run_file(flags.output, merged.run);
+  if (flags.output != "-") fmt::print("{}", table(merged.run, {}, {.colour = use_colour()}));
+  return exit_code(merged.run);
+}
+
+}  // namespace
+
+void add_merge(CLI::App& app, Command& chosen) {
+  CLI::App* command = app.add_subcommand("merge", "Join the run files of shards");
+  command->footer("  assay verify --shard 1/2 --json a.json; assay verify --shard 2/2 --json b.json\n"
+                  "  assay merge a.json b.json -o all.json\n"
+                  "Exits as the whole run would have.");
+  auto flags = std::make_shared<Flags>();
+  command->add_option("RUN", flags->files, "run files (.json)")->required()->type_name("");
+  command->add_option("-o,--output", flags->output, "the joined run file; - is standard output")->required()->type_name("F");
+  command->callback([flags, &chosen] { chosen = [flags] { return merge_command(*flags); }; });
+}
+
+}  // namespace assay

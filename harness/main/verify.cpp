@@ -1,0 +1,170 @@
+// assay verify
+#include "../verify/verify.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+
+#include "commands.h"
+#include "reports/junit.h"
+#include "reports/row.h"
+#include "reports/run_file.h"
+#include "reports/file.h"
+#include "reports/table.h"
+#include "terminal.h"
+
+namespace assay {
+namespace {
+
+std::atomic<bool> interrupted{false};
+
+// The first Ctrl-C ends the run in order; the second one at once.
+void on_interrupt(int) {
+  if (interrupted.exchange(true)) _exit(kInterrupted);
+}
+
+struct Flags {
+  VerifyOptions options;
+  std::vector<std::string> dtypes;
+  std::string only;
+  std::string time;
+  std::string shard = "1/1";
+  std::vector<std::string> plugins;
+  std::string json;
+  std::string junit;
+  std::string out;
+  double timeout = 10;
+};
+
+// "90", "90s", "5m", "1h"
+std::chrono::duration<double> parse_time(const std::string& s) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), value);
+  const std::string unit(end, s.data() + s.size());
+  const double factor = unit.empty() || unit == "s" ? 1 : unit == "m" || unit == "min" ? 60 : unit == "h" ? 3600 : 0;
+  if (error != std::errc{} || factor == 0 || !(value > 0))
+    throw UsageError(fmt::format("--time is \"{}\": write 60s, 5m or 1h", s));
+  return std::chrono::duration<double>(value * factor);
+}
+
+void parse_shard(const std::string& s, VerifyOptions& options) {
+  const std::size_t slash = s.find('/');
+  const auto number = [&](std::string_view part) {
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
+    if (error != std::errc{} || end != part.data() + part.size() || value == 0)
+      throw UsageError(fmt::format("--shard is \"{}\": write I/N, with I from 1 to N", s));
+    return value;
+  };
+  if (slash == std::string::npos) throw UsageError(fmt::format("--shard is \"{}\": write I/N, with I from 1 to N", s));
+  options.shard = number(std::string_view(s).substr(0, slash));
+  options.shards = number(std::string_view(s).substr(slash + 1));
+  if (options.shard > options.shards) throw UsageError(fmt::format("--shard is \"{}\": there is no shard {} of {}", s, options.shard, options.shards));
+}
+
+// The folder must be usable before an hour of work depends on it.
+void check_writable(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) throw UsageError(fmt::format("--out {}: cannot create the folder: {}", folder, error.message()));
+  if (access(folder.c_str(), W_OK) != 0)
+    throw UsageError(fmt::format("--out {}: no permission to write there; name another folder", folder));
+}
+
+void write_or_complain(bool& complained, const std::function<void()>& write) {
+  try {
+    write();
+  } catch (const FileError& e) {
+    fmt::print(stderr, "assay: {}\n", e.what());
+    complained = true;
+  }
+}
+
+int verify_command(Flags& flags) {
+  VerifyOptions& options = flags.options;
+  for (const std::string& d : flags.dtypes) {
+    const std::optional<Dtype> dtype = dtype_named(d);
+    if (!dtype) throw UsageError(fmt::format("--dtype {}: not a dtype (f64 f32 f16 bf16 ...)", d));
+    options.dtypes.push_back(*dtype);
+  }
+  if (!flags.time.empty()) options.time = parse_time(flags.time);
+  parse_shard(flags.shard, options);
+  if (options.cases == 0) throw UsageError("--cases is 0: a run without cases proves nothing");
+  options.run.time_limit = std::chrono::milliseconds(static_cast<std::int64_t>(flags.timeout * 1000));
+  if (flags.out.empty()) {
+    const char* from_environment = std::getenv("ASSAY_OUT");
+    flags.out = from_environment != nullptr ? from_environment : "assay-out";
+  }
+  check_writable(flags.out);
+  options.out = flags.out;
+
+  const bool with_torch = selects(options.impls, "torch");
+  if (!flags.only.empty() && !options.patterns.empty())
+    throw UsageError("--case and PATTERN exclude each other: the case names its operator");
+  const auto registry = load_registry(flags.plugins, with_torch);
+  if (!flags.only.empty()) options.only = parse_case(flags.only);
+
+  std::signal(SIGINT, on_interrupt);
+  std::signal(SIGTERM, on_interrupt);
+  RunResult result;
+  {
+    ProgressLine line;
+    result = verify(*registry, options, interrupted, [&](const Progress& p) {
+      line.show(fmt::format("{:3.0f}%  {} of {} cases  {} faults  {}", p.total == 0 ? 100.0 : 100.0 * double(p.done) / double(p.total),
+                            p.done, p.total, p.faults, p.doing));
+    });
+  }
+  Rules rules;
+  rules.decides = [&](const Row& row) { return !row.peer || (!options.impls.empty() && selects(options.impls, row.impl)); };
+
+  bool complained = false;
+  if (flags.json != "-") {
+    fmt::print("{}", table(result, rules, {.colour = use_colour()}));
+    std::fflush(stdout);
+  }
+  if (!flags.json.empty()) write_or_complain(complained, [&] { write_run_file(flags.json, result); });
+  if (flags.json != "-")
+    write_or_complain(complained, [&] { write_run_file((std::filesystem::path(flags.out) / "run.json").string(), result); });
+  if (!flags.junit.empty()) write_or_complain(complained, [&] { write_file(flags.junit, junit(result, rules)); });
+  const int code = exit_code(result, rules);
+  if (interrupted && code != kFaultFound) return kInterrupted;
+  return complained && code == kAllWell ? kEnvironment : code;
+}
+
+}  // namespace
+
+void add_verify(CLI::App& app, Command& chosen) {
+  CLI::App* command = app.add_subcommand("verify", "Prove kernels right on generated cases");
+  command->footer(
+      "Every kernel runs in a worker process on every case, twice, between guard pages. Each element of its results\n"
+      "must lie in the interval that the operator's reference and the kernel's contract allow. Failures are shrunk and\n"
+      "recorded; `assay replay FILE` runs one again. Rows of peers (torch, onednn) decide the exit code only if --impl\n"
+      "names them.\n\n"
+      "  assay verify                                   everything\n"
+      "  assay verify prelu 'softmax*' --dtype f32      two operators, one dtype\n"
+      "  assay verify mm --plugin ./libmine.so --impl 'plugin:*'   your own kernel\n"
+      "  assay verify --case prelu:f32:self=2x6x5x7,weight=6:seed=1");
+  auto flags = std::make_shared<Flags>();
+  VerifyOptions& o = flags->options;
+  command->add_option("PATTERN", o.patterns, "shell globs on operator names; all without")->type_name("");
+  command->add_option("--impl", o.impls, "shell globs on kernel names (cpu.avx2, 'cpu.*', torch)")->delimiter(',')->type_name("GLOB");
+  command->add_option("--dtype", flags->dtypes, "only results of these dtypes")->delimiter(',')->type_name("D,..");
+  command->add_option("--case", flags->only, "this case only, as printed by any command")->type_name("TEXT");
+  command->add_option("--plugin", flags->plugins, "a shared library of kernels (assay/kernel.h); may be repeated")->type_name("LIB.so");
+  command->add_option("--cases", o.cases, "cases for each operator and dtype")->capture_default_str()->type_name("N");
+  command->add_option("--time", flags->time, "stop after this long; says how many cases were not run")->type_name("60s");
+  command->add_option("--seed", o.seed, "another seed, other cases")->capture_default_str()->type_name("N");
+  command->add_option("--jobs", o.jobs, "lanes of work; 0: one for each core")->check(CLI::NonNegativeNumber)->capture_default_str()->type_name("N");
+  command->add_option("--shard", flags->shard, "run this part only; `assay merge` joins the parts")->capture_default_str()->type_name("I/N");
+  command->add_option("--timeout", flags->timeout, "seconds that one call may take")->check(CLI::PositiveNumber)->capture_default_str()->type_name("S");
+  command->add_option("--json", flags->json, "write a run file; - is standard output")->type_name("F");
+  command->add_option("--junit", flags->junit, "write JUnit XML; - is standard output")->type_name("F");
+  command->add_option("--out", flags->out, "folder for case files and run.json (default: $ASSAY_OUT or assay-out)")->type_name("DIR");
+  command->callback([flags, &chosen] { chosen = [flags] { return verify_command(*flags); }; });
+}
+
+}  // namespace assay
