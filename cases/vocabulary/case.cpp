@@ -55,16 +55,15 @@ std::vector<std::int64_t> integers(std::string_view field, std::string_view s) {
   return values;
 }
 
-Shape parse_shape(std::string_view field, std::string_view s) {
+Shape parse_shape(std::string_view field, std::string_view whole) {
   Shape shape;
-  while (!s.empty()) {
-    const std::size_t at = s.find('x');
-    const std::int64_t size = integer(field, s.substr(0, at));
-    if (size < 0) bad(field, s, "a dimension is at least 0");
-    shape.push_back(size);
-    if (at == std::string_view::npos) break;
-    s.remove_prefix(at + 1);
-    if (s.empty()) bad(field, s, "a dimension is missing behind \"x\"");
+  if (whole.empty()) return shape;
+  for (const std::string_view size : split(whole, 'x')) {
+    std::int64_t n = -1;
+    const auto [end, error] = std::from_chars(size.data(), size.data() + size.size(), n);
+    if (error != std::errc{} || end != size.data() + size.size() || n < 0)
+      bad(field, whole, "sizes are whole numbers from 0, joined by \"x\": 2x3x4");
+    shape.push_back(n);
   }
   return shape;
 }
@@ -204,8 +203,6 @@ CaseValue parse_value(std::string_view s, const Argument& a, std::optional<Dtype
   return list;
 }
 
-CaseValue default_value(const Argument& a) { return parse_value(a.default_text, a, std::nullopt); }
-
 std::string text(const TensorSpec& t, bool with_dtype) {
   const std::string dims = assay::text(t.shape);
   if (!with_dtype && t.layout == Layout{} && !t.shape.empty()) return dims;
@@ -272,6 +269,8 @@ std::vector<std::int64_t> dense_strides(const Shape& shape, const std::vector<st
 }
 
 }  // namespace
+
+CaseValue default_value(const Argument& a) { return parse_value(a.default_text, a, std::nullopt); }
 
 Strided strided(const Shape& shape, const Layout& layout) {
   const std::size_t rank = shape.size();
@@ -366,6 +365,7 @@ Case parse_case(std::string_view whole) {
     }
   }
   for (; at < parts.size(); ++at) {
+    if (parts[at].empty()) continue;
     const std::size_t equals = parts[at].find('=');
     const std::string_view key = parts[at].substr(0, equals);
     const std::string_view value = equals == std::string_view::npos ? "" : parts[at].substr(equals + 1);

@@ -71,6 +71,8 @@ struct CaseError : std::invalid_argument {
 Case parse_case(std::string_view text);
 // Canonical: arguments equal to the schema's default are left out.
 std::string text(const Case& c);
+// The value of an argument that a call leaves out. Precondition: it has a default.
+CaseValue default_value(const Argument& argument);
 // One value as it stands in the text.
 std::string text(const CaseValue& value);
 

@@ -1,0 +1,103 @@
+#include "vocabulary/case.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "ops/add.h"
+#include "ops/mm.h"
+#include "ops/prelu.h"
+#include "ops/softmax.h"
+#include "vocabulary/operators.h"
+
+namespace assay {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+// The grammar's own example: every kind of argument.
+constexpr Operator convolution{
+    .schema = parse_schema("convolution(Tensor input, Tensor weight, Tensor? bias, int[2] stride=1, int groups=1, "
+                           "bool transposed=False, str mode='none', float eps=1e-05, ScalarType? dtype=None) -> Tensor"),
+    .shapes = "input=[N,C] weight=[C] -> [N]"};
+
+class CaseText : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    for (const Operator* op : {&ops::add_tensor, &ops::mm, &ops::prelu, &ops::softmax_int, &convolution}) enrol_operator(*op);
+  }
+  static void round_trip(std::string_view written, std::string_view canonical = {}) {
+    const Case c = parse_case(written);
+    EXPECT_EQ(text(c), canonical.empty() ? written : canonical);
+    EXPECT_EQ(parse_case(text(c)), c) << written;
+  }
+  static void error(std::string_view written, std::string_view part) {
+    EXPECT_THAT([&] { parse_case(written); }, ThrowsMessage<CaseError>(HasSubstr(std::string(part)))) << written;
+  }
+};
+
+TEST_F(CaseText, RoundTrips) {
+  round_trip("prelu:f32:self=2x6x5x7,weight=6:data=normal:seed=42");
+  round_trip("prelu:f32:self=2x6x5x7,weight=6", "prelu:f32:self=2x6x5x7,weight=6:data=normal:seed=0");
+  round_trip("mm:self=f32[2x3]@step2,mat2=f32[3x4]", "mm:f32:self=[2x3]@step2,mat2=3x4:data=normal:seed=0");
+  round_trip("add.Tensor:self=bf16[2x3],other=f32[],alpha=2:data=edge:seed=18446744073709551615");
+  round_trip("add.Tensor:f16:self=2,other=2,alpha=2.0:data=edge:seed=1");
+  round_trip("add.Tensor:f16:self=2,other=2,alpha=1", "add.Tensor:f16:self=2,other=2:data=normal:seed=0");
+  round_trip("add.Tensor:f16:self=2,other=2,alpha=-1e-30:data=edge:seed=1");
+  round_trip("softmax.int:f32:self=0x3,dim=-1,dtype=f64:data=normal:seed=0");
+  round_trip("prelu:f64:self=[2x3x4x5]@permuted(3,1,0,2),weight=[3]@offset(1):data=ones:seed=1");
+  round_trip("prelu:f64:self=[2x3x4x5]@channels_last,weight=[3]@expanded(0):data=ones:seed=1");
+  round_trip("prelu:f64:self=[2x3]@strides(9,2),weight=1:data=ones:seed=1");
+  round_trip("prelu:f32:self=[],weight=1:data=ones:seed=1");
+  round_trip("convolution:input=f32[2x3]@step2,weight=f32[3],bias=none,stride=[2,1],groups=3,transposed=true,mode='same',"
+             "eps=0.5,dtype=bf16:data=normal:seed=1",
+             "convolution:f32:input=[2x3]@step2,weight=3,bias=none,stride=[2,1],groups=3,transposed=true,mode=same,eps=0.5,"
+             "dtype=bf16:data=normal:seed=1");
+  round_trip("convolution:f32:input=2x3,weight=3,bias=none,stride=2",
+             "convolution:f32:input=2x3,weight=3,bias=none,stride=[2,2]:data=normal:seed=0");
+}
+
+TEST_F(CaseText, ErrorsNameTheField) {
+  error("prelo:f32:self=2,weight=1", "the nearest name is \"prelu\"");
+  error("add:f32:self=2,other=2", "the nearest name is \"add.Tensor\"");
+  error("prelu:f32:self=2x,weight=1", "self is \"2x\"");
+  error("prelu:f32:self=2xq,weight=1", "self is \"2xq\": sizes are whole numbers");
+  error("prelu:f32:self=-2,weight=1", "sizes are whole numbers");
+  error("prelu:self=2,weight=1", "it has no dtype");
+  error("prelu:f32:self=[2]@sideways,weight=1", "not a layout");
+  error("prelu:f32:self=[2]@channels_last,weight=1", "channels_last needs 4 or 5 dimensions");
+  error("prelu:f32:self=[2x3]@permuted(0,0),weight=1", "permuted does not name each dimension once");
+  error("prelu:f32:self=[2x3]@permuted,weight=1", "needs parameters");
+  error("prelu:f32:self=[2x3]@strides(-1,1),weight=1", "stride -1 is negative");
+  error("prelu:f32:self=f23[2],weight=1", "\"f23\" is not a dtype");
+  error("prelu:f32:self=2", "weight\": is missing");
+  error("prelu:f32:self=2,weight=1,bias=1", "has no such argument");
+  error("prelu:f32:self=2,self=2,weight=1", "given twice");
+  error("prelu:f32:self=2,weight=1:colour=red", "keys are");
+  error("prelu:f32:self=2,weight=1:seed=x", "seed is \"x\"");
+  error("prelu:f32:self=2,weight=none", "weight is \"none\"");
+  error("softmax.int:f32:self=2,dim=1.5", "dim is \"1.5\": not an integer");
+  error("softmax.int:f32:self=2,dim=0,dtype=f99", "dtype is \"f99\"");
+  error("prelu:f32:", "is missing");
+  error("prelu:what", "neither a dtype nor name=value");
+  error("", "there is no operator");
+}
+
+TEST(Layouts, GiveTheStridesTheyName) {
+  const auto strides = [](const Shape& s, Layout::Kind k, std::vector<std::int64_t> p = {}) {
+    return strided(s, {k, std::move(p)}).strides;
+  };
+  using K = Layout::Kind;
+  EXPECT_EQ(strides({2, 3, 4, 5}, K::contiguous), (std::vector<std::int64_t>{60, 20, 5, 1}));
+  EXPECT_EQ(strides({2, 3, 4, 5}, K::channels_last), (std::vector<std::int64_t>{60, 1, 15, 3}));
+  EXPECT_EQ(strides({2, 3}, K::permuted, {1, 0}), (std::vector<std::int64_t>{1, 2}));
+  EXPECT_EQ(strides({2, 3}, K::step2), (std::vector<std::int64_t>{6, 2}));
+  EXPECT_EQ(strides({2, 3}, K::expanded, {0}), (std::vector<std::int64_t>{0, 1}));
+  EXPECT_EQ(strided({2, 3}, {K::offset, {7}}).offset, 7);
+  EXPECT_EQ(strided({2, 3}, {K::step2, {}}).span, 1 + 6 + 4);
+  EXPECT_EQ(strided({2, 0, 3}, {K::contiguous, {}}).span, 0);
+  EXPECT_EQ(strided({}, {K::contiguous, {}}).span, 1);
+}
+
+}  // namespace
+}  // namespace assay

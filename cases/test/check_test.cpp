@@ -1,0 +1,135 @@
+#include "vocabulary/check.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <deque>
+
+#include "ops/add.h"
+#include "ops/mm.h"
+#include "ops/prelu.h"
+#include "ops/softmax.h"
+
+namespace assay {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Arguments without data.
+class Given {
+ public:
+  Given& tensor(Dtype d, Shape shape) {
+    shapes_.push_back(std::move(shape));
+    Shape& s = shapes_.back();
+    tensors_.push_back({nullptr, {ASSAY_CPU, 0}, static_cast<int>(s.size()), info(d).dlpack, s.data(), s.data(), 0});
+    assay_value v{ASSAY_KIND_TENSOR, 1, {}};
+    v.as.tensor = &tensors_.back();
+    values_.push_back(v);
+    return *this;
+  }
+  Given& integer(std::int64_t i) {
+    assay_value v{ASSAY_KIND_INT, 1, {}};
+    v.as.integer = i;
+    values_.push_back(v);
+    return *this;
+  }
+  Given& none() {
+    values_.push_back({ASSAY_KIND_NONE, 0, {}});
+    return *this;
+  }
+  Given& dtype(Dtype d) {
+    assay_value v{ASSAY_KIND_DTYPE, 1, {}};
+    v.as.dtype = info(d).dlpack;
+    values_.push_back(v);
+    return *this;
+  }
+  Checked check(const Operator& op) const { return check_arguments(op, values_); }
+
+ private:
+  std::deque<Shape> shapes_;
+  std::deque<assay_tensor> tensors_;
+  std::vector<assay_value> values_;
+};
+
+TEST(Check, GivesTheResultsShapeAndDtype) {
+  const Checked c = Given().tensor(Dtype::bf16, {2, 3}).tensor(Dtype::bf16, {3, 5}).check(ops::mm);
+  ASSERT_TRUE(c.ok()) << c.error;
+  EXPECT_EQ(c.outputs[0].shape, (Shape{2, 5}));
+  EXPECT_EQ(c.outputs[0].dtype, Dtype::bf16);
+}
+
+TEST(Check, NamesTheArgumentTheValueAndWhatItShouldBe) {
+  const Checked c = Given().tensor(Dtype::f32, {2, 3}).tensor(Dtype::f32, {4, 5}).check(ops::mm);
+  EXPECT_EQ(c.argument, "mat2");
+  EXPECT_EQ(c.fault, Checked::Fault::shape);
+  EXPECT_EQ(c.error, "mm: mat2 has shape [4x5], but dimension 0 must be 3, the size of dimension 1 of self");
+}
+
+TEST(Check, TellsThatAlternativesExist) {
+  const Checked c = Given().tensor(Dtype::f32, {2, 6, 5}).tensor(Dtype::f32, {5}).check(ops::prelu);
+  EXPECT_EQ(c.argument, "weight");
+  EXPECT_THAT(c.error, HasSubstr("weight has shape [5]"));
+}
+
+TEST(Check, TakesEachAlternative) {
+  EXPECT_TRUE(Given().tensor(Dtype::f32, {2, 6, 5}).tensor(Dtype::f32, {6}).check(ops::prelu).ok());
+  EXPECT_TRUE(Given().tensor(Dtype::f32, {2, 6, 5}).tensor(Dtype::f32, {1}).check(ops::prelu).ok());
+  EXPECT_TRUE(Given().tensor(Dtype::f32, {}).tensor(Dtype::f32, {1}).check(ops::prelu).ok());
+  EXPECT_FALSE(Given().tensor(Dtype::f32, {2, 6}).tensor(Dtype::f32, {6, 1}).check(ops::prelu).ok());
+}
+
+TEST(Check, BroadcastsAndPromotes) {
+  Checked c = Given().tensor(Dtype::bf16, {3, 1}).tensor(Dtype::f16, {2, 1, 4}).integer(1).check(ops::add_tensor);
+  ASSERT_TRUE(c.ok()) << c.error;
+  EXPECT_EQ(c.outputs[0].shape, (Shape{2, 3, 4}));
+  EXPECT_EQ(c.outputs[0].dtype, Dtype::f32);
+  // A zero-dimensional tensor of the same kind yields.
+  c = Given().tensor(Dtype::bf16, {3}).tensor(Dtype::f64, {}).integer(1).check(ops::add_tensor);
+  EXPECT_EQ(c.outputs[0].dtype, Dtype::bf16);
+  c = Given().tensor(Dtype::f32, {3}).tensor(Dtype::f32, {4}).integer(1).check(ops::add_tensor);
+  EXPECT_THAT(c.error, HasSubstr("other has shape [4], but cannot be broadcast with shape [3] of self"));
+}
+
+TEST(Check, BoundsAnAxis) {
+  EXPECT_TRUE(Given().tensor(Dtype::f32, {2, 3}).integer(-2).none().check(ops::softmax_int).ok());
+  EXPECT_TRUE(Given().tensor(Dtype::f32, {}).integer(0).none().check(ops::softmax_int).ok());
+  const Checked c = Given().tensor(Dtype::f32, {2, 3}).integer(2).none().check(ops::softmax_int);
+  EXPECT_EQ(c.error, "softmax.int: dim is 2, but self has 2 dimensions: it must be from -2 to 1");
+  EXPECT_EQ(c.fault, Checked::Fault::attribute);
+}
+
+TEST(Check, TakesTheDtypeArgument) {
+  const Checked c = Given().tensor(Dtype::bf16, {2}).integer(0).dtype(Dtype::f64).check(ops::softmax_int);
+  ASSERT_TRUE(c.ok());
+  EXPECT_EQ(c.outputs[0].dtype, Dtype::f64);
+  EXPECT_FALSE(Given().tensor(Dtype::bf16, {2}).integer(0).dtype(Dtype::i32).check(ops::softmax_int).ok());
+}
+
+TEST(Check, RefusesOtherDtypesAndKinds) {
+  Checked c = Given().tensor(Dtype::f32, {2, 3}).tensor(Dtype::f64, {3, 2}).check(ops::mm);
+  EXPECT_EQ(c.error, "mm: mat2 has dtype f64, but self has f32");
+  EXPECT_EQ(c.fault, Checked::Fault::dtype);
+  c = Given().tensor(Dtype::i32, {2, 3}).tensor(Dtype::i32, {3, 2}).check(ops::mm);
+  EXPECT_EQ(c.argument, "self");
+  c = Given().tensor(Dtype::f32, {2, 3}).integer(3).check(ops::mm);
+  EXPECT_EQ(c.fault, Checked::Fault::arguments);
+  c = Given().tensor(Dtype::f32, {2, 3}).check(ops::mm);
+  EXPECT_THAT(c.error, HasSubstr("1 arguments given"));
+}
+
+TEST(ShapeRule, RefusesMalformedRules) {
+  Operator op = ops::mm;
+  const auto broken = [&](std::string_view schema, std::string_view shapes) {
+    op.schema.text = schema;  // the cache is by schema text
+    op.shapes = shapes;
+    EXPECT_THROW(shape_rule(op), std::invalid_argument) << shapes;
+  };
+  broken("1", "self=[M,K");
+  broken("2", "nobody=[M] -> [M]");
+  broken("3", "self=[M] mat2=[K]");
+  broken("4", "self=[M] -> [M], [M]");
+  broken("5", "self=[M] -> [M] and more");
+}
+
+}  // namespace
+}  // namespace assay
