@@ -1,5 +1,6 @@
 #include "kernel.h"
 
+#include <string>
 #include <vector>
 
 #include "check.h"
@@ -12,7 +13,17 @@ std::vector<EnrolledKernel>& table() {
   return kernels;
 }
 
+thread_local std::string information;
+
 }  // namespace
+
+void say_information(std::string_view text) { information = text; }
+
+void deliver_information(const assay_call* call) {
+  if (call->information_capacity > 0)
+    std::snprintf(call->information, call->information_capacity, "%s", information.c_str());
+  information.clear();
+}
 
 int refuse(const assay_call* call, const char* message) {
   if (call->message != nullptr && call->message_capacity > 0)

@@ -51,6 +51,11 @@ struct KernelOptions {
 // Writes the message and returns ASSAY_REFUSED.
 int refuse(const assay_call* call, const char* message);
 
+// Called by a kernel: which code runs, when that is not plain from its name ("brg:avx512_core"). It stands in the
+// results. The text is kept until the thunk below hands it to the caller.
+void say_information(std::string_view text);
+void deliver_information(const assay_call* call);
+
 // The check of the operator whose schema text this is, on a call; ASSAY_OK or ASSAY_REFUSED with the message.
 int check_call(const Operator& op, const assay_call* call);
 
@@ -210,6 +215,7 @@ consteval assay_kernel kernel(const char* name, KernelOptions options = {}) {
     if (check_call(op, call) != ASSAY_OK) return ASSAY_REFUSED;
     try {
       Match::template call<fn>(call, std::make_index_sequence<Match::expected>{});
+      deliver_information(call);
     } catch (const Refused& refused) {
       return refuse(call, refused.what());
     } catch (const std::exception& error) {

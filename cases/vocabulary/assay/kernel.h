@@ -29,7 +29,8 @@
  *  - Outputs are allocated by Assay, with the shape and dtype that the operator's rule gives. They hold
  *    poison before the call, and may have any strides; inputs too, stride 0 (expanded) included.
  *  - Memory is aligned to the element only, unless the contract says `alignment=N`.
- *  - ASSAY_REFUSED with a message in `call->message` says "not supported", which is not a failure.
+ *  - ASSAY_REFUSED with a message in `call->message` says "not supported". That is no fault when the table's `refuses`
+ *    says the same beforehand; a refusal that only `run` knows of fails the gate, for nobody could have foreseen it.
  *  - The ABI only grows: structs carry their size, new fields come last, zero means "as before".
  */
 #ifndef ASSAY_KERNEL_H
@@ -114,6 +115,8 @@ typedef struct assay_call {
   assay_tensor* const* outputs;
   char* message; /* write a zero-terminated reason here before returning ASSAY_REFUSED */
   const struct assay_kernel* kernel; /* the table entry that is called: one function may serve many operators */
+  char* information; /* optional: write here which code ran, "gemm 4x16 avx2"; it stands in the results */
+  uint64_t information_capacity; /* 0 if nobody asks */
 } assay_call;
 
 /* ---- Kernels ------------------------------------------------------------------------------------------------- */
