@@ -1,0 +1,19 @@
+/* Arguments that are not those of the operator. */
+/* says: relu(Tensor self, bool fast) -> Tensor */
+#include <assay/kernel.h>
+
+static int run(const assay_call* call) {
+  (void)call;
+  return ASSAY_OK;
+}
+static const assay_kernel kernels[] = {{
+    .size = sizeof(assay_kernel),
+    .name = "broken",
+    .schema = "relu(Tensor self, bool fast) -> Tensor",
+    .run = run,
+}};
+
+const assay_plugin* assay_plugin_v1(void) {
+  static const assay_plugin plugin = {ASSAY_ABI_VERSION, sizeof(assay_kernel), 1, kernels, "broken", "1.0"};
+  return &plugin;
+}

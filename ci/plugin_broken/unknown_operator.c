@@ -1,0 +1,19 @@
+/* An operator that Assay does not have: the message gives the nearest name. */
+/* says: relu */
+#include <assay/kernel.h>
+
+static int run(const assay_call* call) {
+  (void)call;
+  return ASSAY_OK;
+}
+static const assay_kernel kernels[] = {{
+    .size = sizeof(assay_kernel),
+    .name = "broken",
+    .schema = "rel(Tensor self) -> Tensor",
+    .run = run,
+}};
+
+const assay_plugin* assay_plugin_v1(void) {
+  static const assay_plugin plugin = {ASSAY_ABI_VERSION, sizeof(assay_kernel), 1, kernels, "broken", "1.0"};
+  return &plugin;
+}
