@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <numeric>
 
 #include "operators.h"
 
@@ -48,13 +47,6 @@ std::vector<std::string_view> split(std::string_view s, char separator) {
   }
 }
 
-std::vector<std::int64_t> integers(std::string_view field, std::string_view s) {
-  std::vector<std::int64_t> values;
-  if (s.empty()) return values;
-  for (const std::string_view part : split(s, ',')) values.push_back(integer(field, part));
-  return values;
-}
-
 Shape parse_shape(std::string_view field, std::string_view whole) {
   Shape shape;
   if (whole.empty()) return shape;
@@ -68,29 +60,12 @@ Shape parse_shape(std::string_view field, std::string_view whole) {
   return shape;
 }
 
-constexpr std::pair<std::string_view, Layout::Kind> kLayouts[] = {
-    {"contiguous", Layout::Kind::contiguous}, {"channels_last", Layout::Kind::channels_last},
-    {"permuted", Layout::Kind::permuted},     {"step2", Layout::Kind::step2},
-    {"offset", Layout::Kind::offset},         {"expanded", Layout::Kind::expanded},
-    {"strides", Layout::Kind::strides}};
-
-bool takes_parameters(Layout::Kind k) { return k != Layout::Kind::contiguous && k != Layout::Kind::channels_last && k != Layout::Kind::step2; }
-
-Layout parse_layout(std::string_view field, std::string_view s) {
-  const std::size_t open = s.find('(');
-  const std::string_view name = s.substr(0, open);
-  for (const auto& [known, kind] : kLayouts) {
-    if (name != known) continue;
-    Layout layout{kind, {}};
-    if (takes_parameters(kind)) {
-      if (open == std::string_view::npos || !s.ends_with(')')) bad(field, s, "this layout needs parameters: name(1,0)");
-      layout.parameters = integers(field, s.substr(open + 1, s.size() - open - 2));
-    } else if (open != std::string_view::npos) {
-      bad(field, s, "this layout takes no parameters");
-    }
-    return layout;
+Layout layout_of(std::string_view field, std::string_view whole, std::string_view layout) {
+  try {
+    return parse_layout(layout);
+  } catch (const CaseError& e) {
+    bad(field, whole, e.what());
   }
-  bad(field, s, "not a layout (contiguous, channels_last, permuted(..), step2, offset(n), expanded(..), strides(..))");
 }
 
 // "f32[2x3]@step2", "[2x3]" or "2x3".
@@ -108,7 +83,7 @@ TensorSpec parse_tensor(std::string_view field, std::string_view s, std::optiona
     t.shape = parse_shape(field, s.substr(open + 1, close - open - 1));
     const std::string_view rest = s.substr(close + 1);
     if (rest.starts_with('@'))
-      t.layout = parse_layout(field, rest.substr(1));
+      t.layout = layout_of(field, s, rest.substr(1));
     else if (!rest.empty())
       bad(field, s, "text behind \"]\" that is no \"@layout\"");
   }
@@ -206,12 +181,8 @@ CaseValue parse_value(std::string_view s, const Argument& a, std::optional<Dtype
 std::string text(const TensorSpec& t, bool with_dtype) {
   const std::string dims = assay::text(t.shape);
   if (!with_dtype && t.layout == Layout{} && !t.shape.empty()) return dims;
-  std::string s = fmt::format("{}[{}]", with_dtype ? name(t.dtype) : "", dims);
-  if (t.layout == Layout{}) return s;
-  const auto known = std::ranges::find(kLayouts, t.layout.kind, &std::pair<std::string_view, Layout::Kind>::second);
-  s += fmt::format("@{}", known->first);
-  if (takes_parameters(t.layout.kind)) s += fmt::format("({})", fmt::join(t.layout.parameters, ","));
-  return s;
+  const std::string s = fmt::format("{}[{}]", with_dtype ? name(t.dtype) : "", dims);
+  return t.layout == Layout{} ? s : s + "@" + text(t.layout);
 }
 
 std::string number_text(double x) {
@@ -252,85 +223,9 @@ std::optional<Dtype> shared_dtype(const Case& c) {
   return shared;
 }
 
-void check_rank(std::string_view layout, std::size_t parameters, std::size_t rank) {
-  if (parameters != rank)
-    throw CaseError(fmt::format("{} has {} numbers for {} dimensions", layout, parameters, rank));
-}
-
-std::vector<std::int64_t> dense_strides(const Shape& shape, const std::vector<std::int64_t>& outermost_first) {
-  std::vector<std::int64_t> strides(shape.size());
-  std::int64_t step = 1;
-  for (std::size_t i = shape.size(); i-- > 0;) {
-    const auto d = static_cast<std::size_t>(outermost_first[i]);
-    strides[d] = step;
-    step *= std::max<std::int64_t>(shape[d], 1);
-  }
-  return strides;
-}
-
 }  // namespace
 
 CaseValue default_value(const Argument& a) { return parse_value(a.default_text, a, std::nullopt); }
-
-Strided strided(const Shape& shape, const Layout& layout) {
-  const std::size_t rank = shape.size();
-  std::vector<std::int64_t> order(rank);
-  std::iota(order.begin(), order.end(), 0);
-  Strided s;
-  switch (layout.kind) {
-    case Layout::Kind::contiguous: s.strides = dense_strides(shape, order); break;
-    case Layout::Kind::channels_last:
-      if (rank != 4 && rank != 5) throw CaseError(fmt::format("channels_last needs 4 or 5 dimensions, not {}", rank));
-      order.erase(order.begin() + 1);
-      order.push_back(1);
-      s.strides = dense_strides(shape, order);
-      break;
-    case Layout::Kind::permuted: {
-      check_rank("permuted", layout.parameters.size(), rank);
-      auto sorted = layout.parameters;
-      std::ranges::sort(sorted);
-      if (sorted != order) throw CaseError("permuted does not name each dimension once");
-      s.strides = dense_strides(shape, layout.parameters);
-      break;
-    }
-    case Layout::Kind::step2:
-      s.strides = dense_strides(shape, order);
-      for (std::int64_t& stride : s.strides) stride *= 2;
-      break;
-    case Layout::Kind::offset:
-      if (layout.parameters.size() != 1 || layout.parameters[0] < 0)
-        throw CaseError("offset takes one number, at least 0");
-      s.strides = dense_strides(shape, order);
-      s.offset = layout.parameters[0];
-      break;
-    case Layout::Kind::expanded: {
-      Shape kept = shape;
-      for (const std::int64_t d : layout.parameters) {
-        if (d < 0 || d >= static_cast<std::int64_t>(rank))
-          throw CaseError(fmt::format("expanded names dimension {} of {}", d, rank));
-        kept[static_cast<std::size_t>(d)] = 1;
-      }
-      s.strides = dense_strides(kept, order);
-      for (const std::int64_t d : layout.parameters) s.strides[static_cast<std::size_t>(d)] = 0;
-      break;
-    }
-    case Layout::Kind::strides:
-      check_rank("strides", layout.parameters.size(), rank);
-      for (const std::int64_t stride : layout.parameters)
-        if (stride < 0) throw CaseError(fmt::format("stride {} is negative", stride));
-      s.strides = layout.parameters;
-      break;
-  }
-  s.span = 1;
-  for (std::size_t d = 0; d < rank; ++d) {
-    if (shape[d] == 0) {
-      s.span = 0;
-      break;
-    }
-    s.span += (shape[d] - 1) * s.strides[d];
-  }
-  return s;
-}
 
 Case parse_case(std::string_view whole) {
   Case c;

@@ -9,36 +9,15 @@
 
 #include <cstdint>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
+#include "layout.h"
 #include "operator.h"
-#include "shape_rule.h"
 
 namespace assay {
-
-struct Layout {
-  enum class Kind : std::uint8_t { contiguous, channels_last, permuted, step2, offset, expanded, strides };
-  Kind kind = Kind::contiguous;
-  std::vector<std::int64_t> parameters;
-  //   permuted: the order of dimensions in memory, outermost first
-  //   offset: elements in front of the first one
-  //   expanded: the dimensions with stride 0
-  //   strides: the strides themselves, in elements (zero or positive)
-  friend bool operator==(const Layout&, const Layout&) = default;
-};
-
-// Strides in elements, and how many elements in memory the tensor spans from its first (0 for an empty tensor).
-struct Strided {
-  std::vector<std::int64_t> strides;
-  std::int64_t offset = 0;
-  std::int64_t span = 0;
-};
-// Throws CaseError if the layout does not fit the rank (channels_last needs 4 or 5) or overlaps what it must not.
-Strided strided(const Shape& shape, const Layout& layout);
 
 struct TensorSpec {
   Dtype dtype = Dtype::f32;
@@ -61,10 +40,6 @@ struct Case {
   std::string data = "normal";       // the data family, see harness/generate/data.h
   std::uint64_t seed = 0;
   friend bool operator==(const Case&, const Case&) = default;
-};
-
-struct CaseError : std::invalid_argument {
-  using std::invalid_argument::invalid_argument;
 };
 
 // Throws CaseError that names the field and the text that is wrong; an unknown operator names the nearest one.

@@ -1,0 +1,179 @@
+// The program as a user runs it. ASSAY_PROGRAM is its path.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "harness/registry/subprocess.h"
+
+namespace assay {
+namespace {
+
+using ::testing::HasSubstr;
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+class CommandLine : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::temp_directory_path() / ("assay_" + std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()));
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  static Finished assay(const std::vector<std::string>& arguments) { return run_program(ASSAY_PROGRAM, arguments); }
+  // With results in this test's folder.
+  Finished verify(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), {"verify", "--out", file("out")});
+    return assay(arguments);
+  }
+  std::string file(const std::string& name) const { return (folder_ / name).string(); }
+  static void expect_usage_error(const Finished& f, const std::string& part) {
+    EXPECT_EQ(f.status, 2) << f.err;
+    EXPECT_THAT(f.err, HasSubstr(part));
+  }
+  // What must not depend on how the work was split.
+  static json results(const Finished& f) {
+    json run = json::parse(f.out);
+    EXPECT_EQ(run["format"], "assay.run/1");
+    for (json& row : run["results"])
+      for (json& failure : row["failures"]) failure.erase("replay");
+    return run["results"];
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(CommandLine, SaysWhatItIs) {
+  const Finished help = assay({});
+  EXPECT_EQ(help.status, 0);
+  for (const char* command : {"verify", "replay", "explain", "ops", "merge"}) EXPECT_THAT(help.out, HasSubstr(command));
+  const Finished version = assay({"--version"});
+  EXPECT_EQ(version.status, 0);
+  for (const char* part : {"assay 0.", "compiler", "isa", "HDF5", "oneDNN", "PyTorch"}) EXPECT_THAT(version.out, HasSubstr(part));
+}
+
+TEST_F(CommandLine, WrongUsageIsTwoAndSaysWhatIsWrong) {
+  expect_usage_error(verify({"prelo"}), "the nearest name is \"prelu\"");
+  expect_usage_error(verify({"--case", "prelu:f32:self=2x,weight=1"}), "self is \"2x\"");
+  expect_usage_error(verify({"--case", "nothing:f32:self=2"}), "there is no operator \"nothing\"");
+  expect_usage_error(verify({"relu", "--impl", "gpu.*"}), "no kernel matches --impl \"gpu.*\"; there are: cpu.");
+  expect_usage_error(verify({"relu", "--dtype", "f31"}), "--dtype f31");
+  expect_usage_error(verify({"relu", "--time", "soon"}), "--time is \"soon\"");
+  expect_usage_error(verify({"relu", "--shard", "3/2"}), "there is no shard 3 of 2");
+  expect_usage_error(verify({"relu", "--shard", "1"}), "write I/N");
+  expect_usage_error(verify({"relu", "--cases", "0"}), "--cases is 0");
+  expect_usage_error(verify({"relu", "--case", "relu:f32:self=2"}), "exclude each other");
+  expect_usage_error(assay({"verify", "--out", "/proc/nowhere"}), "--out /proc/nowhere");
+  expect_usage_error(verify({"--plugin", file("none.so")}), "none.so");
+  EXPECT_EQ(assay({"conquer"}).status, 2);
+  EXPECT_EQ(assay({"verify", "--colour", "red"}).status, 2);
+  expect_usage_error(assay({"merge", file("none.json"), "-o", file("all.json")}), "none.json");
+}
+
+TEST_F(CommandLine, VerifyGivesTheSameResultsForAnyJobsAndAnyRepetition) {
+  const std::vector<std::string> common{"relu", "mm", "--impl", "cpu.*", "--cases", "48", "--json", "-"};
+  const auto with_jobs = [&](const char* jobs) {
+    auto arguments = common;
+    arguments.insert(arguments.end(), {"--jobs", jobs});
+    const Finished f = verify(arguments);
+    EXPECT_EQ(f.status, 0) << f.err << f.out;
+    return results(f);
+  };
+  const json one = with_jobs("1");
+  ASSERT_FALSE(one.empty());
+  for (const json& row : one) EXPECT_GE(row["cases"].get<int>() + (row["verdict"] == "not_run"), 1);
+  EXPECT_EQ(one, with_jobs("3"));
+  EXPECT_EQ(one, with_jobs("1"));
+}
+
+TEST_F(CommandLine, ShardsJoinToTheWholeRun) {
+  const auto shard = [&](const std::string& which, const std::string& to) {
+    std::vector<std::string> arguments{"relu", "--impl", "cpu.baseline", "--cases", "64", "--json", file(to)};
+    if (!which.empty()) arguments.insert(arguments.end(), {"--shard", which});
+    EXPECT_EQ(verify(arguments).status, 0);
+  };
+  shard("", "whole.json");
+  shard("1/2", "a.json");
+  shard("2/2", "b.json");
+  const Finished merged = assay({"merge", file("b.json"), file("a.json"), "-o", file("all.json")});
+  EXPECT_EQ(merged.status, 0) << merged.err;
+  const auto read = [&](const std::string& name) {
+    std::ifstream in(file(name));
+    return json::parse(in);
+  };
+  const json whole = read("whole.json")["results"];
+  const json joined = read("all.json")["results"];
+  ASSERT_EQ(whole.size(), joined.size());
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    EXPECT_EQ(whole[i]["cases"], joined[i]["cases"]);
+    EXPECT_EQ(whole[i]["counts"], joined[i]["counts"]);
+    EXPECT_EQ(whole[i]["worst"], joined[i]["worst"]);
+  }
+}
+
+TEST_F(CommandLine, ACutRunLeavesAValidReport) {
+  const Finished timed = verify({"--impl", "cpu.*", "--cases", "1000000", "--time", "0.5s", "--json", "-"});
+  EXPECT_EQ(timed.status, 0) << timed.err;
+  json run = json::parse(timed.out);
+  EXPECT_EQ(run["complete"], false);
+  EXPECT_GT(run["cases_not_run"].get<std::uint64_t>(), 0u);
+
+  const Finished stopped = run_program("/usr/bin/timeout", {"--preserve-status", "-s", "INT", "3", ASSAY_PROGRAM, "verify", "--impl", "cpu.*",
+                                                            "--cases", "1000000", "--out", file("out"), "--json", file("run.json")});
+  EXPECT_EQ(stopped.status, 130) << stopped.err;
+  EXPECT_THAT(stopped.out, HasSubstr("interrupted"));
+  std::ifstream in(file("run.json"));
+  run = json::parse(in);
+  EXPECT_EQ(run["complete"], false);
+}
+
+TEST_F(CommandLine, OneCaseRunsOnEveryKernelNamed) {
+  const Finished f = verify({"--case", "prelu:f32:self=2x6x5x7,weight=6:seed=1", "--impl", "cpu.*", "--json", "-"});
+  EXPECT_EQ(f.status, 0) << f.err;
+  const json rows = results(f);
+  ASSERT_GE(rows.size(), 3u);
+  for (const json& row : rows)
+    if (row["verdict"] != "not_run") {
+      EXPECT_EQ(row["cases"], 1);
+      EXPECT_EQ(row["verdict"], "pass");
+      EXPECT_EQ(row["dtype"], "f32");
+    }
+}
+
+TEST_F(CommandLine, ReplayRefusesWhatIsNoCaseFile) {
+  expect_usage_error(assay({"replay", file("none.h5")}), "none.h5");
+  std::ofstream(file("text.h5")) << "not HDF5";
+  expect_usage_error(assay({"replay", file("text.h5")}), "text.h5");
+}
+
+TEST_F(CommandLine, ExplainShowsTheWayFromNameToCode) {
+  const Finished f = assay({"explain", "prelu:f32:self=2x6x5x7,weight=6"});
+  EXPECT_EQ(f.status, 0) << f.err;
+  for (const char* part : {"torch.ops.aten.prelu", "weight[c] * self", "reference/prelu.cpp:", "this one runs", "relative width"})
+    EXPECT_THAT(f.out, HasSubstr(part));
+  const Finished wrong = assay({"explain", "prelu:f32:self=2x6x5x7,weight=5"});
+  EXPECT_THAT(wrong.out, HasSubstr("weight has shape [5]"));
+}
+
+TEST_F(CommandLine, OpsDescribesEveryOperator) {
+  const Finished f = assay({"ops", "--json", "-"});
+  ASSERT_EQ(f.status, 0) << f.err;
+  const json operators = json::parse(f.out);
+  ASSERT_GE(operators.size(), 6u);
+  for (const json& op : operators) {
+    EXPECT_FALSE(op["kernels"].empty());
+    for (const json& k : op["kernels"])
+      for (const auto& [dtype, fields] : k["contract"].items())
+        for (const json& field : fields) EXPECT_FALSE(field["source"].get<std::string>().empty()) << k["impl"] << " " << dtype;
+  }
+  const Finished yaml = assay({"ops", "mm", "--yaml", "-"});
+  EXPECT_EQ(yaml.status, 0);
+  EXPECT_THAT(yaml.out, HasSubstr("op: mm"));
+}
+
+}  // namespace
+}  // namespace assay
