@@ -1,0 +1,187 @@
+#include "merge.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "row.h"
+
+namespace assay {
+namespace {
+
+struct Position {
+  std::uint64_t index = 0;  // from 1
+  std::uint64_t total = 0;
+};
+
+// 0 if it is no whole number.
+std::uint64_t whole_number(std::string_view text) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc{} && end == text.data() + text.size() ? value : 0;
+}
+
+Position position(const Shard& shard) {
+  if (!shard.run.shard)
+    throw MergeError(fmt::format("{} is no shard: only runs of `assay verify --shard I/N` can be merged", shard.name));
+  const std::string_view text = *shard.run.shard;
+  const std::size_t slash = std::min(text.find('/'), text.size());
+  const std::uint64_t index = whole_number(text.substr(0, slash));
+  const std::uint64_t total = slash == text.size() ? 0 : whole_number(text.substr(slash + 1));
+  if (index < 1 || index > total)
+    throw MergeError(fmt::format("{}: its shard is \"{}\", which is not I/N with I from 1 to N", shard.name, text));
+  return {index, total};
+}
+
+// The words that decide which cases a run has: without the program, --shard, and how and where results go.
+std::vector<std::string> what_was_asked(const std::vector<std::string>& command) {
+  static const std::set<std::string, std::less<>> kAside{"--shard", "--json", "--junit", "--html", "--out", "--jobs"};
+  std::vector<std::string> words;
+  for (std::size_t i = 1; i < command.size(); ++i) {
+    const std::string_view word = command[i];
+    const std::size_t equals = word.find('=');
+    if (!kAside.contains(word.substr(0, equals)))
+      words.push_back(command[i]);
+    else if (equals == std::string_view::npos)
+      ++i;
+  }
+  return words;
+}
+
+void require_same_run(const Shard& first, const Shard& other) {
+  if (first.run.seed != other.run.seed)
+    throw MergeError(fmt::format("{} has seed {} and {} has seed {}: they are not of one run", first.name,
+                                 first.run.seed, other.name, other.run.seed));
+  const std::vector<std::string> a = what_was_asked(first.run.command);
+  const std::vector<std::string> b = what_was_asked(other.run.command);
+  if (a != b)
+    throw MergeError(fmt::format("{} was asked \"{}\" and {} was asked \"{}\": they are not of one run", first.name,
+                                 fmt::join(a, " "), other.name, fmt::join(b, " ")));
+}
+
+// The shards that are there, in order. Throws MergeError for what does not fit together.
+std::map<std::uint64_t, const Shard*> in_order(const std::vector<Shard>& shards) {
+  const std::uint64_t total = position(shards.front()).total;
+  std::map<std::uint64_t, const Shard*> ordered;
+  for (const Shard& shard : shards) {
+    const Position at = position(shard);
+    if (at.total != total)
+      throw MergeError(fmt::format("{} is shard {} and {} is shard {}: they are not of one run", shards.front().name,
+                                   *shards.front().run.shard, shard.name, *shard.run.shard));
+    require_same_run(shards.front(), shard);
+    const auto [entry, is_new] = ordered.emplace(at.index, &shard);
+    if (!is_new)
+      throw MergeError(fmt::format("{} and {} are both shard {}", entry->second->name, shard.name, *shard.run.shard));
+  }
+  return ordered;
+}
+
+// Distinct texts, joined; empty ones say nothing.
+void add_text(std::string& all, const std::string& text) {
+  if (text.empty() || text == kNoCases || all == text || ("; " + all + "; ").find("; " + text + "; ") != std::string::npos)
+    return;
+  if (!all.empty() && all != kNoCases)
+    all += "; " + text;
+  else
+    all = text;
+}
+
+class MergedRow {
+ public:
+  void add(const Row& part) {
+    if (first_) {
+      first_ = false;
+      sum_ = part;
+    } else {
+      sum_.cases += part.cases;
+      for (std::size_t v = 0; v < sum_.counts.size(); ++v) sum_.counts[v] += part.counts[v];
+      for (const auto& [reason, cases] : part.refused) sum_.refused[reason] += cases;
+      sum_.elements += part.elements;
+      sum_.undecidable_elements += part.undecidable_elements;
+      // A NaN is worse than any number.
+      if (!std::isnan(sum_.worst) && !(part.worst <= sum_.worst)) {
+        sum_.worst = part.worst;
+        sum_.worst_case = part.worst_case;
+      }
+      add_text(sum_.reason, part.reason);
+      add_text(sum_.information, part.information);
+      sum_.failures.insert(sum_.failures.end(), part.failures.begin(), part.failures.end());
+    }
+    lacking_ = lacking_ || lacks_environment(part);
+    severest_fault_ = std::max(severest_fault_, is_fault(part.verdict) ? part.verdict : Verdict::pass);
+  }
+
+  Row take() {
+    sum_.verdict = std::max(severest_fault_, row_verdict(sum_));
+    if (sum_.cases > 0 && sum_.reason == kNoCases) sum_.reason.clear();
+    // A shard whose machine could not run the kernel leaves a hole, however well the others went.
+    if (lacking_ && sum_.verdict <= Verdict::refused) sum_.verdict = Verdict::not_run;
+    std::stable_sort(sum_.failures.begin(), sum_.failures.end(),
+                     [](const Failure& a, const Failure& b) { return a.index < b.index; });
+    return std::move(sum_);
+  }
+
+ private:
+  Row sum_;
+  bool first_ = true;
+  bool lacking_ = false;
+  Verdict severest_fault_ = Verdict::pass;
+};
+
+std::vector<Row> merge_rows(const std::map<std::uint64_t, const Shard*>& shards) {
+  std::map<std::tuple<std::string, std::string, std::string, bool>, MergedRow> rows;
+  for (const auto& [index, shard] : shards)
+    for (const Row& row : shard->run.rows) rows[{row.op, row.dtype, row.impl, row.peer}].add(row);
+  std::vector<Row> merged;
+  for (auto& [key, row] : rows) merged.push_back(row.take());
+  return merged;
+}
+
+void note_missing(const std::map<std::uint64_t, const Shard*>& shards, std::uint64_t total, Merged& merged) {
+  std::vector<std::string> missing;
+  for (std::uint64_t i = 1; i <= total && missing.size() < total - shards.size(); ++i)
+    if (!shards.contains(i)) missing.push_back(fmt::format("{}/{}", i, total));
+  if (missing.empty()) return;
+  constexpr std::size_t kNamed = 8;
+  const std::size_t more = missing.size() > kNamed ? missing.size() - kNamed : 0;
+  missing.resize(missing.size() - more);
+  std::string text = fmt::format("shard{} {}", missing.size() > 1 ? "s" : "", fmt::join(missing, ", "));
+  if (more > 0) text += fmt::format(" and {} more", more);
+  text += missing.size() > 1 ? " are missing" : " is missing";
+  merged.warnings.push_back(text + ": the merged run is incomplete");
+  merged.run.complete = false;
+  add_text(merged.run.incomplete, text);
+}
+
+}  // namespace
+
+Merged merge(std::vector<Shard> shards) {
+  if (shards.empty()) throw MergeError("there is no run to merge");
+  if (shards.size() == 1 && !shards.front().run.shard) return {std::move(shards.front().run), {}};
+  const std::map<std::uint64_t, const Shard*> ordered = in_order(shards);
+  const Shard& first = *ordered.begin()->second;
+
+  Merged merged;
+  merged.run = first.run;
+  merged.run.shard.reset();
+  merged.run.rows = merge_rows(ordered);
+  for (const auto& [index, shard] : ordered) {
+    if (shard == &first) continue;
+    merged.run.seconds = std::max(merged.run.seconds, shard->run.seconds);
+    merged.run.complete = merged.run.complete && shard->run.complete;
+    add_text(merged.run.incomplete, shard->run.incomplete);
+    merged.run.cases_not_run += shard->run.cases_not_run;
+    if (shard->run.machine.cpu != first.run.machine.cpu || shard->run.machine.isa != first.run.machine.isa)
+      merged.warnings.push_back(fmt::format("{} ran on {}, but {} on {}: which kernels run may differ", first.name,
+                                            first.run.machine.cpu, shard->name, shard->run.machine.cpu));
+  }
+  note_missing(ordered, position(first).total, merged);
+  return merged;
+}
+
+}  // namespace assay

@@ -1,0 +1,191 @@
+#include "run_file.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "file.h"
+#include "json_reader.h"
+
+namespace assay {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kFormat = "assay.run/1";
+
+// ---- Writing --------------------------------------------------------------------------------------------------
+
+Json number(double value) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  return value;
+}
+
+Json by_token(const std::array<std::uint64_t, kVerdicts>& counts) {
+  Json object = Json::object();
+  for (std::size_t v = 0; v < counts.size(); ++v) object[std::string(kVerdictTokens[v])] = counts[v];
+  return object;
+}
+
+Json to_json(const Failure& f) {
+  return {{"case", f.case_text}, {"index", f.index},   {"kind", token(f.kind)},
+          {"detail", f.detail},  {"replay", f.replay}, {"diagnosis", f.diagnosis}};
+}
+
+Json to_json(const Row& row) {
+  Json failures = Json::array();
+  for (const Failure& f : row.failures) failures.push_back(to_json(f));
+  Json refused = Json::object();
+  for (const auto& [reason, cases] : row.refused) refused[reason] = cases;
+  return {{"op", row.op},
+          {"impl", row.impl},
+          {"peer", row.peer},
+          {"dtype", row.dtype},
+          {"verdict", token(row.verdict)},
+          {"cases", row.cases},
+          {"counts", by_token(row.counts)},
+          {"refused", std::move(refused)},
+          {"elements", row.elements},
+          {"undecidable", number(row.undecidable())},
+          {"worst", number(row.worst)},
+          {"worst_case", row.worst_case},
+          {"reason", row.reason},
+          {"information", row.information},
+          {"failures", std::move(failures)}};
+}
+
+Json to_json(const Machine& m) {
+  return {{"cpu", m.cpu},           {"cores", m.cores},       {"isa", m.isa},
+          {"libraries", m.libraries}, {"compiler", m.compiler}, {"version", m.version}};
+}
+
+// ---- Reading --------------------------------------------------------------------------------------------------
+
+Verdict verdict(const JsonReader& value) {
+  try {
+    return verdict_of(value.text());
+  } catch (const std::invalid_argument& error) {
+    value.fail(error.what());
+  }
+}
+
+Failure read_failure(const JsonReader& value) {
+  Failure f;
+  f.case_text = value.at("case").text();
+  f.index = value.count_or("index", 0);
+  f.kind = verdict(value.at("kind"));
+  f.detail = value.at("detail").text();
+  f.replay = value.at("replay").text();
+  f.diagnosis = value.at("diagnosis").text();
+  return f;
+}
+
+void read_shares(const JsonReader& value, Row& row) {
+  const JsonReader undecidable = value.at("undecidable");
+  const double share = undecidable.number();
+  if (!(share >= 0 && share <= 1)) undecidable.fail("expected a share from 0 to 1");
+  if (share > 0 && !value.find("elements")) undecidable.fail("above 0, but the key elements is missing");
+  row.elements = value.count_or("elements", 0);
+  row.undecidable_elements = static_cast<std::uint64_t>(std::llround(share * static_cast<double>(row.elements)));
+}
+
+Row read_row(const JsonReader& value) {
+  Row row;
+  row.op = value.at("op").text();
+  row.impl = value.at("impl").text();
+  row.peer = value.at("peer").boolean();
+  row.dtype = value.at("dtype").text();
+  row.verdict = verdict(value.at("verdict"));
+  row.cases = value.at("cases").count();
+  for (const auto& [name, cases] : value.at("counts").members()) {
+    try {
+      row.counts[static_cast<std::size_t>(verdict_of(name))] = cases.count();
+    } catch (const std::invalid_argument& error) {
+      cases.fail(error.what());
+    }
+  }
+  for (const auto& [reason, cases] : value.at("refused").members()) row.refused[reason] = cases.count();
+  read_shares(value, row);
+  row.worst = value.at("worst").number();
+  row.worst_case = value.text_or("worst_case", "");
+  row.reason = value.at("reason").text();
+  row.information = value.text_or("information", "");
+  for (const JsonReader& failure : value.at("failures").items()) row.failures.push_back(read_failure(failure));
+  return row;
+}
+
+Machine read_machine(const JsonReader& value) {
+  Machine m;
+  m.cpu = value.text_or("cpu", "");
+  const JsonReader::Optional cores = value.find("cores");
+  if (cores) {
+    const std::uint64_t count = cores->count();
+    if (count > static_cast<std::uint64_t>(std::numeric_limits<int>::max())) cores->fail("too many cores");
+    m.cores = static_cast<int>(count);
+  }
+  if (const JsonReader::Optional isa = value.find("isa"))
+    for (const JsonReader& level : isa->items()) m.isa.push_back(level.text());
+  if (const JsonReader::Optional libraries = value.find("libraries"))
+    for (const auto& [name, version] : libraries->members()) m.libraries[name] = version.text();
+  m.compiler = value.text_or("compiler", "");
+  m.version = value.text_or("version", "");
+  return m;
+}
+
+void require_format(const JsonReader& root) {
+  const JsonReader format = root.at("format");
+  const std::string text = format.text();
+  if (text == kFormat) return;
+  if (text.starts_with("assay.run/"))
+    format.fail(fmt::format("it is {}, and this program reads {}: use a newer Assay", text, kFormat));
+  format.fail(fmt::format("it is \"{}\", so this is no run file ({})", text, kFormat));
+}
+
+}  // namespace
+
+std::string to_json(const RunResult& run) {
+  Json results = Json::array();
+  std::array<std::uint64_t, kVerdicts> summary{};
+  for (const Row& row : run.rows) {
+    results.push_back(to_json(row));
+    ++summary[static_cast<std::size_t>(row.verdict)];
+  }
+  const Json document{{"format", kFormat},
+                      {"command", run.command},
+                      {"machine", to_json(run.machine)},
+                      {"seed", run.seed},
+                      {"seconds", number(run.seconds)},
+                      {"complete", run.complete},
+                      {"incomplete", run.incomplete},
+                      {"cases_not_run", run.cases_not_run},
+                      {"shard", run.shard ? Json(*run.shard) : Json(nullptr)},
+                      {"results", std::move(results)},
+                      {"summary", by_token(summary)}};
+  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+RunResult run_from_json(std::string_view text, const std::string& name) {
+  const JsonDocument document(text, name);
+  const JsonReader root = document.root();
+  require_format(root);
+  RunResult run;
+  for (const JsonReader& word : root.at("command").items()) run.command.push_back(word.text());
+  run.machine = read_machine(root.at("machine"));
+  run.seed = root.at("seed").count();
+  if (const JsonReader::Optional seconds = root.find("seconds")) run.seconds = seconds->number();
+  if (const JsonReader::Optional complete = root.find("complete")) run.complete = complete->boolean();
+  run.incomplete = root.text_or("incomplete", "");
+  run.cases_not_run = root.count_or("cases_not_run", 0);
+  if (const JsonReader::Optional shard = root.find("shard")) run.shard = shard->text();
+  for (const JsonReader& row : root.at("results").items()) run.rows.push_back(read_row(row));
+  return run;
+}
+
+void write_run_file(const std::string& path, const RunResult& run) { write_file(path, to_json(run)); }
+
+RunResult read_run_file(const std::string& path) { return run_from_json(read_file(path), path); }
+
+}  // namespace assay
