@@ -1,0 +1,150 @@
+#include "arguments.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+
+#include "check_case.h"
+#include "layouts.h"
+#include "shapes.h"
+
+namespace assay {
+namespace {
+
+constexpr std::array kSmallReals{0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5, 0.25, 3.14159265358979, -0.1, 1.0 / 3, 1e-3};
+constexpr std::array kFarReals{1e3, -1e4, 1e-6, 1e30, -1e-30};
+
+// The arguments of a case whose tensors are all contiguous: what everything else starts from.
+CaseValue default_of(const Operator& op, std::size_t i) {
+  const Argument& a = op.schema.argument_storage[i];
+  if (a.has_default) return default_value(a);
+  if (a.optional) return None{};
+  if (a.list) {
+    if (a.is_tensor()) throw std::invalid_argument(fmt::format("{}: no case can be made for the list of tensors {}", op.schema.name, a.name));
+    const auto n = static_cast<std::size_t>(std::max(a.list_size, 1));
+    if (a.type == Type::real) return std::vector<double>(n, 1.0);
+    return std::vector<std::int64_t>(n, 1);
+  }
+  switch (a.type) {
+    case Type::integer: return domain(op, a.name).kind == Domain::Kind::axis ? std::int64_t{-1} : std::int64_t{1};
+    case Type::scalar: return std::int64_t{1};
+    case Type::real: return 1.0;
+    case Type::boolean: return false;
+    case Type::string: return std::string("none");
+    case Type::dtype:
+    case Type::tensor: break;
+  }
+  throw std::invalid_argument(fmt::format("{}: the shape rule says nothing of {}", op.schema.name, a.name));
+}
+
+// Whether the shapes of the other, required tensors say everything that this pattern says.
+bool may_be_absent(const Operator& op, const ShapeAlternative& alternative, const ShapePattern& pattern) {
+  return std::ranges::all_of(pattern.dims, [&](const DimPattern& d) {
+    if (d.kind == DimPattern::Kind::number) return true;
+    return std::ranges::any_of(alternative.inputs, [&](const ShapePattern& other) {
+      const Argument& a = op.schema.argument_storage[static_cast<std::size_t>(other.argument)];
+      return !a.optional && std::ranges::any_of(other.dims, [&](const DimPattern& o) {
+        return o.kind == d.kind && o.symbol == d.symbol;
+      });
+    });
+  });
+}
+
+// A shape that broadcasts to `full`: leading dimensions dropped, others 1.
+Shape broadcastable(Draw& draw, const Shape& full) {
+  const std::size_t how = draw.weighted({45, 20, 20, 15});
+  Shape shape = full;
+  if (how == 2 || how == 3)
+    for (std::int64_t& size : shape)
+      if (draw.chance(50)) size = 1;
+  if (how == 1 || how == 3)
+    shape.erase(shape.begin(), shape.begin() + draw.range(0, static_cast<std::int64_t>(shape.size())));
+  return shape;
+}
+
+CaseValue draw_scalar(Draw& draw, bool integers_only) {
+  if (integers_only || draw.chance(30)) return draw.pick(std::array<std::int64_t, 6>{0, 1, -1, 2, 3, -7});
+  return draw.chance(80) ? draw.pick(kSmallReals) : draw.pick(kFarReals);
+}
+
+CaseValue draw_attribute(Draw& draw, const Case& c, std::size_t i, Dtype result_dtype) {
+  const Argument& a = c.op->schema.argument_storage[i];
+  const Domain d = domain(*c.op, a.name);
+  if (d.kind == Domain::Kind::axis) {
+    const auto& of = std::get<TensorSpec>(c.arguments[static_cast<std::size_t>(d.axis_of)]);
+    const auto rank = std::max<std::int64_t>(static_cast<std::int64_t>(of.shape.size()), 1);
+    return draw.range(-rank, rank - 1);
+  }
+  if (a.type == Type::boolean && !a.list && !a.optional) return draw.chance(50);
+  if (d.kind == Domain::Kind::real && !(a.has_default && draw.chance(35))) {
+    const CaseValue drawn = draw_scalar(draw, !is_float(result_dtype));
+    const auto* integer = std::get_if<std::int64_t>(&drawn);
+    return a.type == Type::real && integer != nullptr ? CaseValue{static_cast<double>(*integer)} : drawn;
+  }
+  return c.arguments[i];
+}
+
+}  // namespace
+
+Case with_shapes(const Operator& op, Dtype dtype, const ShapeAlternative& alternative, const ShapeBinding& binding,
+                 Draw* draw) {
+  Case c;
+  c.op = &op;
+  for (std::size_t i = 0; i < op.schema.argument_count; ++i) {
+    const Argument& a = op.schema.argument_storage[i];
+    const auto pattern = std::ranges::find(alternative.inputs, static_cast<int>(i), &ShapePattern::argument);
+    const bool present = pattern != alternative.inputs.end() && a.is_tensor() && !a.list &&
+                         !(a.optional && draw != nullptr && may_be_absent(op, alternative, *pattern) && draw->chance(30));
+    if (!present) {
+      c.arguments.push_back(default_of(op, i));
+      continue;
+    }
+    Shape shape = instantiate(*pattern, binding);
+    if (pattern->broadcast && draw != nullptr) shape = broadcastable(*draw, shape);
+    c.arguments.push_back(TensorSpec{dtype, std::move(shape), {}});
+  }
+  return c;
+}
+
+void draw_dtypes(Draw& draw, Case& c, Dtype result_dtype) {
+  if (!draw.chance(25)) return;
+  std::vector<Dtype> allowed;
+  for (int d = 0; d < kDtypes; ++d)
+    if (c.op->dtypes.contains(static_cast<Dtype>(d))) allowed.push_back(static_cast<Dtype>(d));
+
+  if (c.op->dtype_rule == DtypeRule::promote) {
+    // What promotion gives depends on ranks too: try, and keep what gives the dtype asked for.
+    for (int attempt = 0; attempt < 8; ++attempt) {
+      Case mixed = c;
+      for (TensorSpec* t : tensors_of(mixed)) t->dtype = draw.pick(allowed);
+      const Checked checked = check_case(mixed);
+      if (checked.ok() && checked.outputs[0].dtype == result_dtype) {
+        c = std::move(mixed);
+        return;
+      }
+    }
+    return;
+  }
+  const int i = c.op->schema.find("dtype");
+  if (c.op->dtype_rule != DtypeRule::dtype_argument || i < 0) return;
+  c.arguments[static_cast<std::size_t>(i)] = result_dtype;
+  const Dtype input = draw.pick(allowed);
+  for (TensorSpec* t : tensors_of(c)) t->dtype = input;
+}
+
+void draw_layouts(Draw& draw, Case& c) {
+  if (draw.chance(40)) return;
+  for (TensorSpec* t : tensors_of(c))
+    if (draw.chance(80)) t->layout = draw_layout(draw, t->shape, true);
+}
+
+void draw_attributes(Draw& draw, Case& c, Dtype result_dtype) {
+  for (std::size_t i = 0; i < c.arguments.size(); ++i) {
+    const Argument& a = c.op->schema.argument_storage[i];
+    if (!a.is_tensor() && a.type != Type::dtype) c.arguments[i] = draw_attribute(draw, c, i, result_dtype);
+  }
+}
+
+}  // namespace assay

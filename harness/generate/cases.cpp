@@ -1,0 +1,120 @@
+#include "cases.h"
+
+#include <fmt/format.h>
+
+#include <numeric>
+#include <stdexcept>
+
+#include "arguments.h"
+#include "check_case.h"
+#include "families.h"
+#include "random.h"
+#include "shapes.h"
+
+namespace assay {
+namespace {
+
+constexpr int kLongOneIn = 400;  // long sums belong to the slow tier, but are never quite absent
+constexpr std::uint64_t kLeastSeed = 16;  // smaller seeds are for shrinking, see output_layouts
+
+// A fixed case: sizes for the symbols and then "*", again and again.
+struct Step {
+  std::size_t rest_rank;
+  std::vector<std::int64_t> sizes;
+  std::string_view family;
+  bool channels_last = false;
+};
+
+std::vector<Step> ladder(const ShapeAlternative& alternative) {
+  std::vector<Step> steps{
+      {0, {1}, "normal"},  // a scalar tensor, where the rule allows one
+      {1, {1}, "normal"},
+      {1, {5}, "integers"},
+      {1, {2, 3, 4, 5, 7}, "normal"},
+      {2, {2, 6, 5, 7}, "normal"},
+      {2, {2, 6, 5, 7}, "integers", true},
+      {1, {3, 4, 67}, "edge"},
+  };
+  // Empty in each dimension by turns: a matrix product without terms is not one without rows.
+  ShapeBinding binding = cycle_binding(alternative, 1, {1});
+  const std::size_t dims = sizes_of(alternative, binding).size();
+  for (std::size_t d = 0; d < dims; ++d) {
+    std::vector<std::int64_t> sizes(dims);
+    std::iota(sizes.begin(), sizes.end(), 3);
+    sizes[d] = 0;
+    steps.push_back({1, sizes, "ones"});
+  }
+  // The last dimension around the vector widths of 128 to 512 bits.
+  constexpr std::string_view kFamilies[] = {"normal", "integers", "edge"};
+  std::size_t i = 0;
+  for (const std::int64_t width : {7, 8, 9, 15, 16, 17, 33, 64, 65, 129}) {
+    std::vector<std::int64_t> sizes(std::max<std::size_t>(dims, 1), 2);
+    sizes.back() = width;
+    steps.push_back({1, sizes, kFamilies[i++ % std::size(kFamilies)]});
+  }
+  return steps;
+}
+
+Case on_ladder(const Operator& op, Dtype dtype, const ShapeAlternative& alternative, const Step& step) {
+  Case c = with_shapes(op, dtype, alternative, cycle_binding(alternative, step.rest_rank, step.sizes), nullptr);
+  if (step.channels_last)
+    for (TensorSpec* t : tensors_of(c))
+      if (t->shape.size() == 4 || t->shape.size() == 5) t->layout.kind = Layout::Kind::channels_last;
+  c.data = step.family;
+  return c;
+}
+
+std::string_view draw_family(Draw& draw) {
+  int total = 0;
+  for (const Family& f : families()) total += f.weight;
+  std::int64_t left = draw.range(0, total - 1);
+  for (const Family& f : families()) {
+    if (left < f.weight) return f.name;
+    left -= f.weight;
+  }
+  return families().front().name;
+}
+
+Case random_case(const Operator& op, Dtype dtype, std::uint64_t key) {
+  Draw draw(key);
+  const ShapeAlternative& alternative = draw.pick(shape_rule(op).alternatives);
+  const bool is_long = draw.range(1, kLongOneIn) == 1;
+  const ShapeBinding binding = is_long ? draw_long_binding(draw, alternative) : draw_binding(draw, alternative);
+  Case c = with_shapes(op, dtype, alternative, binding, &draw);
+  draw_attributes(draw, c, dtype);
+  draw_dtypes(draw, c, dtype);
+  draw_layouts(draw, c);
+  c.data = is_long ? "long" : draw_family(draw);
+  return c;
+}
+
+}  // namespace
+
+std::uint64_t ladder_length(const Operator& op) {
+  std::uint64_t n = 0;
+  for (const ShapeAlternative& alternative : shape_rule(op).alternatives) n += ladder(alternative).size();
+  return n;
+}
+
+Case generate(const Operator& op, Dtype result_dtype, std::uint64_t seed, std::uint64_t index) {
+  if (!op.dtypes.contains(result_dtype))
+    throw std::invalid_argument(fmt::format("{} does not compute in {}", op.schema.name, name(result_dtype)));
+  const std::uint64_t key =
+      mix(mix(mix(seed, hash(op.schema.name)), static_cast<std::uint64_t>(result_dtype)), index);
+
+  std::optional<Case> c;
+  std::uint64_t left = index;
+  for (const ShapeAlternative& alternative : shape_rule(op).alternatives) {
+    const std::vector<Step> steps = ladder(alternative);
+    if (left < steps.size()) {
+      c = on_ladder(op, result_dtype, alternative, steps[left]);
+      break;
+    }
+    left -= steps.size();
+  }
+  if (!c) c = random_case(op, result_dtype, key);
+  c->seed = std::max(key >> 32, kLeastSeed);  // short enough to read in a case's text
+  return *std::move(c);
+}
+
+}  // namespace assay

@@ -1,0 +1,18 @@
+// Cases of an operator, made from its schema, shape rule and domains alone.
+#pragma once
+
+#include <cstdint>
+
+#include "vocabulary/case.h"
+
+namespace assay {
+
+// Case `index` for results of this dtype: a pure function of its arguments, whatever was generated before and on
+// however many threads. The first ladder_length(op) cases are fixed, simple ones (a scalar tensor, empty ones, one row,
+// sizes at vector widths); random ones follow. Every case passes the argument check.
+// Throws std::invalid_argument if the operator has no such dtype, or its shape rule says nothing of a tensor argument.
+Case generate(const Operator& op, Dtype result_dtype, std::uint64_t seed, std::uint64_t index);
+
+std::uint64_t ladder_length(const Operator& op);
+
+}  // namespace assay

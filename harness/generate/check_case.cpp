@@ -1,0 +1,64 @@
+#include "check_case.h"
+
+#include "../call.h"
+
+namespace assay {
+namespace {
+
+// The tensor without memory, which the check does not look at.
+TensorData outline(const TensorSpec& spec) {
+  TensorData t;
+  t.dtype = spec.dtype;
+  t.shape = spec.shape;
+  t.strided.strides = strided(spec.shape, spec.layout).strides;
+  return t;
+}
+
+CallValue without_data(const CaseValue& value) {
+  return std::visit(
+      [](const auto& v) -> CallValue {
+        using V = std::decay_t<decltype(v)>;
+        if constexpr (std::is_same_v<V, TensorSpec>) {
+          return outline(v);
+        } else if constexpr (std::is_same_v<V, std::vector<TensorSpec>>) {
+          std::vector<TensorData> list;
+          for (const TensorSpec& spec : v) list.push_back(outline(spec));
+          return list;
+        } else {
+          return v;
+        }
+      },
+      value);
+}
+
+}  // namespace
+
+Checked check_case(const Case& c) {
+  Call call;
+  call.op = c.op;
+  for (const CaseValue& v : c.arguments) call.arguments.push_back(without_data(v));
+  return check_arguments(*c.op, Arguments(call).values());
+}
+
+std::vector<std::optional<Shape>> shapes_of(const Case& c) {
+  std::vector<std::optional<Shape>> shapes(c.arguments.size());
+  for (std::size_t i = 0; i < shapes.size(); ++i)
+    if (const auto* t = std::get_if<TensorSpec>(&c.arguments[i])) shapes[i] = t->shape;
+  return shapes;
+}
+
+std::vector<TensorSpec*> tensors_of(Case& c) {
+  std::vector<TensorSpec*> tensors;
+  for (CaseValue& v : c.arguments)
+    if (auto* t = std::get_if<TensorSpec>(&v)) tensors.push_back(t);
+  return tensors;
+}
+
+std::vector<const TensorSpec*> tensors_of(const Case& c) {
+  std::vector<const TensorSpec*> tensors;
+  for (const CaseValue& v : c.arguments)
+    if (const auto* t = std::get_if<TensorSpec>(&v)) tensors.push_back(t);
+  return tensors;
+}
+
+}  // namespace assay

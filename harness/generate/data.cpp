@@ -1,0 +1,147 @@
+#include "data.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "check_case.h"
+#include "edge.h"
+#include "layouts.h"
+
+namespace assay {
+namespace {
+
+std::int64_t numel(const Shape& shape) {
+  std::int64_t n = 1;
+  for (const std::int64_t size : shape) n *= size;
+  return n;
+}
+
+// One number for each channel: every pattern of the argument is a single dimension that is not "*".
+bool is_parameter(const Operator& op, int argument) {
+  bool found = false;
+  for (const ShapeAlternative& alternative : shape_rule(op).alternatives)
+    for (const ShapePattern& p : alternative.inputs)
+      if (p.argument == argument) {
+        if (p.broadcast || p.dims.size() != 1 || p.dims[0].kind == DimPattern::Kind::rest) return false;
+        found = true;
+      }
+  return found;
+}
+
+const Family& family_of(const Case& c) {
+  if (const Family* f = find_family(c.data)) return *f;
+  std::vector<std::string_view> names;
+  for (const Family& f : families()) names.push_back(f.name);
+  throw CaseError(fmt::format("bad case text: data is \"{}\": the data families are {}", c.data, fmt::join(names, ", ")));
+}
+
+// What the families know of every tensor of the call, in schema order, those of lists included.
+std::vector<Target> targets_of(const Case& c, Dtype result) {
+  std::vector<Target> targets;
+  std::int64_t terms = 1;
+  const auto add = [&](const TensorSpec& spec, std::size_t argument, std::size_t item) {
+    Target t;
+    t.dtype = spec.dtype;
+    t.shape = spec.shape;
+    t.ordinal = static_cast<int>(targets.size());
+    t.parameter = is_parameter(*c.op, static_cast<int>(argument));
+    t.kinks = c.op->kinks;
+    t.own = Stream(mix(c.seed, mix(argument + 1, item)));
+    t.shared = Stream(mix(c.seed, 0));
+    terms = std::max(terms, numel(spec.shape));
+    targets.push_back(std::move(t));
+  };
+  for (std::size_t i = 0; i < c.arguments.size(); ++i) {
+    if (const auto* spec = std::get_if<TensorSpec>(&c.arguments[i])) add(*spec, i, 0);
+    if (const auto* list = std::get_if<std::vector<TensorSpec>>(&c.arguments[i]))
+      for (std::size_t n = 0; n < list->size(); ++n) add((*list)[n], i, n);
+  }
+  for (Target& t : targets) {
+    t.tensors = static_cast<int>(targets.size());
+    t.terms = terms;
+    t.precision = format(result == Dtype::f64 ? Dtype::f64 : Dtype::f32).precision;
+    for (const Target& other : targets)
+      if (t.twin < 0 && other.ordinal != t.ordinal && other.shape == t.shape) t.twin = other.ordinal;
+  }
+  return targets;
+}
+
+// Integer tensors take continuous families in sixteenths, so that not everything is 0.
+void to_integers(Dtype dtype, std::span<double> values) {
+  const IntegerRange range = integer_range(dtype);
+  const bool whole = std::ranges::all_of(values, [](double v) { return v == std::nearbyint(v); });
+  for (double& v : values) {
+    if (!whole && dtype != Dtype::boolean) v *= 16;
+    if (range.least == 0) v = std::fabs(v);
+    v = std::isnan(v) ? 0 : std::clamp(std::nearbyint(v), range.least, range.greatest);
+  }
+}
+
+void store_all(TensorData& t, std::span<const double> values) {
+  const std::size_t rank = t.shape.size();
+  const std::int64_t inner = rank == 0 ? 1 : t.shape[rank - 1];
+  const std::int64_t step = rank == 0 ? 1 : t.strided.strides[rank - 1];
+  const int size = bytes(t.dtype);
+  Shape index(rank, 0);
+  std::int64_t at = t.strided.offset;
+  for (std::size_t i = 0; i < values.size();) {
+    std::byte* row = t.memory.data() + at * size;
+    for (std::int64_t j = 0; j < inner; ++j) store(row + j * step * size, t.dtype, values[i++]);
+    for (std::size_t d = rank > 0 ? rank - 1 : 0; d-- > 0;) {
+      at += t.strided.strides[d];
+      if (++index[d] < t.shape[d]) break;
+      at -= t.strided.strides[d] * t.shape[d];
+      index[d] = 0;
+    }
+  }
+}
+
+TensorData filled(const TensorSpec& spec, const Family& family, const Target& target) {
+  TensorData t(spec.dtype, spec.shape, spec.layout);
+  std::vector<double> values(static_cast<std::size_t>(t.numel()));
+  if (values.empty()) return t;
+  family.fill(target, values);
+  if (!is_float(spec.dtype)) to_integers(spec.dtype, values);
+  store_all(t, values);
+  return t;
+}
+
+}  // namespace
+
+Call materialise(const Case& c) {
+  const Family& family = family_of(c);
+  Checked checked = check_case(c);
+  Call call;
+  call.op = c.op;
+  call.error = std::move(checked.error);
+  call.blamed = std::move(checked.argument);
+  call.outputs = std::move(checked.outputs);
+
+  std::vector<Shape> shapes;
+  for (const Checked::Output& output : call.outputs) shapes.push_back(output.shape);
+  call.output_layouts = output_layouts(c, shapes);
+
+  const std::vector<Target> targets = targets_of(c, call.outputs.empty() ? Dtype::f32 : call.outputs[0].dtype);
+  std::size_t next = 0;
+  for (const CaseValue& value : c.arguments) {
+    call.arguments.push_back(std::visit(
+        [&](const auto& v) -> CallValue {
+          using V = std::decay_t<decltype(v)>;
+          if constexpr (std::is_same_v<V, TensorSpec>) {
+            return filled(v, family, targets[next++]);
+          } else if constexpr (std::is_same_v<V, std::vector<TensorSpec>>) {
+            std::vector<TensorData> list;
+            for (const TensorSpec& spec : v) list.push_back(filled(spec, family, targets[next++]));
+            return list;
+          } else {
+            return v;
+          }
+        },
+        value));
+  }
+  return call;
+}
+
+}  // namespace assay

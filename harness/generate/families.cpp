@@ -1,0 +1,196 @@
+#include "families.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+
+#include "edge.h"
+#include "normal.h"
+
+namespace assay {
+namespace {
+
+using Values = std::span<double>;
+
+// One tensor of the first two is the special one of its family; which one, the call decides. A call's only tensor is
+// never special.
+bool special(const Target& t) {
+  if (t.tensors < 2) return false;
+  return t.ordinal >= 2 || t.ordinal == static_cast<int>(t.shared.word(0) & 1);
+}
+
+int significand_bits(Dtype d) { return is_float(d) ? format(d).precision : d == Dtype::boolean ? 1 : 7; }
+
+int bits_for(std::int64_t terms) {
+  return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(std::max<std::int64_t>(terms, 1))));
+}
+
+double sign(std::uint64_t word) { return (word >> 63) != 0 ? -1.0 : 1.0; }
+
+// Scales seen in networks, so that parameters are below 0, between 0 and 1, and above 1, and 0 and 1 themselves.
+double slope(const Target& t, std::uint64_t i) {
+  const double x = normal(t.own, i);
+  switch (t.own.word(i) % 9) {
+    case 0:
+    case 1: return -std::fabs(x);
+    case 2:
+    case 3: return t.own.unit(i + 1);
+    case 4:
+    case 5: return 1 + std::fabs(x);
+    case 6: return t.own.below(i + 1, 2) == 0 ? 0.0 : 1.0;
+    default: return x;
+  }
+}
+
+void ones(const Target&, Values values) { std::ranges::fill(values, 1.0); }
+
+void constant(const Target& t, Values values) {
+  constexpr std::array kConstants{1.0, -1.0, 2.0, 0.5, 3.0, -0.75, 1.0 / 3, 0.0};
+  const std::int64_t which = t.own.below(0, 10);
+  std::ranges::fill(values, which < 8 ? kConstants[static_cast<std::size_t>(which)] : normal(t.own, 0));
+}
+
+// terms * greatest^2 <= 2^precision: sums of products are exact in any order.
+void integers(const Target& t, Values values) {
+  constexpr std::array<std::int64_t, 6> kGreatest{2, 3, 8, 8, 8, 16};
+  const int bits = std::min((t.precision - bits_for(t.terms)) / 2, significand_bits(t.dtype));
+  const std::int64_t greatest = std::clamp<std::int64_t>(kGreatest[static_cast<std::size_t>(t.shared.below(2, 6))], 1,
+                                                         std::int64_t{1} << std::max(bits, 0));
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<double>(t.own.below(i, 2 * greatest + 1) - greatest);
+}
+
+// Products are 12 bits wide however the kernel forms them, and sums of up to 2^(precision-12) of them are exact: what
+// remains are the bits of the operands, which a kernel that narrows them loses.
+void trits(const Target& t, Values values) {
+  if (special(t)) {
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(t.own.below(i, 3) - 1);
+    return;
+  }
+  const int bits = std::clamp(std::min({12, significand_bits(t.dtype), t.precision - bits_for(t.terms)}), 1, 12);
+  const std::int64_t greatest = (std::int64_t{1} << bits) - 1;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<double>(t.own.below(i, 2 * greatest + 1) - greatest);
+}
+
+// Every significand bit used, magnitudes from 1/4 to 8.
+double full_precision(const Target& t, std::uint64_t i) {
+  const int p = significand_bits(t.dtype);
+  const std::uint64_t word = t.own.word(2 * i);
+  const double odd = static_cast<double>((word >> (65 - p) << 1 | 1) & ((std::uint64_t{1} << p) - 1)) * std::ldexp(1.0, 1 - p);
+  return sign(word << 1) * std::ldexp(1 + odd / 2, static_cast<int>(t.own.below(2 * i + 1, 5)) - 2);
+}
+
+// Each sum has one term that is not zero, so that results are one operand's numbers to the last bit.
+void selection(const Target& t, Values values) {
+  if (!special(t)) {
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = full_precision(t, i);
+    return;
+  }
+  if (t.shape.size() < 2) {
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i] = sign(t.own.word(i)) * std::ldexp(1.0, static_cast<int>(t.own.below(i, 3)) - 1);
+    return;
+  }
+  const auto columns = static_cast<std::size_t>(t.shape.back());
+  const auto rows = static_cast<std::size_t>(t.shape[t.shape.size() - 2]);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::size_t column = i % columns;
+    const std::size_t row = i / columns;
+    const std::size_t matrix = row / rows;
+    // The first operand picks with its rows, the second with its columns.
+    const bool chosen =
+        t.ordinal == 0 ? t.own.below(row, t.shape.back()) == static_cast<std::int64_t>(column)
+                       : t.own.below(matrix * columns + column, static_cast<std::int64_t>(rows)) ==
+                             static_cast<std::int64_t>(row % rows);
+    values[i] = chosen ? 1.0 : 0.0;
+  }
+}
+
+void uniform(const Target& t, Values values) {
+  struct Interval {
+    double least, greatest;
+  };
+  constexpr std::array<Interval, 4> kIntervals{{{0, 1}, {-1, 1}, {-1, 1}, {-8, 8}}};
+  const Interval in = kIntervals[static_cast<std::size_t>(t.own.below(1u << 30, 4))];
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = in.least + (in.greatest - in.least) * t.own.unit(i);
+}
+
+void normals(const Target& t, Values values) {
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = t.parameter ? slope(t, i) : normal(t.own, i);
+}
+
+// A mean far from 0: differences from it are small beside the numbers.
+void offset(const Target& t, Values values) {
+  constexpr std::array kMeans{1e1, 1e2, 1e3, 1e4};
+  double mean = kMeans[static_cast<std::size_t>(t.own.below(1u << 30, 4))];
+  while (is_float(t.dtype) && mean > format(t.dtype).max / 8) mean /= 10;
+  mean *= sign(t.own.word((1u << 30) + 1));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = mean + normal(t.own, i);
+}
+
+// Neighbouring terms of a sum, or the same element of two tensors, differ only in their last bits.
+void cancelling(const Target& t, Values values) {
+  const bool across = t.twin >= 0 && (t.shared.word(1) & 1) != 0;
+  const std::size_t rank = t.shape.size();
+  std::size_t step = 1;  // between partners
+  std::size_t length = rank == 0 ? 1 : static_cast<std::size_t>(t.shape.back());
+  if (t.ordinal > 0 && rank >= 2) {
+    step = length;
+    length = static_cast<std::size_t>(t.shape[rank - 2]);
+  }
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const bool second = across ? t.ordinal % 2 == 1 : i / step % length % 2 == 1;
+    const std::size_t pair = across || !second ? i : i - step;
+    const Stream& from = across ? t.shared : t.own;
+    double x = std::ldexp(normal(from, pair), static_cast<int>(from.below(pair, 12)));
+    // Of a product's two sums one alternates in sign, the other repeats: the products cancel.
+    if (second && (across || t.ordinal == 0))
+      x *= -(1 + std::ldexp(static_cast<double>(t.own.below(i, 5) - 2), 2 - significand_bits(t.dtype)));
+    values[i] = x;
+  }
+}
+
+// Magnitudes over four fifths of the exponents, 1e-30 to 1e30 in f32, or over half of those.
+void wide(const Target& t, Values values) {
+  const double greatest = is_float(t.dtype) ? format(t.dtype).max : 64;
+  int reach = std::ilogb(greatest) * 4 / 5;
+  if ((t.shared.word(3) & 1) != 0) reach /= 2;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::uint64_t word = t.own.word(2 * i);
+    values[i] = sign(word) * std::ldexp(1 + t.own.unit(2 * i + 1), static_cast<int>(word % static_cast<std::uint64_t>(2 * reach + 1)) - reach);
+  }
+}
+
+// Positive numbers: a sum only grows, until a narrow accumulator takes nothing more.
+void accumulation(const Target& t, Values values) {
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = 0.5 + t.own.unit(i);
+}
+
+constexpr Family kFamilies[] = {
+    {"ones", "every element 1", 2, ones},
+    {"constant", "one number for each tensor", 3, constant},
+    {"integers", "small integers whose sums are exact in any order", 14, integers},
+    {"trits", "12-bit integers in one tensor, -1, 0 and 1 in the other", 8, trits},
+    {"selection", "full precision in one tensor, a selection matrix in the other", 8, selection},
+    {"uniform", "uniform between 0 and 1, -1 and 1, or -8 and 8", 9, uniform},
+    {"normal", "mean 0, variance 1; slopes below 0, between 0 and 1, and above 1", 16, normals},
+    {"offset", "variance 1 around a mean of 10 to 10000", 8, offset},
+    {"cancelling", "terms of opposite sign that nearly cancel", 8, cancelling},
+    {"wide", "magnitudes from 1e-30 to 1e30, less for narrow formats", 10, wide},
+    {"edge", "zeros, NaN, infinities, subnormals, the largest and smallest numbers, kinks and their neighbours", 16,
+     fill_edge},
+    {"long", "positive numbers for long sums", 0, accumulation},
+};
+
+}  // namespace
+
+std::span<const Family> families() { return kFamilies; }
+
+const Family* find_family(std::string_view name) {
+  const auto at = std::ranges::find(kFamilies, name, &Family::name);
+  return at == std::end(kFamilies) ? nullptr : &*at;
+}
+
+}  // namespace assay

@@ -1,0 +1,42 @@
+// Data families: what the numbers in a case's tensors look like. Each finds faults that the others cannot show.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "random.h"
+#include "vocabulary/operator.h"
+#include "vocabulary/shape_rule.h"
+
+namespace assay {
+
+// What a family knows of the tensor that it fills.
+struct Target {
+  Dtype dtype = Dtype::f32;
+  Shape shape;
+  int ordinal = 0;         // among the call's tensors
+  int tensors = 1;         // how many there are
+  int twin = -1;           // ordinal of the first other tensor of the same shape, or -1
+  bool parameter = false;  // one number for each channel, a slope for example
+  std::int64_t terms = 1;  // no sum in the call has more terms
+  int precision = 24;      // significand bits of the format that a strict kernel computes in
+  std::string_view kinks;  // Operator::kinks
+  Stream own{0};           // this tensor's numbers
+  Stream shared{0};        // the same for every tensor of the call
+};
+
+struct Family {
+  std::string_view name;
+  std::string_view meaning;
+  int weight;  // how often random cases take it
+  void (*fill)(const Target&, std::span<double> values);  // row-major, before rounding to the dtype
+};
+
+// Simplest first: the order in which shrinking tries them.
+std::span<const Family> families();
+// nullptr if there is none of this name.
+const Family* find_family(std::string_view name);
+
+}  // namespace assay

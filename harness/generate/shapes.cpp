@@ -1,0 +1,150 @@
+#include "shapes.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+namespace assay {
+namespace {
+
+// Lanes of one vector, from 2 doubles of 128 bits to 64 bytes of 512.
+constexpr std::array<std::int64_t, 6> kWidths{2, 4, 8, 16, 32, 64};
+constexpr std::array<std::int64_t, 18> kPrimes{3,  5,  7,  11, 13, 17, 19, 23, 29,
+                                              31, 37, 43, 53, 61, 67, 97, 127, 257};
+constexpr SizeBudget kLarge{65'536, 300'000};
+
+std::int64_t draw_size(Draw& draw) {
+  switch (draw.weighted({40, 30, 12, 8, 10})) {
+    case 0: {
+      const std::int64_t width = draw.pick(kWidths);
+      switch (draw.range(0, 3)) {
+        case 0: return width - 1;
+        case 1: return width;
+        case 2: return width + 1;
+        default: return 2 * width + 1;
+      }
+    }
+    case 1: return draw.range(1, 9);
+    case 2: return draw.pick(kPrimes);
+    case 3: return 1;
+    default: return draw.range(100, 700);
+  }
+}
+
+std::int64_t numel(const ShapePattern& pattern, const ShapeBinding& binding) {
+  std::int64_t n = 1;
+  for (const std::int64_t size : instantiate(pattern, binding)) n *= size;
+  return n;
+}
+
+// Halving keeps a size at a vector width or beside it: 33, 16, 8.
+void shrink_to_fit(std::int64_t& size, const ShapeAlternative& alternative, const ShapeBinding& binding,
+                   const SizeBudget& budget) {
+  while (size > 1 && !fits(alternative, binding, budget)) size /= 2;
+}
+
+void make_distinct(std::vector<std::int64_t*>& sizes, const ShapeAlternative& alternative, const ShapeBinding& binding,
+                   const SizeBudget& budget) {
+  std::set<std::int64_t> seen;
+  for (std::int64_t* size : sizes) {
+    const std::int64_t before = *size;
+    while (seen.contains(*size)) ++*size;
+    if (!fits(alternative, binding, budget)) {
+      *size = 1;
+      while (seen.contains(*size)) ++*size;
+    }
+    if (!fits(alternative, binding, budget)) *size = before;
+    seen.insert(*size);
+  }
+}
+
+std::size_t draw_rest_rank(Draw& draw, const ShapeAlternative& alternative) {
+  if (!alternative.has_rest()) return 0;
+  const std::size_t rank = draw.weighted({6, 22, 26, 22, 16, 8});
+  return std::min(rank, greatest_rest_rank(alternative));
+}
+
+bool in_outputs(const ShapeAlternative& alternative, const std::string& symbol) {
+  return std::ranges::any_of(alternative.outputs, [&](const ShapePattern& p) {
+    return std::ranges::find(p.dims, symbol, &DimPattern::symbol) != p.dims.end();
+  });
+}
+
+}  // namespace
+
+bool fits(const ShapeAlternative& alternative, const ShapeBinding& binding, const SizeBudget& budget) {
+  std::int64_t work = 1;
+  for (const auto& [symbol, size] : binding.sizes) work *= std::max<std::int64_t>(size, 1);
+  for (const std::int64_t size : binding.rest) work *= std::max<std::int64_t>(size, 1);
+  const auto small = [&](const ShapePattern& p) { return numel(p, binding) <= budget.elements; };
+  return work <= budget.work && std::ranges::all_of(alternative.inputs, small) &&
+         std::ranges::all_of(alternative.outputs, small);
+}
+
+std::size_t greatest_rest_rank(const ShapeAlternative& alternative) {
+  std::size_t fixed = 0;
+  for (const ShapePattern& p : alternative.inputs) fixed = std::max(fixed, p.dims.size());
+  return alternative.has_rest() ? kMaxRank + 1 - std::min(fixed, kMaxRank + 1) : 0;
+}
+
+std::vector<std::int64_t*> sizes_of(const ShapeAlternative& alternative, ShapeBinding& binding) {
+  std::vector<std::int64_t*> sizes;
+  for (const std::string& symbol : alternative.symbols()) sizes.push_back(&binding.sizes.at(symbol));
+  for (std::int64_t& size : binding.rest) sizes.push_back(&size);
+  return sizes;
+}
+
+ShapeBinding cycle_binding(const ShapeAlternative& alternative, std::size_t rest_rank,
+                           const std::vector<std::int64_t>& sizes) {
+  ShapeBinding binding;
+  std::size_t i = 0;
+  for (const std::string& symbol : alternative.symbols()) binding.sizes[symbol] = sizes[i++ % sizes.size()];
+  if (alternative.has_rest())
+    for (std::size_t d = 0; d < std::min(rest_rank, greatest_rest_rank(alternative)); ++d)
+      binding.rest.push_back(sizes[i++ % sizes.size()]);
+  return binding;
+}
+
+ShapeBinding draw_binding(Draw& draw, const ShapeAlternative& alternative) {
+  const SizeBudget budget = draw.chance(4) ? kLarge : SizeBudget{};
+  ShapeBinding binding = cycle_binding(alternative, draw_rest_rank(draw, alternative), {1});
+  std::vector<std::int64_t*> sizes = sizes_of(alternative, binding);
+  if (sizes.empty()) return binding;
+
+  const std::size_t mode = draw.weighted({55, 30, 15});  // free, all different, all equal
+  if (mode == 2) {
+    std::int64_t size = draw_size(draw);
+    for (;; size /= 2) {
+      for (std::int64_t* s : sizes) *s = size;
+      if (size <= 1 || fits(alternative, binding, budget)) break;
+    }
+  } else {
+    // In random order, so that each dimension is sometimes the first to take from the budget, which must leave the
+    // later ones something.
+    const std::int64_t left = draw.range(1, 3);
+    for (std::int64_t* s : sizes) *s = left;
+    for (const std::int64_t i : draw.permutation(sizes.size())) {
+      std::int64_t& size = *sizes[static_cast<std::size_t>(i)];
+      size = draw_size(draw);
+      shrink_to_fit(size, alternative, binding, budget);
+    }
+    if (mode == 1) make_distinct(sizes, alternative, binding, budget);
+  }
+  if (draw.chance(3)) *draw.pick(sizes) = 0;
+  return binding;
+}
+
+ShapeBinding draw_long_binding(Draw& draw, const ShapeAlternative& alternative) {
+  ShapeBinding binding = cycle_binding(alternative, 1, {1});
+  std::vector<std::int64_t*> sizes = sizes_of(alternative, binding);
+  if (sizes.empty()) return binding;
+  for (std::int64_t* size : sizes) *size = draw.range(1, 3);
+  std::int64_t* longest = sizes.back();
+  for (auto& [symbol, size] : binding.sizes)
+    if (!in_outputs(alternative, symbol)) longest = &size;
+  *longest = draw.range(8'192, 32'768);
+  shrink_to_fit(*longest, alternative, binding, kLarge);
+  return binding;
+}
+
+}  // namespace assay

@@ -1,0 +1,38 @@
+// Sizes for the symbols of a shape rule.
+#pragma once
+
+#include <cstdint>
+
+#include "draw.h"
+#include "vocabulary/shape_rule.h"
+
+namespace assay {
+
+// Tensors of generated cases have at most this many dimensions.
+inline constexpr std::size_t kMaxRank = 5;
+
+struct SizeBudget {
+  std::int64_t elements = 4096;   // of each tensor
+  std::int64_t work = 300'000;    // product of all symbols and "*": the multiply-adds of a matrix product
+};
+
+bool fits(const ShapeAlternative& alternative, const ShapeBinding& binding, const SizeBudget& budget);
+
+// How many dimensions "*" may have, from 0.
+std::size_t greatest_rest_rank(const ShapeAlternative& alternative);
+
+// Random sizes: around every vector width, primes, small ones, all different, all equal, now and then empty, and within
+// one of two budgets.
+ShapeBinding draw_binding(Draw& draw, const ShapeAlternative& alternative);
+
+// One very large dimension, preferably one that is summed over; the others are 1 to 3.
+ShapeBinding draw_long_binding(Draw& draw, const ShapeAlternative& alternative);
+
+// The sizes in order, again and again, for the symbols in order of first use and then `rest_rank` dimensions of "*".
+ShapeBinding cycle_binding(const ShapeAlternative& alternative, std::size_t rest_rank,
+                           const std::vector<std::int64_t>& sizes);
+
+// Every size of the binding: symbols in order of first use, then "*".
+std::vector<std::int64_t*> sizes_of(const ShapeAlternative& alternative, ShapeBinding& binding);
+
+}  // namespace assay
