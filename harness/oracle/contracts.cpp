@@ -1,0 +1,72 @@
+#include "contracts.h"
+
+#include <algorithm>
+#include <array>
+
+namespace assay::oracle {
+namespace {
+
+// Paths are below aten/src/ATen/ of PyTorch 1.13.1. What is not stated is strict, because the code cited nowhere does
+// less; a kernel for which that is wrong shows up as a peer that disagrees.
+struct Entry {
+  std::string_view op;
+  std::string_view clauses;
+};
+
+constexpr std::array kEntries{
+    // Vectors of bf16 go through one f32 multiply-add and one rounding, everything else (tails, strides, every f16)
+    // through c10's scalar operators, which round the product too.
+    Entry{"add.Tensor",
+          "bf16: compute=bf16 layout_invariant=no row_invariant=no thread_invariant=no -- "
+          "cpu/vec/vec256/vec256_bfloat16.h fmadd rounds once, "
+          "native/ufunc/add.h add on c10::BFloat16 rounds alpha * other and the sum\n"
+          "f16: compute=f16 -- native/ufunc/add.h add on c10::Half rounds alpha, alpha * other and the sum"},
+
+    Entry{"relu", "signed_zero=ignore -- native/Activation.cpp relu is clamp_min(self, 0), and "
+                  "native/cpu/TensorCompareKernel.cpp clamp_min_scalar_kernel_impl returns the input -0"},
+
+    // The forward kernels multiply two bf16 numbers in f32, which is exact, and round once.
+    Entry{"prelu", ""},
+
+    Entry{"prelu_backward",
+          "bf16: compute=bf16 -- native/Activation.cpp prelu_backward_cpu keeps self * grad_output as bf16 "
+          "(weight_grad_collector), native/cpu/SumKernel.cpp CastStoreAccumulate adds partial sums as bf16"},
+
+    // BLAS fixes neither the order of a sum nor which kernel a shape gets.
+    Entry{"mm",
+          "f64,f32: layout_invariant=no row_invariant=no thread_invariant=no -- "
+          "native/CPUBlas.cpp gemm calls dgemm_ or sgemm_ of the installed BLAS\n"
+          "bf16: compute=bf16 layout_invariant=no row_invariant=no thread_invariant=no -- native/CPUBlas.cpp gemm for "
+          "BFloat16, up to 16^3 products or without AVX-512: native/cpu/BlasKernel.cpp gemm_notrans_ adds as bf16\n"
+          "bf16: ftz=yes daz=yes -- native/mkldnn/Matmul.cpp mkldnn_bf16_gemm, above 16^3 products: oneDNN uses "
+          "vdpbf16ps, which flushes subnormals (Intel 64 and IA-32 Software Developer's Manual, volume 2)"},
+
+    // Rows along the last dimension: a reciprocal and a product. Along others: vectors of neighbouring rows, and a
+    // scalar tail with the C library's exp, whose start depends on the number of rows and of threads.
+    Entry{"softmax.int",
+          "f64,f32: exp=1ulp -- cpu/vec/vec256/vec256_float.h exp is Sleef_expf8_u10 (1.0 ULP); the tail of "
+          "native/cpu/SoftMaxKernel.cpp _vec_softmax calls std::exp\n"
+          "div=1 -- native/cpu/SoftMaxKernel.cpp _vec_softmax_lastdim multiplies by 1 / sum\n"
+          "row_invariant=no thread_invariant=no -- native/cpu/SoftMaxKernel.cpp _vec_softmax, Case 1 and Case 2\n"
+          // Half an ulp of bf16 is 2^15 ulps of f32, plus those of exp; subnormal ones are 2^-134 apart from the tie.
+          "bf16: exp=32770ulp+5e-41abs -- native/cpu/SoftMaxKernel.cpp _vec_softmax(BFloat16*): the tail keeps each "
+          "exponential as bf16"},
+};
+
+// For operators without an entry. The scalar loops beside the vectors call glibc, whose manual ("Errors in Math
+// Functions", x86_64) gives tanh 2 ulp and the others 1.
+constexpr std::string_view kUnlisted =
+    "exp=1ulp log=1ulp tanh=2ulp erf=1ulp sin=1ulp cos=1ulp asin=1ulp acos=1ulp atan=1ulp exp2=1ulp log2=1ulp "
+    "expm1=1ulp log1p=1ulp pow=1ulp -- cpu/vec/vec256/vec256_float.h calls Sleef_*_u10 (1.0 ULP); glibc manual, Errors "
+    "in Math Functions\n"
+    "bf16: compute=bf16 -- cpu/vec/vec256/vec256_bfloat16.h bfloat16_binary_op_as_fp32 rounds every operation\n"
+    "f16: compute=f16 -- c10/util/Half-inl.h rounds every operation";
+
+}  // namespace
+
+std::string_view contract_of(std::string_view op) {
+  const auto* entry = std::ranges::find(kEntries, op, &Entry::op);
+  return entry == kEntries.end() ? kUnlisted : entry->clauses;
+}
+
+}  // namespace assay::oracle

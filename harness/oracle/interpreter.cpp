@@ -1,0 +1,53 @@
+#include "interpreter.h"
+
+#include <fmt/format.h>
+#include <pybind11/embed.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+
+namespace py = pybind11;
+
+namespace assay::oracle {
+namespace {
+
+void demand(const PyStatus& status, const std::string& path) {
+  if (PyStatus_Exception(status) == 0) return;
+  throw Missing(fmt::format("Python {}.{} cannot start as {}: {}; ASSAY_TORCH_PYTHON must name an interpreter of this "
+                            "version, or be unset",
+                            PY_MAJOR_VERSION, PY_MINOR_VERSION, path,
+                            status.err_msg != nullptr ? status.err_msg : "unknown error"));
+}
+
+}  // namespace
+
+std::string interpreter_path() {
+  const char* chosen = std::getenv("ASSAY_TORCH_PYTHON");
+  return chosen != nullptr && *chosen != '\0' ? chosen : ASSAY_PYTHON;
+}
+
+void start_interpreter() {
+  const std::string path = interpreter_path();
+  if (access(path.c_str(), X_OK) != 0)
+    throw Missing(fmt::format("there is no Python interpreter at {}: apt-get install python3-torch, or let "
+                              "ASSAY_TORCH_PYTHON name one that has torch",
+                              path));
+
+  // Python leaves an ignored SIGINT ignored, also when `import signal` installs its handler.
+  std::signal(SIGINT, SIG_IGN);
+
+  PyConfig config;
+  PyConfig_InitIsolatedConfig(&config);
+  config.install_signal_handlers = 0;
+  config.write_bytecode = 0;
+  config.pathconfig_warnings = 0;
+  // Both, because the search for the library and the virtual environment starts at either.
+  demand(PyConfig_SetBytesString(&config, &config.program_name, path.c_str()), path);
+  demand(PyConfig_SetBytesString(&config, &config.executable, path.c_str()), path);
+  const PyStatus status = Py_InitializeFromConfig(&config);
+  PyConfig_Clear(&config);
+  demand(status, path);
+}
+
+}  // namespace assay::oracle
