@@ -1,0 +1,45 @@
+// One call of a oneDNN primitive on tensors as they are: every stride is passed on, nothing is copied.
+#pragma once
+
+#include <vector>
+
+#include "isa_level.h"
+#include "primitive_cache.h"
+#include "vocabulary/view.h"
+
+namespace assay::onednn {
+
+// The primitives of this process.
+PrimitiveCache& primitives();
+
+// The description of a tensor. A rank of 0 becomes a rank of 1; the stride of a dimension of size 1, which means
+// nothing, becomes the contiguous one. Throws Refused for what oneDNN cannot describe.
+Descriptor describe(const View& tensor);
+
+// The same tensor with dimensions of size 1 in front, as broadcasting reads it.
+Descriptor with_rank(const Descriptor& tensor, int rank);
+
+class Operation {
+ public:
+  // Throws Refused if this process cannot run the level.
+  Operation(const Level& level, dnnl::primitive::kind kind);
+
+  PrimitiveKey key;
+
+  // Adds a tensor as argument DNNL_ARG_...; the order is that of key.memories.
+  void tensor(int argument, const View& view) { tensor(argument, view, describe(view)); }
+  void tensor(int argument, const View& view, const Descriptor& as);
+
+  // Throws Refused with oneDNN's reason if it has no such primitive.
+  void run(PrimitiveCache::Build build);
+
+ private:
+  struct Bound {
+    int argument;
+    void* data;
+  };
+  const Level* level_;
+  std::vector<Bound> bound_;
+};
+
+}  // namespace assay::onednn
