@@ -101,6 +101,7 @@ class MergedRow {
       sum_.cases += part.cases;
       for (std::size_t v = 0; v < sum_.counts.size(); ++v) sum_.counts[v] += part.counts[v];
       for (const auto& [reason, cases] : part.refused) sum_.refused[reason] += cases;
+      for (const auto& [reason, cases] : part.undeclared) sum_.undeclared[reason] += cases;
       sum_.elements += part.elements;
       sum_.undecidable_elements += part.undecidable_elements;
       // A NaN is worse than any number.

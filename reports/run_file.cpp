@@ -30,6 +30,12 @@ Json by_token(const std::array<std::uint64_t, kVerdicts>& counts) {
   return object;
 }
 
+Json by_reason(const std::map<std::string, std::uint64_t>& cases) {
+  Json object = Json::object();
+  for (const auto& [reason, n] : cases) object[reason] = n;
+  return object;
+}
+
 Json to_json(const Failure& f) {
   return {{"case", f.case_text}, {"index", f.index},   {"kind", token(f.kind)},
           {"detail", f.detail},  {"replay", f.replay}, {"diagnosis", f.diagnosis}};
@@ -38,8 +44,6 @@ Json to_json(const Failure& f) {
 Json to_json(const Row& row) {
   Json failures = Json::array();
   for (const Failure& f : row.failures) failures.push_back(to_json(f));
-  Json refused = Json::object();
-  for (const auto& [reason, cases] : row.refused) refused[reason] = cases;
   return {{"op", row.op},
           {"impl", row.impl},
           {"peer", row.peer},
@@ -47,7 +51,8 @@ Json to_json(const Row& row) {
           {"verdict", token(row.verdict)},
           {"cases", row.cases},
           {"counts", by_token(row.counts)},
-          {"refused", std::move(refused)},
+          {"refused", by_reason(row.refused)},
+          {"undeclared", by_reason(row.undeclared)},
           {"elements", row.elements},
           {"undecidable", number(row.undecidable())},
           {"worst", number(row.worst)},
@@ -83,6 +88,12 @@ Failure read_failure(const JsonReader& value) {
   return f;
 }
 
+std::map<std::string, std::uint64_t> read_reasons(const JsonReader& value) {
+  std::map<std::string, std::uint64_t> cases;
+  for (const auto& [reason, n] : value.members()) cases[reason] = n.count();
+  return cases;
+}
+
 void read_shares(const JsonReader& value, Row& row) {
   const JsonReader undecidable = value.at("undecidable");
   const double share = undecidable.number();
@@ -107,7 +118,8 @@ Row read_row(const JsonReader& value) {
       cases.fail(error.what());
     }
   }
-  for (const auto& [reason, cases] : value.at("refused").members()) row.refused[reason] = cases.count();
+  row.refused = read_reasons(value.at("refused"));
+  if (const JsonReader::Optional undeclared = value.find("undeclared")) row.undeclared = read_reasons(*undeclared);
   read_shares(value, row);
   row.worst = value.at("worst").number();
   row.worst_case = value.text_or("worst_case", "");

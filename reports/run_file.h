@@ -1,12 +1,13 @@
 // Run files: a RunResult as JSON, format "assay.run/1".
 //
 //   {"format", "command", "machine", "seed", "seconds", "complete", "incomplete", "cases_not_run", "shard",
-//    "results": [{"op", "impl", "peer", "dtype", "verdict", "cases", "counts", "refused", "elements", "undecidable",
-//                 "worst", "worst_case", "reason", "information",
+//    "results": [{"op", "impl", "peer", "dtype", "verdict", "cases", "counts", "refused", "undeclared", "elements",
+//                 "undecidable", "worst", "worst_case", "reason", "information",
 //                 "failures": [{"case", "index", "kind", "detail", "replay", "diagnosis"}]}],
 //    "summary": {token: rows}}
 //
-//   cases        cases executed; `counts` says how many had which verdict, `refused` how many for which reason
+//   cases        cases executed; `counts` says how many had which verdict, `refused` how many for which reason,
+//                `undeclared` which of those the kernel had not declared beforehand
 //   undecidable  share of `elements` that any result would have passed, 0 to 1
 //   worst        largest error/bound seen
 //   shard        "I/N", or null

@@ -1,0 +1,234 @@
+#include "table.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+#include <vector>
+
+#include "grid.h"
+#include "style.h"
+#include "text.h"
+
+namespace assay {
+namespace {
+
+constexpr std::size_t kMostReasons = 20;
+
+std::string words(Verdict v) {
+  switch (v) {
+    case Verdict::not_run: return "not run";
+    case Verdict::wrongly_accepted: return "took arguments that are wrong";
+    case Verdict::wrongly_rejected: return "rejected arguments that are right";
+    case Verdict::memory: return "memory fault";
+    default: return std::string(token(v));
+  }
+}
+
+std::string row_name(const Row& row) { return fmt::format("{} {} {}", row.op, row.impl, row.dtype); }
+
+std::string joined(const std::set<std::string>& names) { return fmt::format("{}", fmt::join(names, ", ")); }
+
+// "Heading: what it means", wrapped, with the heading in bold.
+std::string heading(const Style& style, std::string_view title, std::string_view meaning) {
+  std::string text = paragraph(fmt::format("{}: {}", title, meaning), "", "  ");
+  return style.heading(title) + text.substr(title.size());
+}
+
+// ---- What was not run, and what was refused -------------------------------------------------------------------
+
+std::string not_run(const RunResult& run, const Style& style) {
+  std::map<std::string, std::map<std::string, std::set<std::string>>> kernels;  // reason -> kernel -> operators
+  for (const Row& row : run.rows)
+    if (lacks_environment(row)) kernels[row.reason.empty() ? "no reason given" : row.reason][row.impl].insert(row.op);
+  if (kernels.empty()) return {};
+  std::string out = heading(style, "Not run", "this machine lacks something that these kernels need.");
+  for (const auto& [reason, operators_of] : kernels) {
+    std::map<std::set<std::string>, std::set<std::string>> kernels_of;  // kernels with the same operators share a line
+    for (const auto& [kernel, operators] : operators_of) kernels_of[operators].insert(kernel);
+    out += paragraph(reason, "  ", "  ");
+    for (const auto& [operators, names] : kernels_of)
+      out += paragraph(fmt::format("{} for {}", joined(names), joined(operators)), "      ", "        ");
+  }
+  return out + "\n";
+}
+
+struct Refusal {
+  std::uint64_t cases = 0;
+  std::uint64_t undeclared = 0;
+  std::set<std::string> kernels;
+  std::set<std::string> operators;
+};
+
+std::string refused(const RunResult& run, const Rules& rules, const Style& style) {
+  std::map<std::string, Refusal> refusals;
+  std::uint64_t cases = 0;
+  for (const Row& row : run.rows)
+    for (const auto& [reason, n] : row.refused) {
+      Refusal& refusal = refusals[reason];
+      cases += n;
+      refusal.cases += n;
+      if (!rules.declared(row, reason)) refusal.undeclared += n;
+      refusal.kernels.insert(row.impl);
+      refusal.operators.insert(row.op);
+    }
+  if (refusals.empty()) return {};
+  std::string out = heading(style, "Refused", fmt::format("{} that kernels say they do not support.", counted(cases, "case")));
+  std::size_t listed = 0;
+  for (const auto& [reason, refusal] : refusals) {
+    if (listed++ == kMostReasons) {
+      out += fmt::format("  and {} more reasons, which the run file lists\n", refusals.size() - kMostReasons);
+      break;
+    }
+    out += paragraph(reason, "  ", "  ");
+    std::string who = fmt::format("{}: {} for {}", counted(refusal.cases, "case"), joined(refusal.kernels),
+                                  joined(refusal.operators));
+    if (refusal.undeclared > 0)
+      who += fmt::format(" ({} of them not declared beforehand by the kernel's `refuses`)", grouped(refusal.undeclared));
+    out += paragraph(who, "      ", "        ");
+  }
+  return out + "\n";
+}
+
+// ---- Faults ---------------------------------------------------------------------------------------------------
+
+// Why the row fails, or why a peer's row is listed.
+std::string summary(const Row& row, const Rules& rules) {
+  std::vector<std::string> parts;
+  for (int v = kVerdicts - 1; is_fault(static_cast<Verdict>(v)); --v)
+    if (const std::uint64_t n = row.counts[static_cast<std::size_t>(v)]; n > 0)
+      parts.push_back(fmt::format("{} in {} of {}", words(static_cast<Verdict>(v)), grouped(n), counted(row.cases, "case")));
+  if (row.verdict == Verdict::vacuous) {
+    parts.push_back(row.undecidable() > kUndecidableLimit
+                        ? fmt::format("vacuous: any result at all would have passed for {:.1f}% of its elements; "
+                                      "above {:.0f}% proves too little", 100 * row.undecidable(), 100 * kUndecidableLimit)
+                        : "vacuous: none of its cases could have shown a fault");
+  }
+  std::uint64_t undeclared = 0;
+  for (const auto& [reason, n] : row.refused)
+    if (!rules.declared(row, reason)) undeclared += n;
+  if (undeclared > 0) parts.push_back(fmt::format("refused {} without having declared it", counted(undeclared, "case")));
+  if (parts.empty()) parts.push_back(words(row.verdict));
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+std::string failure_text(const Row& row, const Failure& failure) {
+  std::string out = paragraph(failure.case_text, "    ", "      ");
+  if (!failure.detail.empty())
+    out += paragraph(failure.kind == row.verdict ? failure.detail : words(failure.kind) + ": " + failure.detail, "      ", "      ");
+  if (!failure.diagnosis.empty()) out += paragraph("diagnosis: " + failure.diagnosis, "      ", "      ");
+  return out + (failure.replay.empty() ? command({"assay", "verify", "--impl", row.impl, "--case", failure.case_text}, 6)
+                                       : command({"assay", "replay", failure.replay}, 6));
+}
+
+std::string row_faults(const Row& row, const Rules& rules, const Style& style, std::size_t most, bool decides) {
+  const std::string text = paragraph(fmt::format("{}: {}", row_name(row), summary(row, rules)), "  ", "    ");
+  const std::size_t end = text.find('\n');
+  std::string out = (decides ? style.bad(text.substr(0, end)) : style.doubtful(text.substr(0, end))) + text.substr(end);
+  if (!row.reason.empty()) out += paragraph(row.reason, "    ", "    ");
+  std::size_t listed = 0;
+  for (const Failure& failure : row.failures) {
+    if (listed++ == most) {
+      out += fmt::format("    and {} more in the run file\n", grouped(row.failures.size() - most));
+      break;
+    }
+    out += failure_text(row, failure);
+  }
+  return out;
+}
+
+std::string fault_list(const std::vector<const Row*>& rows, const Rules& rules, const Style& style,
+                       const TableOptions& options, std::size_t failures_per_row, bool decides) {
+  std::string out;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    out += row_faults(*rows[i], rules, style, i < options.rows_with_failures ? failures_per_row : 0, decides);
+  return out + "\n";
+}
+
+std::string peers_that_disagree(const RunResult& run, const Rules& rules, const Style& style, const TableOptions& options) {
+  std::vector<const Row*> rows;
+  for (const Row& row : run.rows)
+    if (is_fault(row.verdict) && !rules.decides(row)) rows.push_back(&row);
+  if (rows.empty()) return {};
+  return heading(style, "Peers that disagree", "other libraries, run for comparison; these do not decide the run.") +
+         fault_list(rows, rules, style, options, 1, false);
+}
+
+std::string suspicious(const RunResult& run, const Style& style) {
+  std::string out;
+  for (const Row& row : run.rows)
+    if (row.verdict == Verdict::suspicious)
+      out += paragraph(fmt::format("{}: {}", row_name(row), row.reason.empty() ? "see the run file" : row.reason), "  ", "    ");
+  if (out.empty()) return {};
+  return heading(style, "Suspicious", "inside the bounds, but unlikely for a right kernel; this never fails a run.") + out + "\n";
+}
+
+std::string faults(const RunResult& run, const Rules& rules, const Style& style, const TableOptions& options) {
+  std::vector<const Row*> rows;
+  for (const Row& row : run.rows)
+    if (fails(row, rules)) rows.push_back(&row);
+  if (rows.empty()) return {};
+  return heading(style, "Faults", "each with the smallest case that shows it and the command that runs it again.") +
+         fault_list(rows, rules, style, options, options.failures_per_row, true);
+}
+
+// ---- The last lines -------------------------------------------------------------------------------------------
+
+std::string row_counts(const RunResult& run) {
+  std::map<Verdict, std::uint64_t> counts;
+  for (const Row& row : run.rows) ++counts[row.verdict];
+  std::vector<std::string> parts;
+  for (const auto& [verdict, n] : counts) parts.push_back(fmt::format("{} {}", grouped(n), words(verdict)));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string conclusion(const RunResult& run, const Rules& rules, const Style& style) {
+  std::uint64_t cases = 0;
+  std::uint64_t failing = 0;
+  for (const Row& row : run.rows) {
+    cases += row.cases;
+    if (fails(row, rules)) ++failing;
+  }
+  const int code = exit_code(run, rules);
+  std::string verdict;
+  if (run.rows.empty())
+    verdict = "NOTHING RAN: there is no kernel to run.";
+  else if (code == 3)
+    verdict = "NOTHING RAN: this machine lacks what every kernel needs that was asked for; see \"Not run\" above.";
+  else if (code == 1)
+    verdict = fmt::format("FAILED: {} of {} at fault ({}).", grouped(failing), counted(run.rows.size(), "row"), row_counts(run));
+  else
+    verdict = fmt::format("PASSED: no fault in {} ({}).", counted(run.rows.size(), "row"), row_counts(run));
+  std::string out;
+  if (!run.complete) {
+    const std::string text =
+        paragraph(fmt::format("INCOMPLETE: {}{}", run.incomplete.empty() ? "the run was stopped" : run.incomplete,
+                              run.cases_not_run > 0 ? fmt::format("; {} not run", counted(run.cases_not_run, "case")) : ""),
+                  "", "  ");
+    out += style.doubtful(text.substr(0, text.size() - 1)) + "\n";
+  }
+  std::string line = printable(verdict);
+  const std::string figures = fmt::format("{} in {}, seed {}{}.", counted(cases, "case"), duration(run.seconds), run.seed,
+                                          run.shard ? ", shard " + printable(*run.shard) : "");
+  line += (width(line) + 1 + width(figures) <= kTextWidth ? " " : "\n") + figures;
+  return out + (code == 0 ? style.good(line) : style.bad(line)) + "\n";
+}
+
+std::string legend(const Style& style) {
+  return style.faint("Behind \"pass\": the largest error seen, where 1 is the most that is allowed. Behind a fault: how many "
+                     "cases show it.") +
+         "\n" + style.faint("~: the share of elements for which any result would have passed.") + "\n\n";
+}
+
+}  // namespace
+
+std::string table(const RunResult& run, const Rules& rules, const TableOptions& options) {
+  const Style style(options.colour);
+  std::string out = grid(run, rules, style);
+  if (!out.empty()) out += legend(style);
+  return out + not_run(run, style) + refused(run, rules, style) + suspicious(run, style) +
+         peers_that_disagree(run, rules, style, options) + faults(run, rules, style, options) +
+         conclusion(run, rules, style);
+}
+
+}  // namespace assay
