@@ -252,7 +252,7 @@ CaseFile read_root(hid_t root) {
   return file;
 }
 
-// What HDF5 would say of these would not help, and it does not survive every one of them.
+// What HDF5 1.10 would say of these would not help, and damaged files of the older format crash or hang it.
 void require_hdf5(std::string_view bytes) {
   if (bytes.empty()) throw hdf5::Error("it is empty");
   if (!bytes.starts_with(kSignature.substr(0, bytes.size())))

@@ -83,6 +83,9 @@ void require_here(hid_t parent, const std::string& name) {
 }  // namespace
 
 Session::Session() : lock_(session_mutex()) {
+  // After it has met a damaged object, HDF5 prints "infinite loop closing library" from its exit handler.
+  static const herr_t without_exit_handler = H5dont_atexit();
+  static_cast<void>(without_exit_handler);
   H5Eget_auto2(H5E_DEFAULT, &print_, &print_data_);
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
 }
