@@ -56,6 +56,7 @@ class Arguments {
   std::vector<std::unique_ptr<assay_tensor>> tensors_;
   std::vector<std::vector<const assay_tensor*>> lists_;
   std::vector<std::vector<std::int64_t>> integers_;
+  std::vector<std::vector<double>> reals_;
 };
 
 }  // namespace assay

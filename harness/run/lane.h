@@ -79,6 +79,8 @@ struct WorkerTable {
   std::function<void()> after_fork;  // in each worker, or empty
   // What the last call reported about itself, or empty; valid until the next call.
   std::function<std::string()> information;
+  std::string plugin;   // of a plugin, what it calls itself; else empty
+  std::string version;
 };
 int worker_main(int argc, char** argv, const std::function<WorkerTable(std::span<const std::string>)>& kernels);
 

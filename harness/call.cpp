@@ -1,0 +1,128 @@
+#include "call.h"
+
+#include <utility>
+
+#include "run/strided_copy.h"
+
+namespace assay {
+
+namespace {
+
+std::size_t memory_bytes(const Strided& s, Dtype dtype) {
+  return static_cast<std::size_t>(s.offset + s.span) * static_cast<std::size_t>(bytes(dtype));
+}
+
+std::unique_ptr<assay_tensor> tensor_of(const TensorData& t) {
+  auto view = std::make_unique<assay_tensor>();
+  const std::size_t offset = static_cast<std::size_t>(t.strided.offset) * static_cast<std::size_t>(bytes(t.dtype));
+  view->data = const_cast<std::byte*>(t.memory.data() + offset);
+  view->device = {ASSAY_CPU, 0};
+  view->ndim = static_cast<std::int32_t>(t.shape.size());
+  view->dtype = info(t.dtype).dlpack;
+  view->shape = const_cast<std::int64_t*>(t.shape.data());
+  view->strides = const_cast<std::int64_t*>(t.strided.strides.data());
+  return view;
+}
+
+}  // namespace
+
+TensorData::TensorData(Dtype element, Shape sizes, const Layout& layout)
+    : dtype(element), shape(std::move(sizes)), strided(assay::strided(shape, layout)) {
+  memory.resize(memory_bytes(strided, dtype));
+}
+
+std::int64_t TensorData::numel() const {
+  std::int64_t n = 1;
+  for (const std::int64_t size : shape) n *= size;
+  return n;
+}
+
+const std::byte* TensorData::element(std::int64_t index) const {
+  std::int64_t at = strided.offset;
+  for (std::size_t d = shape.size(); d-- > 1;) {
+    at += index % shape[d] * strided.strides[d];
+    index /= shape[d];
+  }
+  if (!shape.empty()) at += index * strided.strides[0];
+  return memory.data() + at * bytes(dtype);
+}
+
+std::byte* TensorData::element(std::int64_t index) {
+  return const_cast<std::byte*>(std::as_const(*this).element(index));
+}
+
+std::vector<std::byte> TensorData::packed() const {
+  return gather(memory.data() + strided.offset * bytes(dtype), shape, strided.strides, bytes(dtype));
+}
+
+Arguments::Arguments(const Call& call) {
+  const std::span<const Argument> schema = call.op->schema.arguments();
+  values_.reserve(call.arguments.size());
+  for (std::size_t i = 0; i < call.arguments.size(); ++i) {
+    const Argument declared = i < schema.size() ? schema[i] : Argument{};
+    assay_value v{};
+    v.count = 1;
+
+    // A number becomes what the schema declares: 2 for a float is 2.0, 2 for an int[2] is [2, 2].
+    const auto number = [&](std::int64_t integer, double real, bool is_real) {
+      if (declared.list) {
+        const std::size_t n = declared.list_size > 0 ? static_cast<std::size_t>(declared.list_size) : 1;
+        v.count = static_cast<std::uint32_t>(n);
+        if (declared.type == Type::real) {
+          v.kind = ASSAY_KIND_DOUBLES;
+          v.as.reals = reals_.emplace_back(n, is_real ? real : static_cast<double>(integer)).data();
+        } else {
+          v.kind = declared.type == Type::boolean ? ASSAY_KIND_BOOLS : ASSAY_KIND_INTS;
+          v.as.integers = integers_.emplace_back(n, integer).data();
+        }
+      } else if (is_real || declared.type == Type::real) {
+        v.kind = ASSAY_KIND_DOUBLE;
+        v.as.real = is_real ? real : static_cast<double>(integer);
+      } else {
+        v.kind = declared.type == Type::boolean ? ASSAY_KIND_BOOL : ASSAY_KIND_INT;
+        v.as.integer = integer;
+      }
+    };
+
+    const CallValue& value = call.arguments[i];
+    if (const auto* tensor = std::get_if<TensorData>(&value)) {
+      v.kind = ASSAY_KIND_TENSOR;
+      v.as.tensor = tensors_.emplace_back(tensor_of(*tensor)).get();
+    } else if (const auto* integer = std::get_if<std::int64_t>(&value)) {
+      number(*integer, 0, false);
+    } else if (const auto* real = std::get_if<double>(&value)) {
+      number(0, *real, true);
+    } else if (const auto* boolean = std::get_if<bool>(&value)) {
+      v.kind = ASSAY_KIND_BOOL;
+      v.as.integer = *boolean ? 1 : 0;
+    } else if (const auto* string = std::get_if<std::string>(&value)) {
+      v.kind = ASSAY_KIND_STRING;
+      v.as.string = string->c_str();
+    } else if (const auto* dtype = std::get_if<Dtype>(&value)) {
+      v.kind = ASSAY_KIND_DTYPE;
+      v.as.dtype = info(*dtype).dlpack;
+    } else if (const auto* integers = std::get_if<std::vector<std::int64_t>>(&value)) {
+      v.count = static_cast<std::uint32_t>(integers->size());
+      if (declared.type == Type::real) {
+        v.kind = ASSAY_KIND_DOUBLES;
+        v.as.reals = reals_.emplace_back(integers->begin(), integers->end()).data();
+      } else {
+        v.kind = declared.type == Type::boolean ? ASSAY_KIND_BOOLS : ASSAY_KIND_INTS;
+        v.as.integers = integers->data();
+      }
+    } else if (const auto* reals = std::get_if<std::vector<double>>(&value)) {
+      v.kind = ASSAY_KIND_DOUBLES;
+      v.count = static_cast<std::uint32_t>(reals->size());
+      v.as.reals = reals->data();
+    } else if (const auto* tensors = std::get_if<std::vector<TensorData>>(&value)) {
+      v.kind = ASSAY_KIND_TENSORS;
+      v.count = static_cast<std::uint32_t>(tensors->size());
+      std::vector<const assay_tensor*>& list = lists_.emplace_back();
+      for (const TensorData& t : *tensors) list.push_back(tensors_.emplace_back(tensor_of(t)).get());
+      v.as.tensors = list.data();
+    }
+    values_.push_back(v);
+  }
+}
+
+}  // namespace assay

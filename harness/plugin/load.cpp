@@ -1,0 +1,96 @@
+#include "load.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <utility>
+
+namespace assay {
+
+namespace {
+
+// What an entry of the first ABI holds; later ones only add fields behind.
+constexpr std::uint32_t kLeastKernelBytes = offsetof(assay_kernel, context) + sizeof(assay_kernel::context);
+
+void check_file(const std::string& path) {
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  if (!std::filesystem::exists(status)) throw PluginError(fmt::format("{}: there is no such file", path));
+  if (!std::filesystem::is_regular_file(status)) throw PluginError(fmt::format("{}: is not a file", path));
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw PluginError(fmt::format("{}: cannot be read", path));
+  std::array<char, 4> magic{};
+  file.read(magic.data(), magic.size());
+  if (std::memcmp(magic.data(), "\177ELF", magic.size()) != 0)
+    throw PluginError(fmt::format("{}: is not a shared library; build one with cc -shared -fPIC", path));
+}
+
+void check_kernel(const assay_kernel& k, std::size_t number, const std::string& path) {
+  const auto fail = [&](const std::string& what) {
+    const std::string schema = k.schema != nullptr ? fmt::format(" ({})", k.schema) : "";
+    throw PluginError(fmt::format("{}: kernel {}{} {}", path, number, schema, what));
+  };
+  if (k.size < kLeastKernelBytes)
+    fail(fmt::format("says that it has {} bytes, an assay_kernel has {}; set .size = sizeof(assay_kernel)", k.size,
+                     kLeastKernelBytes));
+  if (k.schema == nullptr) fail("has no schema (it is NULL); state one, for example \"relu(Tensor self) -> Tensor\"");
+  if (k.run == nullptr) fail("has no function `run` (it is NULL)");
+  for (const char* text : {k.schema, k.name})
+    if (text != nullptr && std::strpbrk(text, "\n\r") != nullptr) fail("has a line break in its schema or name");
+}
+
+}  // namespace
+
+WorkerTable load_plugin_table(const std::string& given) {
+  check_file(given);
+  // With a slash in it, so that dlopen looks at this file and nowhere else.
+  const std::string path = std::filesystem::absolute(given).string();
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) throw PluginError(fmt::format("{}: cannot be loaded: {}", given, dlerror()));
+  void* symbol = dlsym(library, "assay_plugin_v1");
+  if (symbol == nullptr)
+    throw PluginError(fmt::format("{}: exports no function assay_plugin_v1; include <assay/kernel.h>, define it as the "
+                                  "comment there shows, and in C++ as extern \"C\"",
+                                  given));
+  const assay_plugin* plugin = reinterpret_cast<const assay_plugin* (*)()>(symbol)();
+  if (plugin == nullptr) throw PluginError(fmt::format("{}: assay_plugin_v1 returned NULL instead of a table", given));
+  if (plugin->abi_version != ASSAY_ABI_VERSION)
+    throw PluginError(fmt::format("{}: is built for version {} of the kernel ABI; this Assay speaks version {}: build it "
+                                  "with this Assay's assay/kernel.h",
+                                  given, plugin->abi_version, ASSAY_ABI_VERSION));
+  if (plugin->kernel_size < kLeastKernelBytes)
+    throw PluginError(fmt::format("{}: says that a kernel has {} bytes, an assay_kernel has {}; set kernel_size to "
+                                  "sizeof(assay_kernel)",
+                                  given, plugin->kernel_size, kLeastKernelBytes));
+  if (plugin->kernel_count == 0)
+    throw PluginError(fmt::format("{}: has no kernels (kernel_count is 0)", given));
+  if (plugin->kernels == nullptr)
+    throw PluginError(fmt::format("{}: says that it has {} kernels, but their table is NULL", given,
+                                  plugin->kernel_count));
+
+  WorkerTable table;
+  table.plugin = plugin->name != nullptr ? plugin->name : "";
+  table.version = plugin->version != nullptr ? plugin->version : "";
+  std::set<std::pair<std::string, std::string>> known;
+  for (std::uint64_t i = 0; i < plugin->kernel_count; ++i) {
+    // The library's entries may be shorter or longer than ours: its header is another version's.
+    const auto* entry = reinterpret_cast<const std::byte*>(plugin->kernels) + i * plugin->kernel_size;
+    assay_kernel k{};
+    std::memcpy(&k, entry, std::min<std::size_t>(plugin->kernel_size, sizeof(k)));
+    check_kernel(k, i, given);
+    if (!known.emplace(k.schema, k.name != nullptr ? k.name : "").second)
+      throw PluginError(fmt::format("{}: kernel {} ({}) has the name of an earlier one, {}", given, i, k.schema,
+                                    k.name != nullptr ? k.name : "(none)"));
+    table.kernels.push_back(k);
+  }
+  return table;
+}
+
+}  // namespace assay

@@ -1,0 +1,316 @@
+#include "batch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <stdexcept>
+
+#include "strided_copy.h"
+#include "vocabulary/contract.h"
+
+namespace assay {
+
+namespace {
+
+constexpr std::size_t kCanary = 256;                       // bytes of slack that are poisoned next to each buffer
+constexpr std::size_t kLargeBatch = std::size_t{64} << 20; // of large buffers in one batch, unless one call is larger
+
+// The memory that output 0 shares, or nullptr.
+const TensorData* shared_input(const Call& call) {
+  if (call.in_place < 0) return nullptr;
+  const auto at = static_cast<std::size_t>(call.in_place);
+  const TensorData* tensor = at < call.arguments.size() ? std::get_if<TensorData>(&call.arguments[at]) : nullptr;
+  if (tensor == nullptr) throw std::invalid_argument("in_place names an argument that is not a tensor");
+  if (call.outputs.empty() || call.outputs[0].shape != tensor->shape || call.outputs[0].dtype != tensor->dtype)
+    throw std::invalid_argument("in_place names an argument of another shape or dtype than the first output");
+  return tensor;
+}
+
+// Whether the tensor's elements fill its memory, so that there are no gaps to poison.
+bool fills_memory(const Shape& shape, const Strided& strided) {
+  std::int64_t n = 1;
+  for (std::size_t d = 0; d < shape.size(); ++d)
+    if (shape[d] == 0 || strided.strides[d] != 0) n *= shape[d];
+  return n >= strided.offset + strided.span;
+}
+
+std::size_t round_down(std::size_t n, std::size_t to) { return n / to * to; }
+
+// Run A: the image ends at the end of the window, or as near as the alignment of its first element allows.
+// Run B: the image starts at the start of the window.
+void place_in_window(Buffer& b, Run run, std::size_t alignment) {
+  const std::size_t offset = static_cast<std::size_t>(b.strided->offset) * static_cast<std::size_t>(bytes(b.dtype));
+  b.data = run == Run::a ? round_down(b.window.bytes - (b.bytes - offset), alignment) : round_up(offset, alignment);
+  b.image = b.data - offset;
+}
+
+// `tensor` is null for an output, which holds nothing but poison.
+void fill(const Buffer& b, std::byte* window, Run run, const TensorData* tensor) {
+  const std::uint16_t pattern = poison(b.dtype, run);
+  const std::size_t before = std::min(kCanary, b.image);
+  const std::size_t behind = std::min(kCanary, b.window.bytes - b.end());
+  fill_poison(window + b.image - before, before, pattern);
+  fill_poison(window + b.end(), behind, pattern);
+  if (tensor != nullptr && fills_memory(*b.shape, *b.strided)) {
+    if (b.bytes > 0) std::memcpy(window + b.image, tensor->memory.data(), b.bytes);
+    return;
+  }
+  fill_poison(window + b.image, b.bytes, pattern);
+  if (tensor == nullptr) return;
+  const int size = bytes(b.dtype);
+  copy_strided(window + b.data, tensor->memory.data() + b.strided->offset * size, *b.shape, b.strided->strides, size);
+}
+
+const TensorData* data_of(const Buffer& b, const Call& call) {
+  if (b.argument < 0) return nullptr;
+  const CallValue& value = call.arguments[static_cast<std::size_t>(b.argument)];
+  if (b.item < 0) return std::get_if<TensorData>(&value);
+  return &std::get<std::vector<TensorData>>(value)[static_cast<std::size_t>(b.item)];
+}
+
+}  // namespace
+
+Prepared::Prepared(const Task& t, std::uint32_t position) : task(t), kernel(position), arguments(*t.call) {
+  const Call& call = *task.call;
+  const TensorData* shared = shared_input(call);
+  for (std::size_t i = 0; i < call.outputs.size(); ++i) {
+    if (i == 0 && shared != nullptr)
+      outputs.push_back(shared->strided);
+    else
+      outputs.push_back(strided(call.outputs[i].shape,
+                                i < call.output_layouts.size() ? call.output_layouts[i] : Layout{}));
+  }
+  if (task.kernel->contract.find("alignment") != std::string::npos) {
+    for (const Checked::Output& output : call.outputs)
+      alignment = std::max(alignment, static_cast<std::size_t>(std::max<std::int64_t>(
+                                          1, parse_contract(task.kernel->contract, output.dtype).alignment)));
+    if (!std::has_single_bit(alignment) || alignment > kPage)
+      throw std::invalid_argument(fmt::format("its contract asks for alignment={}; possible are powers of two up to {}",
+                                              alignment, kPage));
+  }
+}
+
+void Batch::clear() {
+  arena_.clear();
+  entries_.clear();
+  buffers_.clear();
+  marks_.clear();
+  messages_ = kEntries * sizeof(std::uint64_t);
+}
+
+void* Batch::message(std::size_t n) {
+  const std::size_t at = round_up(messages_, 8);
+  if (n > kMessageBytes || at > kMessageBytes - n) return nullptr;
+  messages_ = at + n;
+  return arena_.messages().data() + at;
+}
+
+bool Batch::add(const Prepared& prepared, std::uint32_t task, Run run) {
+  if (entries_.size() == kEntries) return false;
+  const bool anyhow = entries_.empty();
+  if (!anyhow && arena_.used().large_file >= kLargeBatch) return false;
+  const Mark mark{arena_.used(), messages_, buffers_.size()};
+  const auto take_back = [&] {
+    arena_.restore(mark.arena);
+    messages_ = mark.messages;
+    buffers_.resize(mark.buffers);
+  };
+  std::uint32_t after = kNothing;
+  if (!entries_.empty() && entries_.back().task == task) after = static_cast<std::uint32_t>(entries_.size() - 1);
+  try {
+    if (!place(prepared, run, anyhow)) {
+      take_back();
+      return false;
+    }
+  } catch (const NoMemory&) {
+    take_back();
+    if (anyhow) throw;
+    return false;
+  }
+  const std::span<Buffer> mine = std::span(buffers_).subspan(mark.buffers);
+  if (!encode(prepared, after, mine)) {
+    take_back();
+    if (anyhow) throw NoMemory("the arguments of this call, tensors' data not counted, exceed 1 MiB");
+    return false;
+  }
+  for (const Buffer& b : mine) fill(b, arena_.at(b.window), run, data_of(b, *prepared.task.call));
+  arena_.result(static_cast<std::uint32_t>(entries_.size())).status.store(EntryResult::waiting);
+  marks_.push_back(mark);
+  entries_.push_back({task, run, &prepared, static_cast<std::uint32_t>(mark.buffers),
+                      static_cast<std::uint32_t>(mine.size())});
+  return true;
+}
+
+void Batch::remove_last() {
+  const Mark& mark = marks_.back();
+  arena_.restore(mark.arena);
+  messages_ = mark.messages;
+  buffers_.resize(mark.buffers);
+  marks_.pop_back();
+  entries_.pop_back();
+}
+
+bool Batch::place(const Prepared& prepared, Run run, bool anyhow) {
+  const Call& call = *prepared.task.call;
+  const auto one = [&](Buffer b) {
+    const Strided& s = *b.strided;
+    b.bytes = static_cast<std::size_t>(s.offset + s.span) * static_cast<std::size_t>(bytes(b.dtype));
+    const std::size_t needed = b.bytes + (prepared.alignment > 1 ? prepared.alignment : 0);
+    const std::optional<Window> window = arena_.take(needed, b.writable, anyhow);
+    if (!window) return false;
+    b.window = *window;
+    place_in_window(b, run, prepared.alignment);
+    buffers_.push_back(b);
+    return true;
+  };
+  const auto input = [&](const TensorData& t, int argument, int item) {
+    Buffer b;
+    b.argument = argument;
+    b.item = item;
+    b.dtype = t.dtype;
+    b.shape = &t.shape;
+    b.strided = &t.strided;
+    if (argument == call.in_place) {
+      b.output = 0;
+      b.writable = true;
+    }
+    return one(b);
+  };
+  for (std::size_t i = 0; i < call.arguments.size(); ++i) {
+    if (const auto* tensor = std::get_if<TensorData>(&call.arguments[i])) {
+      if (!input(*tensor, static_cast<int>(i), -1)) return false;
+    } else if (const auto* list = std::get_if<std::vector<TensorData>>(&call.arguments[i])) {
+      for (std::size_t k = 0; k < list->size(); ++k)
+        if (!input((*list)[k], static_cast<int>(i), static_cast<int>(k))) return false;
+    }
+  }
+  for (std::size_t i = call.in_place >= 0 ? 1 : 0; i < call.outputs.size(); ++i) {
+    Buffer b;
+    b.output = static_cast<int>(i);
+    b.dtype = call.outputs[i].dtype;
+    b.shape = &call.outputs[i].shape;
+    b.strided = &prepared.outputs[i];
+    b.writable = true;
+    if (!one(b)) return false;
+  }
+  return true;
+}
+
+bool Batch::encode(const Prepared& prepared, std::uint32_t after, std::span<const Buffer> buffers) {
+  std::byte* const base = arena_.messages().data();
+  const auto offset = [base](const void* p) {
+    return static_cast<std::uint64_t>(static_cast<const std::byte*>(p) - base);
+  };
+  const std::span<const assay_value> arguments = prepared.arguments.values();
+  const bool in_place = prepared.task.call->in_place >= 0;
+  const std::size_t tensor_count = buffers.size() + (in_place ? 1 : 0);
+
+  auto* entry = static_cast<WireEntry*>(message(sizeof(WireEntry)));
+  auto* wire_buffers = static_cast<WireBuffer*>(message(buffers.size() * sizeof(WireBuffer)));
+  auto* tensors = static_cast<WireTensor*>(message(tensor_count * sizeof(WireTensor)));
+  auto* values = static_cast<WireValue*>(message(arguments.size() * sizeof(WireValue)));
+  if (values == nullptr || entry == nullptr || wire_buffers == nullptr || tensors == nullptr) return false;
+
+  const auto tensor = [&](WireTensor& wire, const Buffer& b) {
+    const std::size_t rank = b.shape->size();
+    auto* sizes = static_cast<std::int64_t*>(message(2 * rank * sizeof(std::int64_t)));
+    if (sizes == nullptr) return false;
+    std::copy(b.shape->begin(), b.shape->end(), sizes);
+    std::copy(b.strided->strides.begin(), b.strided->strides.end(), sizes + rank);
+    wire = {b.window.place.address + b.data, offset(sizes), info(b.dtype).dlpack, static_cast<std::int32_t>(rank)};
+    return true;
+  };
+  const Buffer* shared = nullptr;
+  std::size_t outputs = 0;
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    const Buffer& b = buffers[i];
+    wire_buffers[i] = {b.window.place.file, b.window.place.address, b.window.bytes, b.window.number, b.writable};
+    if (b.argument >= 0 && b.output >= 0) shared = &b;
+    if (b.argument < 0) ++outputs;
+  }
+  // Inputs, then outputs: the shared one first among these.
+  std::size_t next = 0;
+  bool fits = true;
+  for (const Buffer& b : buffers)
+    if (b.argument >= 0) fits = fits && tensor(tensors[next++], b);
+  if (shared != nullptr) fits = fits && tensor(tensors[next++], *shared);
+  for (const Buffer& b : buffers)
+    if (b.argument < 0) fits = fits && tensor(tensors[next++], b);
+  if (!fits) return false;
+
+  std::uint64_t next_tensor = 0;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const assay_value& v = arguments[i];
+    WireValue& wire = values[i];
+    wire = {v.kind, v.count, 0};
+    const auto copied = [&](const void* from, std::size_t n) {
+      void* to = message(n);
+      if (to == nullptr) return false;
+      if (n > 0) std::memcpy(to, from, n);
+      wire.payload = offset(to);
+      return true;
+    };
+    switch (v.kind) {
+      case ASSAY_KIND_TENSOR:
+        wire.payload = next_tensor++;
+        break;
+      case ASSAY_KIND_TENSORS: {
+        auto* list = static_cast<std::uint64_t*>(message(v.count * sizeof(std::uint64_t)));
+        if (list == nullptr) return false;
+        for (std::uint32_t k = 0; k < v.count; ++k)
+          list[k] = v.as.tensors[k] == nullptr ? ~std::uint64_t{0} : next_tensor++;
+        wire.payload = offset(list);
+        break;
+      }
+      case ASSAY_KIND_DOUBLE:
+        wire.payload = std::bit_cast<std::uint64_t>(v.as.real);
+        break;
+      case ASSAY_KIND_DTYPE:
+        std::memcpy(&wire.payload, &v.as.dtype, sizeof(v.as.dtype));
+        break;
+      case ASSAY_KIND_STRING:
+        if (!copied(v.as.string, std::strlen(v.as.string) + 1)) return false;
+        break;
+      case ASSAY_KIND_INTS:
+      case ASSAY_KIND_BOOLS:
+        if (!copied(v.as.integers, v.count * sizeof(std::int64_t))) return false;
+        break;
+      case ASSAY_KIND_DOUBLES:
+        if (!copied(v.as.reals, v.count * sizeof(double))) return false;
+        break;
+      default:
+        wire.payload = static_cast<std::uint64_t>(v.as.integer);
+    }
+  }
+  *entry = {prepared.kernel,
+            after,
+            static_cast<std::uint32_t>(buffers.size()),
+            static_cast<std::uint32_t>(arguments.size()),
+            static_cast<std::uint32_t>(tensor_count),
+            static_cast<std::uint32_t>(outputs + (in_place ? 1 : 0)),
+            offset(wire_buffers),
+            offset(values),
+            offset(tensors)};
+  reinterpret_cast<std::uint64_t*>(base)[entries_.size()] = offset(entry);
+  return true;
+}
+
+std::string name_of(const Buffer& b, const Operator& op) {
+  if (b.argument >= 0) {
+    const std::string name(op.schema.arguments()[static_cast<std::size_t>(b.argument)].name);
+    return b.item < 0 ? name : fmt::format("{}[{}]", name, b.item);
+  }
+  const auto results = op.schema.results();
+  const auto at = static_cast<std::size_t>(b.output);
+  if (at < results.size() && !results[at].name.empty()) return std::string(results[at].name);
+  return results.size() > 1 ? fmt::format("out{}", b.output) : "out";
+}
+
+std::string described(const Buffer& b, const Operator& op) {
+  const char* role = b.output < 0 ? "input" : b.argument >= 0 ? "in-place argument" : "output";
+  return fmt::format("its {} `{}` ({}[{}], {} bytes)", role, name_of(b, op), name(b.dtype), text(*b.shape), b.bytes);
+}
+
+}  // namespace assay

@@ -1,0 +1,126 @@
+#include "check.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "strided_copy.h"
+
+namespace assay {
+
+namespace {
+
+constexpr std::size_t kCanary = 256;
+
+std::string count_bytes(std::size_t n) { return n == 1 ? "1 byte" : fmt::format("{} bytes", n); }
+
+std::string change(const std::byte* at, std::uint16_t pattern) {
+  return fmt::format("{:#04x} became {:#04x}", static_cast<unsigned>(poison_byte(at, pattern)),
+                     static_cast<unsigned>(*at));
+}
+
+std::size_t changed_bytes(const std::byte* at, std::size_t n, std::uint16_t pattern) {
+  std::size_t changed = 0;
+  for (std::size_t i = 0; i < n; ++i)
+    if (at[i] != poison_byte(at + i, pattern)) ++changed;
+  return changed;
+}
+
+std::string around(const Buffer& b, const std::byte* window, std::uint16_t pattern, const Operator& op) {
+  const std::size_t before = std::min(kCanary, b.image);
+  const std::byte* const start = window + b.image;
+  if (first_unpoisoned(start - before, before, pattern) < before) {
+    std::size_t nearest = 1;
+    while (*(start - nearest) == poison_byte(start - nearest, pattern)) ++nearest;
+    return fmt::format("wrote before the start of {}: {} changed, the nearest {} before it ({})", described(b, op),
+                       count_bytes(changed_bytes(start - before, before, pattern)), count_bytes(nearest),
+                       change(start - nearest, pattern));
+  }
+  const std::size_t behind = std::min(kCanary, b.window.bytes - b.end());
+  const std::byte* const end = window + b.end();
+  const std::size_t first = first_unpoisoned(end, behind, pattern);
+  if (first < behind)
+    return fmt::format("wrote past the end of {}: {} changed, the first {} past it ({})", described(b, op),
+                       count_bytes(changed_bytes(end, behind, pattern)), count_bytes(first + 1),
+                       change(end + first, pattern));
+  return {};
+}
+
+std::string between(const Buffer& b, const std::byte* window, std::uint16_t pattern, const Operator& op) {
+  const int size = bytes(b.dtype);
+  if (b.strided->offset == 0 && is_packed(*b.shape, b.strided->strides)) return {};
+  // With its elements poisoned again, a copy of the memory must be nothing but poison.
+  std::vector<std::byte> copy(window + b.image, window + b.end());
+  poison_strided(copy.data() + (b.data - b.image), *b.shape, b.strided->strides, size, pattern);
+  const std::size_t first = first_unpoisoned(copy.data(), copy.size(), pattern);
+  if (first == copy.size()) return {};
+  return fmt::format("wrote between the strides of {}: {} changed that belong to no element, the first at byte {} of "
+                     "its memory ({})",
+                     described(b, op), count_bytes(changed_bytes(copy.data(), copy.size(), pattern)), first,
+                     change(copy.data() + first, pattern));
+}
+
+const Buffer* buffer_of(const Batch& batch, const Entry& entry, int output) {
+  for (const Buffer& b : batch.buffers(entry))
+    if (b.output == output) return &b;
+  return nullptr;
+}
+
+}  // namespace
+
+std::string stray_write(const Batch& batch, const Entry& entry) {
+  const Operator& op = *entry.prepared->task.call->op;
+  for (const Buffer& b : batch.buffers(entry)) {
+    if (!b.writable) continue;  // the worker could not have written it
+    const std::byte* window = batch.arena().at(b.window);
+    const std::uint16_t pattern = poison(b.dtype, entry.run);
+    std::string found = around(b, window, pattern, op);
+    if (found.empty()) found = between(b, window, pattern, op);
+    if (!found.empty()) return found;
+  }
+  return {};
+}
+
+std::vector<std::byte> output_of(const Batch& batch, const Entry& entry, int output) {
+  const Buffer* b = buffer_of(batch, entry, output);
+  if (b == nullptr) return {};
+  return gather(batch.arena().at(b->window) + b->data, *b->shape, b->strided->strides, bytes(b->dtype));
+}
+
+std::string unwritten_elements(const Prepared& prepared, const std::vector<std::vector<std::byte>>& a,
+                               const std::vector<std::vector<std::byte>>& b) {
+  const Call& call = *prepared.task.call;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (i == 0 && call.in_place >= 0) continue;  // it held the input, which may be the result
+    const Checked::Output& output = call.outputs[i];
+    const std::size_t n = a[i].size() / static_cast<std::size_t>(bytes(output.dtype));
+    const std::size_t first = first_unwritten(a[i].data(), b[i].data(), n, output.dtype);
+    if (first == n) continue;
+    Buffer named;
+    named.output = static_cast<int>(i);
+    named.dtype = output.dtype;
+    named.shape = &output.shape;
+    named.bytes = a[i].size();
+    const std::size_t missing = count_unwritten(a[i].data(), b[i].data(), n, output.dtype);
+    const std::string where = element_text(output.shape, static_cast<std::int64_t>(first));
+    if (missing == 1) return fmt::format("left {} of {} unwritten", where, described(named, *call.op));
+    return fmt::format("left {} of {} elements of {} unwritten, the first is {}", missing, n,
+                       described(named, *call.op), where);
+  }
+  return {};
+}
+
+std::string element_text(const Shape& shape, std::int64_t index) {
+  std::vector<std::int64_t> at(shape.size());
+  std::int64_t rest = index;
+  for (std::size_t d = shape.size(); d-- > 0;) {
+    at[d] = rest % shape[d];
+    rest /= shape[d];
+  }
+  if (shape.size() < 2) return fmt::format("element {}", index);
+  return fmt::format("element {} ([{}])", index, fmt::join(at, ","));
+}
+
+}  // namespace assay

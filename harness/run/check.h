@@ -1,0 +1,42 @@
+// What a kernel did to memory, read after a run.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "batch.h"
+
+namespace assay {
+
+// Bytes written outside the elements of an output: next to it or between its strides. Empty if there are none.
+std::string stray_write(const Batch& batch, const Entry& entry);
+
+// The elements of one output, packed.
+std::vector<std::byte> output_of(const Batch& batch, const Entry& entry, int output);
+
+// The elements that neither run wrote, given the packed outputs of both. Empty if there are none.
+std::string unwritten_elements(const Prepared& prepared, const std::vector<std::vector<std::byte>>& a,
+                               const std::vector<std::vector<std::byte>>& b);
+
+// What the worker left in its crash record, and where it was.
+struct Death {
+  std::uint32_t what;  // Crash::What
+  std::int32_t number;
+  std::int32_t code;
+  bool write;
+  std::uint64_t address;
+  std::uint64_t stack;
+  std::uint64_t base;  // of the worker's reservation
+  int wait_status;
+  std::string where;    // the place of the instruction, or empty
+};
+
+// The verdict on a worker's death while it ran this entry: `memory` if it touched what lies around its buffers, wrote
+// to an input or to the description of its arguments; else `crashed`.
+Outcome explain_death(const Death& death, const Batch& batch, const Entry& entry);
+
+// "element 17 ([0,2,5])"
+std::string element_text(const Shape& shape, std::int64_t index);
+
+}  // namespace assay

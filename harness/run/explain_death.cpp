@@ -1,0 +1,144 @@
+// From a fault's address to a sentence about the kernel's buffers.
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <numeric>
+#include <optional>
+
+#include "check.h"
+
+namespace assay {
+
+namespace {
+
+std::string count_bytes(std::uint64_t n) { return n == 1 ? "1 byte" : fmt::format("{} bytes", n); }
+
+// The element whose memory holds this byte, counted from the tensor's first element; nothing for a gap.
+std::optional<std::int64_t> element_at(const Buffer& b, std::int64_t byte) {
+  if (byte < 0) return std::nullopt;
+  std::int64_t rest = byte / bytes(b.dtype);
+  const Shape& shape = *b.shape;
+  std::vector<std::size_t> order(shape.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t x, std::size_t y) { return b.strided->strides[x] > b.strided->strides[y]; });
+  std::vector<std::int64_t> at(shape.size(), 0);
+  for (const std::size_t d : order) {
+    const std::int64_t stride = b.strided->strides[d];
+    if (stride == 0 || shape[d] == 0) continue;
+    at[d] = std::min(rest / stride, shape[d] - 1);
+    rest -= at[d] * stride;
+  }
+  if (rest != 0) return std::nullopt;
+  std::int64_t index = 0;
+  for (std::size_t d = 0; d < shape.size(); ++d) index = index * shape[d] + at[d];
+  return index;
+}
+
+// `at` is relative to the reservation.
+std::string touched(const Buffer& b, std::uint64_t at, bool write, const Operator& op) {
+  const std::string what = described(b, op);
+  const std::uint64_t start = b.window.place.address + b.image;
+  const std::uint64_t end = start + b.bytes;
+  const char* verb = write ? "wrote" : "read";
+  if (at < start) return fmt::format("{} {} before the start of {}", verb, count_bytes(start - at), what);
+  if (at >= end) return fmt::format("{} {} past the end of {}", verb, count_bytes(at - end + 1), what);
+  // Inside it: only writing to an input can fault there.
+  const auto byte = static_cast<std::int64_t>(at) - static_cast<std::int64_t>(b.window.place.address + b.data);
+  if (const auto element = element_at(b, byte))
+    return fmt::format("wrote to {} at {}", what, element_text(*b.shape, *element));
+  return fmt::format("wrote to the memory of {}, byte {}, between its elements", what, at - start);
+}
+
+// The buffer that lies nearest to this address.
+const Buffer* nearest(const Batch& batch, const Entry& entry, std::uint64_t at) {
+  const Buffer* best = nullptr;
+  std::uint64_t least = 0;
+  for (const Buffer& b : batch.buffers(entry)) {
+    const std::uint64_t start = b.window.place.address + b.image;
+    const std::uint64_t end = start + b.bytes;
+    const std::uint64_t away = at < start ? start - at : at >= end ? at - end + 1 : 0;
+    if (best == nullptr || away < least) {
+      best = &b;
+      least = away;
+    }
+  }
+  return best;
+}
+
+std::string signal_text(int number) {
+  switch (number) {
+    case SIGSEGV:
+      return "segmentation fault";
+    case SIGBUS:
+      return "bus error";
+    case SIGFPE:
+      return "arithmetic fault (SIGFPE)";
+    case SIGILL:
+      return "illegal instruction (SIGILL): code for an ISA that this machine lacks, or not code at all";
+    case SIGABRT:
+      return "aborted (SIGABRT)";
+    default: {
+      const char* name = sigabbrev_np(number);
+      return name != nullptr ? fmt::format("ended by SIG{}", name) : fmt::format("ended by signal {}", number);
+    }
+  }
+}
+
+std::string segmentation_text(const Death& death) {
+  if (death.code == SI_KERNEL && death.address == 0)
+    return "segmentation fault: misaligned vector access, or an address that no memory can have";
+  const std::uint64_t below = death.stack - std::min<std::uint64_t>(death.stack, 1 << 20);
+  const bool stack = death.address >= below && death.address < death.stack + 256 * 1024;
+  if (stack && death.stack != 0)
+    return fmt::format("stack overflow: {} address {:#x} at the end of the stack", death.write ? "wrote" : "read",
+                       death.address);
+  return fmt::format("segmentation fault: {} address {:#x}{}", death.write ? "wrote" : "read", death.address,
+                     death.address < kPage ? ", a null pointer" : "");
+}
+
+}  // namespace
+
+Outcome explain_death(const Death& death, const Batch& batch, const Entry& entry) {
+  const Operator& op = *entry.prepared->task.call->op;
+  Outcome outcome;
+  outcome.kind = Outcome::Kind::crashed;
+  const auto placed = [&](std::string text) {
+    if (!death.where.empty()) text += ", at " + death.where;
+    return fmt::format("{}, in run {}", text, letter(entry.run));
+  };
+  if (death.what == Crash::exit) {
+    outcome.detail = fmt::format("called exit({}), in run {}", death.number, letter(entry.run));
+    return outcome;
+  }
+  if (death.what != Crash::signal) {
+    if (WIFEXITED(death.wait_status))
+      outcome.detail = fmt::format("ended its process with _exit({}), in run {}", WEXITSTATUS(death.wait_status),
+                                   letter(entry.run));
+    else
+      outcome.detail = placed(signal_text(WTERMSIG(death.wait_status)));
+    return outcome;
+  }
+  const std::uint64_t at = death.address - death.base;
+  const bool mine = death.number == SIGSEGV && death.code != SI_KERNEL && death.code > 0 &&
+                    death.address >= death.base && at < kReservedBytes;
+  if (mine && at >= kMessagePlace.address && at < kMessagePlace.address + kMessageBytes) {
+    outcome.kind = Outcome::Kind::memory;
+    outcome.detail = placed("wrote to the description of its arguments (their shapes, strides or lists)");
+  } else if (const Buffer* b = mine ? nearest(batch, entry, at) : nullptr) {
+    outcome.kind = Outcome::Kind::memory;
+    outcome.detail = placed(touched(*b, at, death.write, op));
+  } else if (death.number == SIGSEGV) {
+    outcome.detail = placed(segmentation_text(death));
+  } else if (death.number == SIGFPE && death.code == FPE_INTDIV) {
+    outcome.detail = placed("integer division by zero, or its result too large (SIGFPE)");
+  } else {
+    outcome.detail = placed(signal_text(death.number));
+  }
+  return outcome;
+}
+
+}  // namespace assay

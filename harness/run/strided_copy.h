@@ -1,0 +1,27 @@
+// Copies between strided memory and row-major memory without gaps.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace assay {
+
+// The elements at `first + strides` (in elements of `size` bytes) in row-major order.
+std::vector<std::byte> gather(const std::byte* first, std::span<const std::int64_t> shape,
+                              std::span<const std::int64_t> strides, int size);
+
+// The same walk over two strided memories: every element of `from` to its place in `to`. Dimensions with stride 0
+// in both are walked once.
+void copy_strided(std::byte* to, const std::byte* from, std::span<const std::int64_t> shape,
+                  std::span<const std::int64_t> strides, int size);
+
+// Sets every element to the 16-bit pattern, laid over memory by address (see poison.h).
+void poison_strided(std::byte* first, std::span<const std::int64_t> shape, std::span<const std::int64_t> strides,
+                    int size, std::uint16_t pattern);
+
+// Whether the elements lie in row-major order without gaps.
+bool is_packed(std::span<const std::int64_t> shape, std::span<const std::int64_t> strides);
+
+}  // namespace assay

@@ -1,0 +1,272 @@
+// worker_main: the process between the harness and its workers. It loads the kernels once, stays single-threaded, and
+// forks a worker whenever a lane asks for one; so a worker costs 0.1 ms, and the harness itself is never forked.
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "describe.h"
+#include "futex.h"
+#include "lane.h"
+#include "loading.h"
+#include "protocol.h"
+#include "worker_loop.h"
+
+namespace assay {
+
+namespace {
+
+constexpr int kFailed = 1;
+constexpr int kUsage = 2;
+
+class Zygote {
+ public:
+  Zygote(int socket, WorkerTable table) : socket_(socket), table_(std::move(table)) {
+    sigset_t child;
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &child, &before_);
+    deaths_ = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+  }
+
+  int serve() {
+    for (;;) {
+      pollfd waiting[] = {{socket_, POLLIN, 0}, {deaths_, POLLIN, 0}};
+      if (poll(waiting, 2, -1) < 0 && errno != EINTR) return kFailed;
+      if (waiting[1].revents != 0) {
+        signalfd_siginfo info;
+        while (read(deaths_, &info, sizeof(info)) > 0) {
+        }
+        reap();
+      }
+      // The harness is gone: this process ends, and the kernel ends the workers (PR_SET_PDEATHSIG).
+      if (waiting[0].revents != 0 && !answer()) return 0;
+    }
+  }
+
+ private:
+  struct Child {
+    std::uint32_t number;
+    pid_t process;
+    Control* control;
+    Bell* bell;
+  };
+
+  bool answer() {
+    Request request{};
+    iovec part{&request, sizeof(request)};
+    alignas(cmsghdr) char room[CMSG_SPACE(kRequestFiles * sizeof(int))];
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = room;
+    message.msg_controllen = sizeof(room);
+    const ssize_t got = recvmsg(socket_, &message, MSG_CMSG_CLOEXEC);
+    if (got < 0 && errno == EINTR) return true;
+    if (got != sizeof(request)) return false;
+    if (request.kind == Request::kill) {
+      for (const Child& child : children_)
+        if (child.number == request.worker) ::kill(child.process, SIGKILL);
+      return true;
+    }
+    const cmsghdr* header = CMSG_FIRSTHDR(&message);
+    if (header == nullptr || header->cmsg_len != CMSG_LEN(kRequestFiles * sizeof(int))) return false;
+    int files[kRequestFiles];
+    std::memcpy(files, CMSG_DATA(header), sizeof(files));
+    start(request.worker, files);
+    for (const int file : files) close(file);
+    return true;
+  }
+
+  void start(std::uint32_t number, const int (&files)[kRequestFiles]) {
+    void* control = mmap(nullptr, kControlBytes, PROT_READ | PROT_WRITE, MAP_SHARED, files[0], 0);
+    void* bell = mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_SHARED, files[1], 0);
+    if (control == MAP_FAILED || bell == MAP_FAILED) {
+      // Without them nobody can be told. The lane learns it from the closed socket.
+      std::perror("assay: cannot map the memory of a worker");
+      std::exit(kFailed);
+    }
+    Child child{number, -1, static_cast<Control*>(control), static_cast<Bell*>(bell)};
+    const pid_t zygote = getpid();
+    child.process = fork();
+    if (child.process == 0) become_worker(zygote, files);
+    if (child.process < 0) {
+      std::snprintf(child.control->start_error, sizeof(child.control->start_error), "cannot fork: %s",
+                    std::strerror(errno));
+      announce(child, -1);
+      return;
+    }
+    children_.push_back(child);
+  }
+
+  [[noreturn]] void become_worker(pid_t zygote, const int (&files)[kRequestFiles]) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != zygote) _exit(0);
+    setpgid(0, 0);  // so that processes which a kernel starts can be ended with it
+    close(socket_);
+    close(deaths_);
+    dup2(files[2], STDOUT_FILENO);
+    dup2(files[2], STDERR_FILENO);
+    close(files[2]);
+    sigprocmask(SIG_SETMASK, &before_, nullptr);
+    for (const Child& other : children_) {
+      munmap(other.control, kControlBytes);
+      munmap(other.bell, kPage);
+    }
+    serve_batches(table_, {files[0], files[1]});
+  }
+
+  void reap() {
+    int status = 0;
+    for (pid_t process = waitpid(-1, &status, WNOHANG); process > 0; process = waitpid(-1, &status, WNOHANG)) {
+      ::kill(-process, SIGKILL);
+      const auto at = std::find_if(children_.begin(), children_.end(),
+                                   [process](const Child& c) { return c.process == process; });
+      if (at == children_.end()) continue;
+      const Child child = *at;
+      children_.erase(at);
+      announce(child, status);
+    }
+  }
+
+  void announce(const Child& child, int status) {
+    Control& control = *child.control;
+    control.where[0] = 0;
+    if (control.crash.what.load() == Crash::signal) name_place(control.crash.instruction, control.where);
+    control.wait_status = status;
+    control.dead.store(1);
+    child.bell->rings.fetch_add(1);
+    if (child.bell->listening.load() != 0) futex_wake(child.bell->rings);
+    munmap(child.control, kControlBytes);
+    munmap(child.bell, kPage);
+  }
+
+  // The worker was a copy of this process, so its addresses mean the same here.
+  static void name_place(std::uint64_t instruction, char (&where)[sizeof(Control::where)]) {
+    Dl_info found{};
+    if (dladdr(reinterpret_cast<void*>(instruction), &found) == 0 || found.dli_fname == nullptr) return;
+    const char* slash = std::strrchr(found.dli_fname, '/');
+    const char* file = slash != nullptr ? slash + 1 : found.dli_fname;
+    const auto offset = static_cast<unsigned long>(instruction - reinterpret_cast<std::uint64_t>(found.dli_fbase));
+    if (found.dli_sname != nullptr)
+      std::snprintf(where, sizeof(where), "%s+0x%lx (%s)", file, offset, found.dli_sname);
+    else
+      std::snprintf(where, sizeof(where), "%s+0x%lx", file, offset);
+  }
+
+  int socket_;
+  int deaths_ = -1;
+  WorkerTable table_;
+  sigset_t before_{};
+  std::vector<Child> children_;
+};
+
+bool greet(int socket, bool ok, const std::string& text) {
+  const Greeting greeting{ok ? 1u : 0u, static_cast<std::uint32_t>(text.size())};
+  if (send(socket, &greeting, sizeof(greeting), MSG_NOSIGNAL) < 0) return false;
+  for (std::size_t at = 0; at < text.size(); at += kGreetingPacket)
+    if (send(socket, text.data() + at, std::min(kGreetingPacket, text.size() - at), MSG_NOSIGNAL) < 0) return false;
+  return true;
+}
+
+using Load = std::function<WorkerTable(std::span<const std::string>)>;
+
+// For a sentence: the library, if one is named.
+std::string what_loads(std::span<const std::string> arguments) {
+  return arguments.empty() ? "a library" : arguments.back();
+}
+
+int serve(int socket, const Load& load, std::span<const std::string> arguments) {
+  // Ctrl-C is for the harness, which ends this process by closing the socket.
+  std::signal(SIGINT, SIG_IGN);
+  std::signal(SIGPIPE, SIG_IGN);
+  // Until the table is loaded nobody reads the socket: a signal tells when the harness is gone.
+  fcntl(socket, F_SETOWN, getpid());
+  const int flags = fcntl(socket, F_GETFL);
+  fcntl(socket, F_SETFL, flags | O_ASYNC);
+  pollfd gone{socket, 0, 0};
+  if (poll(&gone, 1, 0) > 0) return 0;
+
+  std::optional<WorkerTable> table;
+  try {
+    const LoadingGuard guard(what_loads(arguments), [socket](const std::string& text) { greet(socket, false, text); });
+    table = load(arguments);
+  } catch (const std::exception& error) {
+    greet(socket, false, error.what());
+    return kFailed;
+  }
+  fcntl(socket, F_SETFL, flags);
+  std::string names;
+  for (const assay_kernel& k : table->kernels)
+    names.append(k.name != nullptr ? k.name : "").append("\n").append(k.schema).append("\n");
+  if (!greet(socket, true, names)) return 0;
+  return Zygote(socket, std::move(*table)).serve();
+}
+
+int list(const Load& load, std::span<const std::string> arguments) {
+  // What libraries print while they load must not get between the JSON.
+  const int out = dup(STDOUT_FILENO);
+  dup2(STDERR_FILENO, STDOUT_FILENO);
+  std::string text;
+  try {
+    const LoadingGuard guard(what_loads(arguments),
+                             [](const std::string& said) { std::fprintf(stderr, "%s\n", said.c_str()); });
+    text = description(load(arguments));
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return kFailed;
+  }
+  text += '\n';
+  for (std::size_t at = 0; at < text.size();) {
+    const ssize_t n = write(out, text.data() + at, text.size() - at);
+    if (n < 0 && errno != EINTR) {
+      std::perror("cannot write the list of kernels");
+      return kFailed;
+    }
+    if (n > 0) at += static_cast<std::size_t>(n);
+  }
+  return 0;
+}
+
+}  // namespace
+
+int worker_main(int argc, char** argv, const Load& kernels) {
+  const std::vector<std::string> arguments(argv + std::min(argc, 2), argv + argc);
+  const auto usage = [] {
+    std::fputs("usage: worker --list [--plugin LIB.so]\n       worker --zygote FD [--plugin LIB.so]\n", stderr);
+    return kUsage;
+  };
+  if (arguments.empty()) return usage();
+  int status = kUsage;
+  if (arguments[0] == "--list") {
+    status = list(kernels, std::span(arguments).subspan(1));
+  } else if (arguments[0] == "--zygote" && arguments.size() >= 2) {
+    char* end = nullptr;
+    const long socket = std::strtol(arguments[1].c_str(), &end, 10);
+    if (*end != 0) return usage();
+    status = serve(static_cast<int>(socket), kernels, std::span(arguments).subspan(2));
+  } else {
+    return usage();
+  }
+  // Destructors of loaded libraries have nothing to add, and some crash.
+  std::fflush(nullptr);
+  _exit(status);
+}
+
+}  // namespace assay

@@ -1,0 +1,179 @@
+#include "worker_process.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "futex.h"
+
+namespace assay {
+
+namespace {
+
+constexpr std::size_t kHistory = 8;  // kernels worth naming
+
+std::pair<Descriptor, Descriptor> output_pipe() {
+  int ends[2];
+  // Nobody reads while a batch runs: a kernel that prints too much loses text instead of waiting for ever.
+  if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
+    throw NotStarted(fmt::format("cannot make a pipe to a worker process: {}", std::strerror(errno)));
+  return {Descriptor(ends[0]), Descriptor(ends[1])};
+}
+
+}  // namespace
+
+WorkerProcess::WorkerProcess(std::shared_ptr<Zygotes> zygotes, const Environment& environment, BellPage& bell)
+    : zygotes_(std::move(zygotes)), environment_(environment), bell_(bell) {
+  std::tie(output_, worker_output_) = output_pipe();
+}
+
+WorkerProcess::~WorkerProcess() { stop(); }
+
+void WorkerProcess::ensure_zygote() {
+  if (!zygote_) zygote_ = zygotes_->get(environment_);
+}
+
+int WorkerProcess::find(const Kernel& kernel) {
+  ensure_zygote();
+  return zygote_->find(kernel.schema, kernel.table_name);
+}
+
+void WorkerProcess::start() {
+  Control& control = arena_.control();
+  // The dead worker may have left anything here.
+  control.sleeping.store(0);
+  control.current.store(0);
+  control.crash.what.store(Crash::nothing);
+  control.dead.store(0);
+  control.start_error[0] = 0;
+  control.done.store(control.posted.load());
+  history_.clear();
+  timed_out_ = false;
+  zygote_lost_ = false;
+  for (int attempt = 0;; ++attempt) {
+    ensure_zygote();
+    worker_ = zygotes_->next_worker();
+    if (zygote_->start_worker(worker_, arena_.file(), bell_.file(), worker_output_.get())) break;
+    zygote_.reset();
+    if (attempt == 1) throw NotStarted("the process that starts workers has ended");
+  }
+  started_ = true;
+}
+
+void WorkerProcess::post() {
+  Control& control = arena_.control();
+  if (started_ && control.dead.load() != 0) forget();
+  if (!started_) start();
+  control.entries = static_cast<std::uint32_t>(batch_.entries().size());
+  control.current.store(0);
+  running_ = true;
+  seen_current_ = 0;
+  since_ = std::chrono::steady_clock::now();
+  control.posted.fetch_add(1);
+  if (control.sleeping.load() != 0) futex_wake(control.posted);
+}
+
+WorkerProcess::State WorkerProcess::poll() {
+  Control& control = arena_.control();
+  if (control.done.load() == control.posted.load()) {
+    running_ = false;
+    return State::finished;
+  }
+  if (control.dead.load() != 0 || zygote_lost_) {
+    running_ = false;
+    started_ = false;
+    if (control.dead.load() != 0 && control.wait_status == -1)
+      throw NotStarted(fmt::format("the worker process could not be started: {}", control.start_error));
+    return State::dead;
+  }
+  return State::running;
+}
+
+bool WorkerProcess::happened() const {
+  const Control& control = const_cast<Arena&>(arena_).control();
+  return control.done.load() == control.posted.load() || control.dead.load() != 0 || zygote_lost_;
+}
+
+void WorkerProcess::limit(std::chrono::milliseconds time_limit) {
+  const auto now = std::chrono::steady_clock::now();
+  const std::uint32_t current = arena_.control().current.load();
+  if (current != seen_current_) {
+    seen_current_ = current;
+    since_ = now;
+  } else if (!timed_out_ && now - since_ > time_limit) {
+    timed_out_ = true;
+    zygote_->kill_worker(worker_);
+  }
+}
+
+void WorkerProcess::check_zygote() {
+  if (!started_ || zygote_->alive()) return;
+  // The kernel ends its workers with it; nobody reports that.
+  zygote_.reset();
+  zygote_lost_ = true;
+}
+
+void WorkerProcess::stop() {
+  if (!started_) return;
+  Control& control = arena_.control();
+  zygote_->kill_worker(worker_);
+  bell_.bell().listening.store(1);
+  while (true) {
+    const std::uint32_t rings = bell_.bell().rings.load();
+    if (control.dead.load() != 0 || !zygote_->alive()) break;
+    futex_wait(bell_.bell().rings, rings, std::chrono::milliseconds(100));
+  }
+  bell_.bell().listening.store(0);
+  running_ = false;
+  forget();
+}
+
+void WorkerProcess::forget() { started_ = false; }
+
+std::uint32_t WorkerProcess::current() const {
+  return const_cast<Arena&>(arena_).control().current.load();
+}
+
+Death WorkerProcess::death() const {
+  const Control& control = const_cast<Arena&>(arena_).control();
+  Death d{};
+  d.wait_status = zygote_lost_ ? SIGKILL : control.wait_status;
+  d.what = zygote_lost_ ? std::uint32_t{Crash::nothing} : control.crash.what.load();
+  d.number = control.crash.number;
+  d.code = control.crash.code;
+  d.write = control.crash.write != 0;
+  d.address = control.crash.address;
+  d.stack = control.crash.stack;
+  d.base = control.base;
+  if (!zygote_lost_) d.where.assign(control.where, strnlen(control.where, sizeof(control.where)));
+  return d;
+}
+
+bool WorkerProcess::killed_by_others() const {
+  const Death d = death();
+  return !timed_out_ && d.what == Crash::nothing && WIFSIGNALED(d.wait_status) &&
+         (WTERMSIG(d.wait_status) == SIGKILL || WTERMSIG(d.wait_status) == SIGTERM);
+}
+
+void WorkerProcess::remember(const Kernel* kernel) {
+  if (history_.size() < kHistory && std::find(history_.begin(), history_.end(), kernel) == history_.end())
+    history_.push_back(kernel);
+}
+
+std::string WorkerProcess::printed() {
+  std::string text;
+  std::array<char, 4096> some;
+  for (ssize_t n = read(output_.get(), some.data(), some.size()); n > 0;
+       n = read(output_.get(), some.data(), some.size()))
+    text.append(some.data(), static_cast<std::size_t>(n));
+  return text;
+}
+
+}  // namespace assay

@@ -1,0 +1,81 @@
+// A lane's worker for one environment: its arena, its process, its output, and its death.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "arena.h"
+#include "batch.h"
+#include "check.h"
+#include "zygotes.h"
+
+namespace assay {
+
+class WorkerProcess {
+ public:
+  WorkerProcess(std::shared_ptr<Zygotes> zygotes, const Environment& environment, BellPage& bell);
+  ~WorkerProcess();  // ends the process
+  WorkerProcess(const WorkerProcess&) = delete;
+  WorkerProcess& operator=(const WorkerProcess&) = delete;
+
+  const Environment& environment() const { return environment_; }
+  Batch& batch() { return batch_; }
+
+  // The kernel's position in the worker's table, or -1. Throws NotStarted.
+  int find(const Kernel& kernel);
+
+  // Hands the batch over; starts a process if there is none. Throws NotStarted.
+  void post();
+  bool running() const { return running_; }
+
+  enum class State { running, finished, dead };
+  // Precondition: running(). `finished` and `dead` end the batch; after `dead`, current() is the guilty entry.
+  State poll();
+  // Whether poll() would say something other than `running`.
+  bool happened() const;
+  // Looks whether the entry has run for too long, and asks for the process's end if so. Then it is soon dead.
+  void limit(std::chrono::milliseconds time_limit);
+  // Whether the zygote, and with it the hope to hear of the worker's end, is gone.
+  void check_zygote();
+  // Ends the process between batches, so that the next one starts in a fresh one.
+  void stop();
+
+  std::uint32_t current() const;
+  bool timed_out() const { return timed_out_; }
+  Death death() const;
+  // Ended by a signal that neither the kernel raised nor we sent.
+  bool killed_by_others() const;
+  // Kernels that ran in this process before the current batch, and entries before.
+  const std::vector<const Kernel*>& history() const { return history_; }
+  void remember(const Kernel* kernel);
+
+  // What the worker printed since the last call, the end of it if it is long.
+  std::string printed();
+
+ private:
+  void ensure_zygote();
+  void start();
+  void forget();
+
+  std::shared_ptr<Zygotes> zygotes_;
+  Environment environment_;
+  BellPage& bell_;
+  std::shared_ptr<Zygote> zygote_;
+  Arena arena_;
+  Batch batch_{arena_};
+  Descriptor output_;        // we read here what the worker
+  Descriptor worker_output_; // writes here
+  std::uint32_t worker_ = 0;
+  bool started_ = false;
+  bool running_ = false;
+  bool timed_out_ = false;
+  bool zygote_lost_ = false;
+  std::uint32_t seen_current_ = 0;
+  std::chrono::steady_clock::time_point since_;
+  std::vector<const Kernel*> history_;
+};
+
+}  // namespace assay

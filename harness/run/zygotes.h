@@ -1,0 +1,69 @@
+// The harness's side of its zygotes: processes that have loaded an environment's kernels and fork workers on request.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "descriptor.h"
+#include "lane.h"
+
+namespace assay {
+
+// A zygote cannot be had; the message says why and what to do.
+struct NotStarted : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// One zygote process. Thread-safe once constructed. It ends with the object, and with the harness.
+class Zygote {
+ public:
+  explicit Zygote(const Environment& environment);  // throws NotStarted
+  ~Zygote();
+  Zygote(const Zygote&) = delete;
+  Zygote& operator=(const Zygote&) = delete;
+
+  // The kernel's position in the worker's table, or -1.
+  int find(const std::string& schema, const std::string& table_name) const;
+
+  // Forks a worker; its end is announced in its control block and by the bell. False if the zygote is gone.
+  bool start_worker(std::uint32_t worker, int arena, int bell, int output) const;
+  bool kill_worker(std::uint32_t worker) const;
+  bool alive() const;
+
+ private:
+  void greet(const Environment& environment);
+
+  Descriptor socket_;
+  pid_t process_ = -1;
+  std::map<std::pair<std::string, std::string>, int> table_;  // (schema, name)
+};
+
+class Zygotes {
+ public:
+  // The zygote of this environment; started when it is first asked for, and again when it has died.
+  // Throws NotStarted, at once if it has failed before.
+  std::shared_ptr<Zygote> get(const Environment& environment);
+
+  std::uint32_t next_worker() { return workers_.fetch_add(1); }
+
+ private:
+  struct Slot {
+    std::mutex mutex;
+    std::shared_ptr<Zygote> zygote;
+    std::string failure;
+    int starts = 0;
+  };
+  std::mutex mutex_;
+  std::map<Environment, std::unique_ptr<Slot>> slots_;
+  std::atomic<std::uint32_t> workers_{0};
+};
+
+}  // namespace assay

@@ -1,0 +1,321 @@
+// A worker program whose kernels misbehave in one way each. All of them are `twice(Tensor self) -> Tensor` for f32:
+// out = 2 self, honouring strides, before or after the bad deed.
+#include <immintrin.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cmath>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "harness/plugin/load.h"
+#include "harness/run/lane.h"
+
+namespace {
+
+const assay_tensor& input(const assay_call* call) { return *call->arguments[0].as.tensor; }
+float* in(const assay_call* call) { return static_cast<float*>(input(call).data); }
+float* out(const assay_call* call) { return static_cast<float*>(call->outputs[0]->data); }
+
+std::int64_t numel(const assay_tensor& t) {
+  std::int64_t n = 1;
+  for (int d = 0; d < t.ndim; ++d) n *= t.shape[d];
+  return n;
+}
+
+std::int64_t place(const assay_tensor& t, std::int64_t index) {
+  std::int64_t at = 0;
+  for (int d = t.ndim; d-- > 0;) {
+    at += index % t.shape[d] * t.strides[d];
+    index /= t.shape[d];
+  }
+  return at;
+}
+
+int twice(const assay_call* call) {
+  const std::int64_t n = numel(input(call));
+  for (std::int64_t i = 0; i < n; ++i)
+    out(call)[place(*call->outputs[0], i)] = 2 * in(call)[place(input(call), i)];
+  return ASSAY_OK;
+}
+
+// Reads and writes that the compiler must not drop, and that a sanitizer of this program does not know about.
+char peek(const void* at) {
+  char c;
+  __asm__ volatile("movb (%1), %0" : "=r"(c) : "r"(at) : "memory");
+  return c;
+}
+void poke(void* at, char c) { __asm__ volatile("movb %1, (%0)" : : "r"(at), "r"(c) : "memory"); }
+
+char* start_of(const assay_tensor& t) { return static_cast<char*>(t.data); }
+char* end_of(const assay_tensor& t) { return start_of(t) + numel(t) * 4; }
+
+template <int distance>  // bytes past the end if positive, before the start if negative
+int read_outside(const assay_call* call) {
+  peek(distance > 0 ? end_of(input(call)) + distance - 1 : start_of(input(call)) + distance);
+  return twice(call);
+}
+template <int distance>
+int write_outside(const assay_call* call) {
+  twice(call);
+  poke(distance > 0 ? end_of(*call->outputs[0]) + distance - 1 : start_of(*call->outputs[0]) + distance, 0);
+  return ASSAY_OK;
+}
+
+int write_gap(const assay_call* call) {
+  twice(call);
+  poke(out(call) + 1, 0);  // the outputs have a step of two
+  return ASSAY_OK;
+}
+int write_input(const assay_call* call) {
+  if (numel(input(call)) > 3) poke(in(call) + 3, 0);
+  return twice(call);
+}
+int write_input_same(const assay_call* call) {
+  if (numel(input(call)) > 3) poke(in(call) + 3, peek(in(call) + 3));
+  return twice(call);
+}
+int write_shape(const assay_call* call) {
+  twice(call);
+  poke(input(call).shape, 1);
+  return ASSAY_OK;
+}
+int forget_last(const assay_call* call) {
+  const std::int64_t n = numel(input(call));
+  for (std::int64_t i = 0; i + 1 < n; ++i) out(call)[i] = 2 * in(call)[i];
+  return ASSAY_OK;
+}
+
+int null_pointer(const assay_call*) {
+  peek(nullptr);
+  return ASSAY_OK;
+}
+int wild_pointer(const assay_call*) {
+  peek(reinterpret_cast<void*>(0x8000'0000'0000'0000));
+  return ASSAY_OK;
+}
+int divide_by_zero(const assay_call* call) {
+  int zero = static_cast<int>(call->argument_count) - 1;
+  int one = 1;
+  __asm__ volatile("cltd; idivl %1" : "+a"(one) : "r"(zero) : "edx");
+  return one == 5;
+}
+int illegal_instruction(const assay_call*) {
+  __asm__ volatile("ud2");
+  return ASSAY_OK;
+}
+int abort_now(const assay_call*) {
+  std::fputs("the sky is falling\n", stderr);
+  std::abort();
+}
+int recurse(std::int64_t depth) {
+  volatile char room[4096];
+  room[0] = static_cast<char>(depth);
+  return depth == 0 ? room[0] : recurse(depth - 1) + room[0];
+}
+int overflow_stack(const assay_call*) { return recurse(1'000'000'000) == 1; }
+int exit_now(const assay_call*) { std::exit(0); }
+int quick_exit_now(const assay_call*) { _exit(5); }
+int hang(const assay_call*) {
+  for (;;) std::this_thread::sleep_for(std::chrono::seconds(1));
+}
+int hang_if_negative(const assay_call* call) { return in(call)[0] < 0 ? hang(call) : twice(call); }
+int misaligned(const assay_call* call) {
+  __m128 x = _mm_setzero_ps();
+  __asm__ volatile("movaps 4(%1), %0" : "=x"(x) : "r"(reinterpret_cast<std::uintptr_t>(in(call)) & ~15ull));
+  return twice(call);
+}
+int aligned_64(const assay_call* call) {
+  for (const void* p : {static_cast<void*>(in(call)), static_cast<void*>(out(call))})
+    if (reinterpret_cast<std::uintptr_t>(p) % 64 != 0) return 7;
+  return twice(call);
+}
+int flush_to_zero(const assay_call* call) {
+  _mm_setcsr(_mm_getcsr() | 0x8040);
+  return twice(call);
+}
+int throws(const assay_call*) { throw std::runtime_error("no such thing"); }
+int throws_number(const assay_call*) { throw 7; }
+int refuses(const assay_call* call) {
+  std::strncpy(call->message, "only on Sundays", call->message_capacity);
+  return ASSAY_REFUSED;
+}
+int returns_3(const assay_call*) { return 3; }
+int counts_calls(const assay_call* call) {
+  static float calls = 0;
+  calls += 1;
+  for (std::int64_t i = 0; i < numel(input(call)); ++i) out(call)[i] = calls;
+  return ASSAY_OK;
+}
+int crash_if_negative(const assay_call* call) { return in(call)[0] < 0 ? null_pointer(call) : twice(call); }
+// Writes where the output of its previous call was: memory that is not its own any more.
+int writes_to_the_past(const assay_call* call) {
+  static float* before = nullptr;
+  twice(call);
+  if (before != nullptr && in(call)[0] < 0) poke(before - 1, 0);
+  before = out(call);
+  return ASSAY_OK;
+}
+bool damaged = false;
+int damages_process(const assay_call* call) {
+  damaged = true;
+  return twice(call);
+}
+int crashes_if_damaged(const assay_call* call) { return damaged ? null_pointer(call) : twice(call); }
+int killed_by_itself(const assay_call*) {
+  kill(getpid(), SIGKILL);
+  return ASSAY_OK;
+}
+int killed_once(const assay_call* call) {
+  // The first process that gets here leaves a mark.
+  const std::string mark = std::getenv("RUN_TEST_MARK");
+  if (access(mark.c_str(), F_OK) != 0) {
+    std::fclose(std::fopen(mark.c_str(), "w"));
+    kill(getpid(), SIGKILL);
+  }
+  return twice(call);
+}
+int reports_environment(const assay_call* call) {
+  const char* value = std::getenv("RUN_TEST_VALUE");
+  for (std::int64_t i = 0; i < numel(input(call)); ++i)
+    out(call)[i] = value == nullptr ? -1 : static_cast<float>(std::atof(value));
+  if (call->information_capacity > 0)
+    std::snprintf(call->information, call->information_capacity, "threads %s, waiting %s",
+                  std::getenv("OMP_NUM_THREADS"), std::getenv("OMP_WAIT_POLICY"));
+  return ASSAY_OK;
+}
+int prints(const assay_call* call) {
+  std::puts("a kernel speaks");
+  std::fflush(stdout);
+  return twice(call);
+}
+int forks(const assay_call* call) {
+  if (fork() == 0) {
+    sleep(30);
+    _exit(0);
+  }
+  return twice(call);
+}
+int nothing(const assay_call*) { return ASSAY_OK; }
+
+// sum(Tensor[] tensors, *, Scalar scale, int[] shift, bool negate, str mode, ScalarType? dtype, float[] weights)
+int sum(const assay_call* call) {
+  const assay_value* a = call->arguments;
+  const bool fine = call->argument_count == 7 && a[0].kind == ASSAY_KIND_TENSORS && a[1].kind == ASSAY_KIND_DOUBLE &&
+                    a[2].kind == ASSAY_KIND_INTS && a[3].kind == ASSAY_KIND_BOOL && a[4].kind == ASSAY_KIND_STRING &&
+                    a[5].kind == ASSAY_KIND_DTYPE && a[6].kind == ASSAY_KIND_DOUBLES && call->output_count == 2;
+  if (!fine) return 9;
+  if (a[5].as.dtype.code != ASSAY_BFLOAT || a[5].as.dtype.bits != 16) return 10;
+  if (std::strcmp(a[4].as.string, "fast") != 0) return 11;
+  double total = 0;
+  for (std::uint32_t i = 0; i < a[0].count; ++i)
+    total += static_cast<const float*>(a[0].as.tensors[i]->data)[0] * a[6].as.reals[i];
+  for (std::uint32_t i = 0; i < a[2].count; ++i) total += static_cast<double>(a[2].as.integers[i]);
+  total *= a[1].as.real;
+  *static_cast<float*>(call->outputs[0]->data) = static_cast<float>(a[3].as.integer != 0 ? -total : total);
+  *static_cast<std::int64_t*>(call->outputs[1]->data) = call->outputs[1]->ndim;
+  return ASSAY_OK;
+}
+
+int prelu(const assay_call* call) {
+  const assay_tensor& w = *call->arguments[1].as.tensor;
+  const std::int64_t n = numel(input(call));
+  const float* slope = static_cast<const float*>(w.data);
+  for (std::int64_t i = 0; i < n; ++i) {
+    const float x = in(call)[i];
+    out(call)[i] = x > 0 ? x : slope[0] * x;
+  }
+  return ASSAY_OK;
+}
+
+int refuses_beforehand(const assay_call* call) {
+  std::strncpy(call->message, "never", call->message_capacity);
+  return ASSAY_REFUSED;
+}
+
+assay::WorkerTable table(std::span<const std::string> arguments) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i] == "--plugin") return assay::load_plugin_table(arguments[i + 1]);
+    if (arguments[i] == "--fail") throw std::runtime_error("no kernels today");
+    if (arguments[i] == "--crash") null_pointer(nullptr);
+    if (arguments[i] == "--exit") std::exit(0);
+    if (arguments[i] == "--hang") hang(nullptr);
+  }
+  assay::WorkerTable t;
+  const auto add = [&](const char* name, int (*run)(const assay_call*), const char* schema) {
+    assay_kernel k{};
+    k.size = sizeof(k);
+    k.schema = schema;
+    k.name = name;
+    k.run = run;
+    t.kernels.push_back(k);
+  };
+  const auto one = [&](const char* name, int (*run)(const assay_call*)) {
+    add(name, run, "twice(Tensor self) -> Tensor");
+  };
+  one("twice", twice);
+  one("read 1 past", read_outside<1>);
+  one("read 64 past", read_outside<64>);
+  one("read 5000 past", read_outside<5000>);
+  one("read 1 before", read_outside<-1>);
+  one("read 64 before", read_outside<-64>);
+  one("write 1 past", write_outside<1>);
+  one("write 64 past", write_outside<64>);
+  one("write 1 before", write_outside<-1>);
+  one("write 64 before", write_outside<-64>);
+  one("write gap", write_gap);
+  one("write input", write_input);
+  one("write input same", write_input_same);
+  one("write shape", write_shape);
+  one("forget last", forget_last);
+  one("null pointer", null_pointer);
+  one("wild pointer", wild_pointer);
+  one("divide by zero", divide_by_zero);
+  one("illegal instruction", illegal_instruction);
+  one("abort", abort_now);
+  one("overflow stack", overflow_stack);
+  one("exit", exit_now);
+  one("_exit", quick_exit_now);
+  one("hang", hang);
+  one("hang if negative", hang_if_negative);
+  one("misaligned", misaligned);
+  one("aligned 64", aligned_64);
+  one("flush to zero", flush_to_zero);
+  one("throws", throws);
+  one("throws number", throws_number);
+  one("refuses", refuses);
+  one("refuses beforehand", twice);
+  t.kernels.back().refuses = refuses_beforehand;
+  one("returns 3", returns_3);
+  one("counts calls", counts_calls);
+  one("crash if negative", crash_if_negative);
+  one("writes to the past", writes_to_the_past);
+  one("damages process", damages_process);
+  one("crashes if damaged", crashes_if_damaged);
+  one("killed by itself", killed_by_itself);
+  one("killed once", killed_once);
+  one("reports environment", reports_environment);
+  one("prints", prints);
+  one("forks", forks);
+  one("nothing", nothing);
+  add("sum", sum,
+      "sum(Tensor[] tensors, *, Scalar scale, int[] shift, bool negate, str mode, ScalarType? dtype, float[] weights) "
+      "-> (Tensor total, Tensor rank)");
+  add("prelu", prelu, "prelu(Tensor self, Tensor weight) -> Tensor");
+  return t;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc > 1 && std::strcmp(argv[1], "worker") == 0) return assay::worker_main(argc, argv, table);
+  std::fputs("run_test_worker is started by the tests\n", stderr);
+  return 2;
+}
