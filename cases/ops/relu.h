@@ -7,7 +7,7 @@ namespace assay::ops {
 
 inline constexpr Operator relu{
     .schema = parse_schema("relu(Tensor self) -> Tensor"),
-    .formula = "self > 0 or NaN ? self : 0",
+    .formula = "self < 0 ? 0 : self",
     .shapes = "self=[*] -> [*]",
     .properties = kElementwise | kIdempotent,
     .kinks = "0",

@@ -1,0 +1,18 @@
+#include "ops/add.h"
+
+#include "reference_of.h"
+
+namespace assay {
+namespace {
+
+struct Add {
+  template <class S>
+  S operator()(const Tensor<S>& self, const Tensor<S>& other, Scalar alpha, const Index& i) const {
+    return self[i] + param<S>(alpha.real) * other[i];
+  }
+};
+
+const EnrolledReference enrolled{reference<ops::add_tensor, Add>()};
+
+}  // namespace
+}  // namespace assay

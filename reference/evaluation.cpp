@@ -1,0 +1,120 @@
+#include "evaluation.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <stdexcept>
+
+#include "scalars/float_state.h"
+
+namespace assay {
+namespace {
+
+class EvaluationOf final : public Evaluation {
+ public:
+  EvaluationOf(const Operator& op, std::span<const ResultFunctions> functions,
+               std::span<const assay_value> arguments, std::span<const Checked::Output> outputs)
+      : inputs_(op, arguments, outputs),
+        value_(inputs_, functions),
+        truth_(inputs_, functions),
+        tracked_(inputs_, functions),
+        tracked_wide_(inputs_, functions),
+        dual_(inputs_, functions),
+        adversary_(inputs_, functions),
+        adversary_wide_(inputs_, functions) {}
+
+  void values(int output, std::span<double> out) override {
+    const StandardFloatState state;
+    value_.read_all(output, out);
+  }
+
+  Interval interval(int output, std::int64_t element, const Contract& contract) override {
+    const StandardFloatState state;
+    const Arithmetic& a = arithmetic_of(contract, output);
+    const ArithmeticScope scope(a);
+    if (a.double_suffices()) return finish(tracked_.read(output, element));
+    return finish(tracked_wide_.read(output, element));
+  }
+
+  double truth(int output, std::int64_t element) override {
+    const StandardFloatState state;
+    return static_cast<double>(truth_.read(output, element));
+  }
+
+  bool truth_inside(int output, std::int64_t element, const Interval& interval) override {
+    const StandardFloatState state;
+    const Dtype dtype = inputs_.outputs()[static_cast<std::size_t>(output)].dtype;
+    return interval.contains(round_to(truth_.read(output, element), format(dtype)));
+  }
+
+  double derivative(int output, std::int64_t element, std::span<const std::vector<double>> direction) override {
+    const StandardFloatState state;
+    if (!std::ranges::equal(direction, direction_)) {
+      direction_.assign(direction.begin(), direction.end());
+      dual_.set_direction(direction_);
+    }
+    return static_cast<double>(dual_.read(output, element).tangent);
+  }
+
+  double attacked(int output, std::int64_t element, const Contract& contract, const Attack& attack) override {
+    const StandardFloatState state;
+    const Arithmetic& a = arithmetic_of(contract, output);
+    const ArithmeticScope scope(a);
+    if (!attack_ || attack_->rounding != attack.rounding || attack_->shuffle != attack.shuffle ||
+        attack_->fuse != attack.fuse || attack_->seed != attack.seed) {
+      attack_ = attack;
+      adversary_.forget();
+      adversary_wide_.forget();
+    }
+    attack_state().attack = attack;
+    if (a.double_suffices()) return finished(adversary_.read(output, element), element);
+    return finished(adversary_wide_.read(output, element), element);
+  }
+
+ private:
+  template <class V>
+  static double finished(const Adversary<V>& x, std::int64_t element) {
+    ScalarOps<Adversary<V>>::begin(-1, element);  // whatever element of the row was asked for before
+    return stored(x);
+  }
+
+  const Arithmetic& arithmetic_of(const Contract& contract, int output) {
+    if (!contract_ || !same_arithmetic(*contract_, contract)) {
+      contract_ = contract;
+      arithmetic_.clear();
+      for (const Checked::Output& o : inputs_.outputs()) arithmetic_.emplace_back(contract, o.dtype);
+      tracked_.forget();
+      tracked_wide_.forget();
+      adversary_.forget();
+      adversary_wide_.forget();
+    }
+    return arithmetic_[static_cast<std::size_t>(output)];
+  }
+
+  Inputs inputs_;
+  Reader<double> value_;
+  Reader<Real> truth_;
+  Reader<Tracked<double>> tracked_;
+  Reader<Tracked<Real>> tracked_wide_;
+  Reader<Dual> dual_;
+  Reader<Adversary<double>> adversary_;
+  Reader<Adversary<Real>> adversary_wide_;
+  std::optional<Contract> contract_;  // of what the readers keep
+  std::vector<Arithmetic> arithmetic_;
+  std::optional<Attack> attack_;
+  std::vector<std::vector<double>> direction_;
+};
+
+}  // namespace
+
+std::unique_ptr<Evaluation> ReferenceOf::evaluate(std::span<const assay_value> arguments,
+                                                  std::span<const Checked::Output> outputs) const {
+  const StandardFloatState state;
+  for (const Checked::Output& o : outputs)
+    if (!is_float(o.dtype))
+      throw std::invalid_argument(fmt::format("{}: references give floating-point results; {} is none",
+                                              op_.schema.name, name(o.dtype)));
+  return std::make_unique<EvaluationOf>(op_, results_, arguments, outputs);
+}
+
+}  // namespace assay

@@ -1,0 +1,73 @@
+#include "inputs.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <stdexcept>
+
+#include "view.h"
+
+namespace assay {
+namespace {
+
+Decoded decode(const assay_tensor& tensor, std::optional<Dtype> convert) {
+  const View& view = static_cast<const View&>(tensor);
+  if (view.rank() > kMaxRank)
+    throw std::invalid_argument(fmt::format("a tensor has {} dimensions; references take up to {}", view.rank(), kMaxRank));
+  Decoded d;
+  d.dtype = view.type();
+  d.shape.assign(view.sizes().begin(), view.sizes().end());
+  const std::int64_t numel = view.numel();
+  d.values.reserve(static_cast<std::size_t>(numel));
+  const auto* base = static_cast<const std::byte*>(tensor.data);
+  const int element = bytes(d.dtype);
+  for (Index i(d.shape, 0); i.number() < numel; i.step()) {
+    std::int64_t at = 0;
+    for (int k = 0; k < i.rank(); ++k) at += i[k] * view.stride(k);
+    const double x = load(base + at * element, d.dtype);
+    d.values.push_back(convert ? round_to(x, format(*convert)) : x);
+  }
+  if (convert) d.dtype = *convert;
+  return d;
+}
+
+}  // namespace
+
+Inputs::Inputs(const Operator& op, std::span<const assay_value> arguments, std::span<const Checked::Output> outputs)
+    : tensors_(arguments.size()),
+      values_(arguments.begin(), arguments.end()),
+      outputs_(outputs.begin(), outputs.end()) {
+  std::optional<Dtype> convert;
+  if (op.dtype_rule != DtypeRule::same && !outputs.empty() && is_float(outputs[0].dtype)) convert = outputs[0].dtype;
+  const auto read = [&](std::size_t i, const assay_tensor* tensor) {
+    if (tensor == nullptr) return;
+    const bool same = convert && static_cast<const View*>(tensor)->type() == *convert;
+    tensors_[i].push_back(decode(*tensor, same ? std::nullopt : convert));
+  };
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    assay_value& v = values_[i];
+    switch (v.kind) {
+      case ASSAY_KIND_TENSOR:
+        read(i, v.as.tensor);
+        v.as.tensor = nullptr;
+        break;
+      case ASSAY_KIND_TENSORS:
+        for (std::uint32_t k = 0; k < v.count; ++k) read(i, v.as.tensors[k]);
+        v.as.tensors = nullptr;
+        break;
+      case ASSAY_KIND_INTS:
+      case ASSAY_KIND_BOOLS:
+        v.as.integers = integers_.emplace_back(v.as.integers, v.as.integers + v.count).data();
+        break;
+      case ASSAY_KIND_DOUBLES:
+        v.as.reals = reals_.emplace_back(v.as.reals, v.as.reals + v.count).data();
+        break;
+      case ASSAY_KIND_STRING:
+        v.as.string = texts_.emplace_back(v.as.string).c_str();
+        break;
+      default: break;
+    }
+  }
+}
+
+}  // namespace assay

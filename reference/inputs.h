@@ -1,0 +1,41 @@
+// The arguments of a call as references keep them: tensors decoded, lists and texts copied, so that nothing of the
+// caller's memory is needed afterwards.
+#pragma once
+
+#include <deque>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "check.h"
+#include "operator.h"
+#include "tensor.h"
+
+namespace assay {
+
+class Inputs {
+ public:
+  // Precondition: the check of the operator gave `outputs` for these arguments.
+  // Tensors are converted to the first result's dtype where the operator's dtype rule says so: that is a rounding of
+  // the operator's definition. Throws std::invalid_argument for a tensor of more than kMaxRank dimensions.
+  Inputs(const Operator& op, std::span<const assay_value> arguments, std::span<const Checked::Output> outputs);
+  Inputs(const Inputs&) = delete;
+  Inputs& operator=(const Inputs&) = delete;
+
+  // Of argument i; several for a list of tensors, none for one that is absent.
+  std::span<const Decoded> tensors(std::size_t i) const { return tensors_[i]; }
+  std::size_t count() const { return values_.size(); }
+  // Every other argument, pointing into this object.
+  const assay_value& value(std::size_t i) const { return values_[i]; }
+  std::span<const Checked::Output> outputs() const { return outputs_; }
+
+ private:
+  std::vector<std::vector<Decoded>> tensors_;
+  std::vector<assay_value> values_;
+  std::deque<std::vector<std::int64_t>> integers_;
+  std::deque<std::vector<double>> reals_;
+  std::deque<std::string> texts_;
+  std::vector<Checked::Output> outputs_;
+};
+
+}  // namespace assay

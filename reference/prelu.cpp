@@ -1,0 +1,47 @@
+#include "ops/prelu.h"
+
+#include "reference_of.h"
+
+namespace assay {
+namespace {
+
+// The slope that belongs to an element: one for all, or one for each channel.
+template <class S>
+S slope(const Tensor<S>& weight, const Index& i) {
+  return weight.numel() == 1 ? weight(0) : weight(i[1]);
+}
+
+struct Prelu {
+  template <class S>
+  S operator()(const Tensor<S>& self, const Tensor<S>& weight, const Index& i) const {
+    const S x = self[i];
+    return select(x > S(0), x, slope(weight, i) * x);
+  }
+};
+
+struct PreluGradSelf {
+  template <class S>
+  S operator()(const Tensor<S>& grad, const Tensor<S>& self, const Tensor<S>& weight, const Index& i) const {
+    return select(self[i] > S(0), grad[i], slope(weight, i) * grad[i]);
+  }
+};
+
+struct PreluGradWeight {
+  template <class S>
+  S operator()(const Tensor<S>& grad, const Tensor<S>& self, const Tensor<S>& weight, const Index& c) const {
+    const auto term = [&](std::int64_t n) {
+      const S x = self.at(n);
+      return select(x > S(0), S(0), x * grad.at(n));
+    };
+    if (weight.numel() == 1) return sum<S>(self.numel(), term);
+    const Fibers f(self.shape(), 1);
+    return sum<S>(f.outer * f.inner,
+                  [&](std::int64_t k) { return term((k / f.inner * f.size + c[0]) * f.inner + k % f.inner); });
+  }
+};
+
+const EnrolledReference enrolled[] = {EnrolledReference{reference<ops::prelu, Prelu>()},
+                                      EnrolledReference{reference<ops::prelu_backward, PreluGradSelf, PreluGradWeight>()}};
+
+}  // namespace
+}  // namespace assay

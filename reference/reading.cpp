@@ -1,0 +1,116 @@
+#include "reading.h"
+
+namespace assay {
+namespace {
+
+// Scalars with state beside their values have ScalarOps<S>::begin(output, number), called before each element or row.
+template <class S>
+void begin(int output, std::int64_t number) {
+  if constexpr (requires { ScalarOps<S>::begin(output, number); }) ScalarOps<S>::begin(output, number);
+}
+
+}  // namespace
+
+template <class S>
+Reader<S>::Reader(const Inputs& inputs, std::span<const ResultFunctions> functions)
+    : inputs_(inputs), functions_(functions) {}
+
+template <class S>
+void Reader<S>::set_direction(std::span<const std::vector<double>> direction) {
+  direction_ = direction;
+  arguments_.clear();
+  forget();
+}
+
+template <class S>
+const Arguments<S>& Reader<S>::arguments(int output) {
+  arguments_.resize(inputs_.outputs().size());
+  Arguments<S>& a = arguments_[static_cast<std::size_t>(output)];
+  if (a.inputs != nullptr) return a;
+  a.inputs = &inputs_;
+  const Shape& shape = inputs_.outputs()[static_cast<std::size_t>(output)].shape;
+  for (std::size_t i = 0; i < inputs_.count(); ++i) {
+    a.tensors.emplace_back();
+    const bool moves = i < direction_.size() && !direction_[i].empty() && inputs_.tensors(i).size() == 1;
+    for (const Decoded& d : inputs_.tensors(i))
+      a.tensors.back().emplace_back(d, shape, moves ? direction_[i].data() : nullptr);
+  }
+  return a;
+}
+
+template <class S>
+typename Reader<S>::RowShape Reader<S>::row_shape(int output) const {
+  const Shape& shape = inputs_.outputs()[static_cast<std::size_t>(output)].shape;
+  const int argument = functions_[static_cast<std::size_t>(output)].row_argument;
+  const auto rank = static_cast<int>(shape.size());
+  int dimension = static_cast<int>(inputs_.value(static_cast<std::size_t>(argument)).as.integer);
+  if (dimension < 0) dimension += rank;
+  if (rank == 0) dimension = -1;
+  return {dimension, Fibers(shape, dimension)};
+}
+
+template <class S>
+void Reader<S>::read_row(int output, const RowShape& shape, std::int64_t row, S* results) {
+  const auto& body = std::get<Body<S>>(functions_[static_cast<std::size_t>(output)].bodies);
+  const Fibers& f = shape.fibers;
+  const std::int64_t first = row / f.inner * f.size * f.inner + row % f.inner;
+  Row<S> r(results, Index(inputs_.outputs()[static_cast<std::size_t>(output)].shape, first), shape.dimension, f.size,
+           f.inner);
+  begin<S>(output, row);
+  body.row(arguments(output), r);
+}
+
+template <class S>
+S Reader<S>::read(int output, std::int64_t element) {
+  const auto& body = std::get<Body<S>>(functions_[static_cast<std::size_t>(output)].bodies);
+  if (body.elements != nullptr) {
+    S result{};
+    Index at(inputs_.outputs()[static_cast<std::size_t>(output)].shape, element);
+    begin<S>(output, element);
+    body.elements(arguments(output), at, 1, &result);
+    return result;
+  }
+  const RowShape shape = row_shape(output);
+  const Fibers& f = shape.fibers;
+  const std::int64_t row = element / (f.size * f.inner) * f.inner + element % f.inner;
+  if (cached_output_ != output || cached_row_ != row) {
+    row_.assign(static_cast<std::size_t>(f.size), S{});
+    read_row(output, shape, row, row_.data());
+    cached_output_ = output;
+    cached_row_ = row;
+    cached_nonfinite_ = read_nonfinite();
+  }
+  read_nonfinite() = cached_nonfinite_;
+  return row_[static_cast<std::size_t>(element / f.inner % f.size)];
+}
+
+template <class S>
+void Reader<S>::read_all(int output, std::span<S> results) {
+  if (results.empty()) return;
+  const auto& body = std::get<Body<S>>(functions_[static_cast<std::size_t>(output)].bodies);
+  if (body.elements != nullptr) {
+    Index first(inputs_.outputs()[static_cast<std::size_t>(output)].shape, 0);
+    body.elements(arguments(output), first, static_cast<std::int64_t>(results.size()), results.data());
+    return;
+  }
+  const RowShape shape = row_shape(output);
+  const Fibers& f = shape.fibers;
+  forget();
+  row_.assign(static_cast<std::size_t>(f.size), S{});
+  for (std::int64_t row = 0; row < f.outer * f.inner; ++row) {
+    read_row(output, shape, row, row_.data());
+    const std::int64_t first = row / f.inner * f.size * f.inner + row % f.inner;
+    for (std::int64_t k = 0; k < f.size; ++k)
+      results[static_cast<std::size_t>(first + k * f.inner)] = row_[static_cast<std::size_t>(k)];
+  }
+}
+
+template class Reader<double>;
+template class Reader<Real>;
+template class Reader<Tracked<double>>;
+template class Reader<Tracked<Real>>;
+template class Reader<Dual>;
+template class Reader<Adversary<double>>;
+template class Reader<Adversary<Real>>;
+
+}  // namespace assay

@@ -1,0 +1,101 @@
+// Reading a reference with a scalar: its arguments as tensors of that scalar, one element or one row at a time.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include "inputs.h"
+#include "scalars/adversary.h"
+#include "scalars/dual.h"
+#include "scalars/real.h"
+#include "scalars/tracked.h"
+#include "tensor.h"
+
+namespace assay {
+
+// Every scalar that references are instantiated with.
+template <template <class> class Of>
+using ForScalars = std::tuple<Of<double>, Of<Real>, Of<Tracked<double>>, Of<Tracked<Real>>, Of<Dual>,
+                              Of<Adversary<double>>, Of<Adversary<Real>>>;
+
+// The arguments of one call, read with S, for the result of shape `out`.
+template <class S>
+struct Arguments {
+  const Inputs* inputs = nullptr;
+  std::vector<std::vector<Tensor<S>>> tensors;  // by argument, as Inputs::tensors
+};
+
+// A row of results that share work: along one dimension, the others fixed.
+template <class S>
+class Row {
+ public:
+  // dimension -1: a result without dimensions, which is a row of one.
+  Row(S* results, const Index& first, int dimension, std::int64_t size, std::int64_t stride)
+      : results_(results), index_(first), dimension_(dimension), size_(size), stride_(stride) {}
+
+  std::int64_t size() const { return size_; }
+  S& operator[](std::int64_t k) { return results_[k]; }
+  // Where result k lies: the index into a tensor of the result's shape. Valid until the next call.
+  const Index& index(std::int64_t k) {
+    if (dimension_ >= 0) index_.move(dimension_, k, stride_);
+    return index_;
+  }
+
+ private:
+  S* results_;
+  Index index_;
+  int dimension_;
+  std::int64_t size_, stride_;
+};
+
+// `count` results from an index on, in row-major order, or one row of results.
+template <class S>
+using Elements = void (*)(const Arguments<S>&, Index& first, std::int64_t count, S* results);
+template <class S>
+using RowOf = void (*)(const Arguments<S>&, Row<S>&);
+
+// One result of an operator. Either form is null.
+template <class S>
+struct Body {
+  Elements<S> elements = nullptr;
+  RowOf<S> row = nullptr;
+};
+struct ResultFunctions {
+  ForScalars<Body> bodies;
+  int row_argument = -1;  // the schema position of the argument that names the row's dimension
+};
+
+template <class S>
+class Reader {
+ public:
+  Reader(const Inputs& inputs, std::span<const ResultFunctions> functions);
+
+  S read(int output, std::int64_t element);
+  void read_all(int output, std::span<S> results);
+  // Drops the row that is kept: what readings depend on has changed.
+  void forget() { cached_output_ = -1; }
+  // One number for each element of tensor argument i, or empty; lists of tensors do not move. Borrowed.
+  void set_direction(std::span<const std::vector<double>> direction);
+
+ private:
+  struct RowShape {
+    int dimension;
+    Fibers fibers;
+  };
+  const Arguments<S>& arguments(int output);
+  RowShape row_shape(int output) const;
+  void read_row(int output, const RowShape& shape, std::int64_t row, S* results);
+
+  const Inputs& inputs_;
+  std::span<const ResultFunctions> functions_;
+  std::span<const std::vector<double>> direction_;
+  std::vector<Arguments<S>> arguments_;  // by output, made when first asked for
+  std::vector<S> row_;
+  int cached_output_ = -1;
+  std::int64_t cached_row_ = -1;
+  bool cached_nonfinite_ = false;  // read_nonfinite() after the row that is kept
+};
+
+}  // namespace assay

@@ -1,0 +1,230 @@
+#include "adversary.h"
+
+namespace assay {
+namespace {
+
+// How far a perturbation goes, between -1 and 1; a little inside, for the roundings of the perturbation itself.
+double direction() {
+  AttackState& s = attack_state();
+  switch (s.attack.rounding) {
+    case Attack::Rounding::up: return 1 - 0x1p-20;
+    case Attack::Rounding::down: return -(1 - 0x1p-20);
+    case Attack::Rounding::random_sign: return s.coin() ? 1 - 0x1p-20 : -(1 - 0x1p-20);
+    case Attack::Rounding::uniform: return (1 - 0x1p-20) * (2 * s.uniform() - 1);
+    case Attack::Rounding::nearest: break;
+  }
+  return 0;
+}
+
+bool rounds_to_nearest() { return attack_state().attack.rounding == Attack::Rounding::nearest; }
+
+template <class V>
+bool representable(const V& x, const Rounding& to) {
+  using C = Carrier<V>;
+  const int grid = C::grid(x);
+  return grid >= to.grid && C::exponent(x) < grid + to.format.precision;
+}
+
+// x, which is exact, as a kernel may round it to a format: within half a unit in the last place of x. Numbers of the
+// format have subnormal sums that need no rounding; the perturbed numbers here do not, which must not count.
+template <class V>
+V rounded(const V& x, const Rounding& to, bool is_sum = false) {
+  using C = Carrier<V>;
+  if (!C::finite(x) || x == V{}) return x;
+  const Format& f = to.format;
+  V r = x;
+  if (rounds_to_nearest()) {
+    r = V(round_to(x, f));
+  } else if (!representable(x, to)) {
+    const V away(direction());
+    const bool subnormal = C::size(x) < static_cast<typename C::Bound>(f.min_normal);
+    r = x + (subnormal && !is_sum ? V(f.min_subnormal) / V(2.0) : abs(x) * V(f.unit)) * away;
+  }
+  if (C::finite(r) && C::size(r) >= static_cast<typename C::Bound>(to.overflow))
+    r = V(C::negative(x) ? -HUGE_VAL : HUGE_VAL);
+  if (arithmetic().flushes && C::size(r) < static_cast<typename C::Bound>(f.min_normal) && attack_state().coin())
+    r = V(C::negative(r) ? -0.0 : 0.0);
+  return r;
+}
+
+template <class V>
+V accumulated(const V& a, const V& b) {
+  return rounded<V>(a + b, arithmetic().accumulate, true);
+}
+
+// A term as it enters the accumulator.
+template <class V>
+V entered(const Adversary<V>& x) {
+  const V v = addend(x);
+  return arithmetic().accumulates_narrower && attack_state().coin() ? rounded(v, arithmetic().accumulate) : v;
+}
+
+// One after the other; the last addition is left to the caller, who rounds it where it goes.
+template <class V>
+V sequential(const std::vector<V>& values, std::size_t begin, std::size_t end, bool last_open) {
+  V s = values[begin];
+  for (std::size_t k = begin + 1; k < end; ++k)
+    s = last_open && k + 1 == end ? V(s + values[k]) : accumulated(s, values[k]);
+  return s;
+}
+
+template <class V>
+V pairwise(const std::vector<V>& values, std::size_t begin, std::size_t end, bool last_open) {
+  if (end - begin == 1) return values[begin];
+  const std::size_t middle = begin + (end - begin + 1) / 2;
+  const V a = pairwise(values, begin, middle, false);
+  const V b = pairwise(values, middle, end, false);
+  return last_open ? V(a + b) : accumulated(a, b);
+}
+
+}  // namespace
+
+template <class V>
+Adversary<V>::Adversary(double literal) : value(literal) {
+  if (std::isfinite(literal) && attack_state().coin()) value = V(round_to(literal, arithmetic().compute.format));
+}
+
+template <class V>
+Adversary<V> ScalarOps<Adversary<V>>::input(double x) {
+  if (arithmetic().daz && std::fabs(x) < arithmetic().compute.format.min_normal && attack_state().coin())
+    x = std::copysign(0.0, x);
+  return {V(x), Adversary<V>::Pending::none};
+}
+
+template <class V>
+V settled(const Adversary<V>& x) {
+  using Pending = typename Adversary<V>::Pending;
+  if (x.pending == Pending::none) return x.value;
+  return rounded(x.value, arithmetic().compute, x.pending == Pending::sum);
+}
+
+template <class V>
+V addend(const Adversary<V>& x) {
+  return x.pending == Adversary<V>::Pending::product && attack_state().attack.fuse ? x.value : settled(x);
+}
+
+template <class V>
+Adversary<V> disorderly_sum(std::vector<Adversary<V>>& terms) {
+  using Pending = typename Adversary<V>::Pending;
+  AttackState& s = attack_state();
+  const Arithmetic& a = arithmetic();
+  if (terms.empty()) return {V{}, Pending::none};
+  if (terms.size() == 1) {
+    if (!a.accumulates_narrower) return terms[0];
+    return {rounded(addend(terms[0]), a.accumulate), Pending::none};
+  }
+  if (s.attack.shuffle)
+    for (std::size_t i = terms.size(); i > 1; --i) std::swap(terms[i - 1], terms[s.below(i)]);
+  std::vector<V> values;
+  values.reserve(terms.size());
+  for (const Adversary<V>& t : terms) values.push_back(entered(t));
+
+  // The last addition stays pending where it is the rounding to the compute format.
+  const bool last_open = a.accumulates_in_compute;
+  const auto finished = [&](const V& total) {
+    return Adversary<V>{total, last_open ? Pending::sum : Pending::other};
+  };
+  if (a.chain.kind != Chain::Kind::any) {
+    const auto block = static_cast<std::size_t>(std::max<std::int64_t>(a.chain.block, 1));
+    if (values.size() <= block) return finished(sequential(values, 0, values.size(), last_open));
+    std::vector<V> sums;
+    for (std::size_t k = 0; k < values.size(); k += block)
+      sums.push_back(sequential(values, k, std::min(k + block, values.size()), false));
+    return finished(a.chain.kind == Chain::Kind::blocked ? sequential(sums, 0, sums.size(), last_open)
+                                                         : pairwise(sums, 0, sums.size(), last_open));
+  }
+  if (!s.attack.shuffle || s.coin()) return finished(sequential(values, 0, values.size(), last_open));
+  while (values.size() > 2) {  // any two of what is left
+    std::swap(values[s.below(values.size())], values.back());
+    const V x = values.back();
+    values.pop_back();
+    V& y = values[s.below(values.size())];
+    y = accumulated(y, x);
+  }
+  return finished(last_open ? V(values[0] + values[1]) : accumulated(values[0], values[1]));
+}
+
+template <class V>
+Adversary<V> operator*(const Adversary<V>& x, const Adversary<V>& y) {
+  V a = settled(x);
+  V b = settled(y);
+  if (arithmetic().rounds_operands) {
+    a = rounded(a, arithmetic().multiply);
+    b = rounded(b, arithmetic().multiply);
+  }
+  return {a * b, Adversary<V>::Pending::product};
+}
+
+namespace {
+
+// The further roundings of a division or root that is not correctly rounded.
+template <class V>
+Adversary<V> with_extra(const V& y, double extra) {
+  using Pending = typename Adversary<V>::Pending;
+  if (extra == 0 || !Carrier<V>::finite(y)) return {y, Pending::other};
+  return {y + y * V(extra * direction()) * V(arithmetic().compute.format.unit), Pending::other};
+}
+
+}  // namespace
+
+template <class V>
+Adversary<V> operator/(const Adversary<V>& a, const Adversary<V>& b) {
+  return with_extra<V>(settled(a) / settled(b), arithmetic().div_extra);
+}
+
+template <class V>
+Adversary<V> sqrt(const Adversary<V>& x) {
+  return with_extra<V>(sqrt(settled(x)), arithmetic().sqrt_extra);
+}
+
+template <class V>
+Adversary<V> inexact(Function function, const V& y) {
+  using C = Carrier<V>;
+  using Pending = typename Adversary<V>::Pending;
+  const Arithmetic& a = arithmetic();
+  const Accuracy& accuracy = a.of(function);
+  if (!C::finite(y)) return {y, Pending::none};
+  if (a.ftz && C::size(y) < static_cast<typename C::Bound>(std::max(a.tiny, a.compute.format.min_normal)) &&
+      attack_state().coin())
+    return {V(C::negative(y) ? -0.0 : 0.0), Pending::none};
+  if (accuracy.ulp <= 0.5 && accuracy.absolute == 0) return {y, Pending::other};
+
+  const Format& f = a.compute.format;
+  const int exponent = std::max(C::exponent(y), f.min_exponent);
+  const long double ulp = std::ldexp(1.0L, exponent - f.precision + 1);
+  const double away = rounds_to_nearest() ? (2 * attack_state().uniform() - 1) * (1 - 0x1p-20) : direction();
+  V r = y + V((static_cast<long double>(accuracy.ulp) * ulp + static_cast<long double>(accuracy.absolute)) *
+              static_cast<long double>(away));
+  if (C::size(r) >= static_cast<typename C::Bound>(a.compute.overflow)) r = V(C::negative(r) ? -HUGE_VAL : HUGE_VAL);
+  return {r, Pending::none};
+}
+
+template <class V>
+double stored(const Adversary<V>& x) {
+  const Arithmetic& a = arithmetic();
+  const Format& f = a.result.format;
+  V v = x.value;
+  if (x.pending != Adversary<V>::Pending::none && !a.stores_compute && attack_state().coin())
+    v = V(round_to(v, a.compute.format));
+  double r = round_to(v, f);
+  if (a.faithful_store) r = attack_state().coin() ? round_up(v, f) : round_down(v, f);
+  if (a.ftz && std::fabs(r) < f.min_normal && attack_state().coin()) r = std::copysign(0.0, r);
+  return r;
+}
+
+#define ASSAY_INSTANTIATE(V)                                                             \
+  template struct Adversary<V>;                                                          \
+  template struct ScalarOps<Adversary<V>>;                                               \
+  template V settled(const Adversary<V>&);                                               \
+  template V addend(const Adversary<V>&);                                                \
+  template Adversary<V> disorderly_sum(std::vector<Adversary<V>>&);                      \
+  template Adversary<V> operator*(const Adversary<V>&, const Adversary<V>&);             \
+  template Adversary<V> operator/(const Adversary<V>&, const Adversary<V>&);             \
+  template Adversary<V> sqrt(const Adversary<V>&);                                       \
+  template Adversary<V> inexact(Function, const V&);                                     \
+  template double stored(const Adversary<V>&);
+
+ASSAY_INSTANTIATE(double)
+ASSAY_INSTANTIATE(Real)
+
+}  // namespace assay

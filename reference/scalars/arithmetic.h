@@ -1,0 +1,75 @@
+// The arithmetic of the kernel that is judged: its contract, worked out for one result dtype. Error-carrying scalars
+// look it up in a thread-local variable, so that references stay plain formulas.
+#pragma once
+
+#include <array>
+
+#include "contract.h"
+
+namespace assay {
+
+// A format with what rounding to it needs.
+struct Rounding {
+  Format format{};
+  int grid = 0;             // every finite value is a multiple of 2^grid
+  long double overflow = 0; // the least magnitude that rounds to infinity: max + half a unit in the last place
+
+  Rounding() = default;
+  explicit Rounding(const Format& f);
+  friend bool operator==(const Rounding& a, const Rounding& b) {
+    return a.format.precision == b.format.precision && a.grid == b.grid && a.format.max == b.format.max;
+  }
+};
+
+struct Arithmetic {
+  Rounding compute, accumulate, multiply, result;
+  bool accumulates_in_compute = true;
+  bool accumulates_narrower = false;  // in precision or range: a sum's terms may be rounded when they enter it
+  bool rounds_operands = false;       // products take operands of a narrower format
+  bool stores_compute = true;         // the result is of the compute format: the last operation rounds to it
+  bool flushes = false;               // ftz or daz: a subnormal may turn to zero between operations
+  bool faithful_store = false;
+  bool ftz = false, daz = false;
+  bool signed_zero = true, nonfinite = true;
+  double tiny = 0;
+  double div_extra = 0, sqrt_extra = 0;
+  Chain chain;
+  std::array<Accuracy, kFunctions> accuracy{};
+
+  Arithmetic() = default;
+  // `result` is a floating-point dtype.
+  Arithmetic(const Contract& contract, Dtype result);
+
+  const Accuracy& of(Function f) const { return accuracy[static_cast<std::size_t>(f)]; }
+  // Whether double carries the values with enough to spare; otherwise 200 bits do.
+  bool double_suffices() const { return compute.format.precision <= 24 && result.format.precision <= 24; }
+};
+
+// Whether two contracts give the same intervals.
+bool same_arithmetic(const Contract& a, const Contract& b);
+
+namespace detail {
+inline constinit thread_local const Arithmetic* current_arithmetic = nullptr;
+inline constinit thread_local bool read_nonfinite = false;
+}  // namespace detail
+
+// The arithmetic of the evaluation that this thread is in. Precondition: there is an ArithmeticScope.
+inline const Arithmetic& arithmetic() { return *detail::current_arithmetic; }
+
+class ArithmeticScope {
+ public:
+  explicit ArithmeticScope(const Arithmetic& a) : saved_(detail::current_arithmetic) {
+    detail::current_arithmetic = &a;
+  }
+  ~ArithmeticScope() { detail::current_arithmetic = saved_; }
+  ArithmeticScope(const ArithmeticScope&) = delete;
+  ArithmeticScope& operator=(const ArithmeticScope&) = delete;
+
+ private:
+  const Arithmetic* saved_;
+};
+
+// Set when an element that was NaN or infinite has been read: `nonfinite=unspecified` makes the result free then.
+inline bool& read_nonfinite() { return detail::read_nonfinite; }
+
+}  // namespace assay

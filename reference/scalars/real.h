@@ -1,0 +1,100 @@
+// Real: a 200-bit MPFR number as a plain scalar. The truth that intervals are tested against, and the carrier of
+// values where double has no bits to spare.
+#pragma once
+
+#include <boost/multiprecision/mpfr.hpp>
+#include <type_traits>
+
+#include "scalar.h"
+
+namespace assay {
+
+class Real {
+  using Number = boost::multiprecision::number<
+      boost::multiprecision::mpfr_float_backend<60, boost::multiprecision::allocate_stack>,
+      boost::multiprecision::et_off>;
+
+ public:
+  static constexpr int kBits = 200;  // 60 decimal digits; the backend has a bit more
+
+  Real() : number_(0) {}
+  explicit Real(double x) : number_(x) {}
+  explicit Real(long double x) : number_(x) {}
+  template <class Integer>
+    requires std::is_integral_v<Integer>
+  explicit Real(Integer x) : number_(x) {}
+
+  mpfr_ptr data() { return number_.backend().data(); }
+  mpfr_srcptr data() const { return number_.backend().data(); }
+  explicit operator double() const { return mpfr_get_d(data(), MPFR_RNDN); }  // rounded once
+
+  friend Real operator+(const Real& a, const Real& b) { return Real(a.number_ + b.number_); }
+  friend Real operator-(const Real& a, const Real& b) { return Real(a.number_ - b.number_); }
+  friend Real operator*(const Real& a, const Real& b) { return Real(a.number_ * b.number_); }
+  friend Real operator/(const Real& a, const Real& b) {  // Boost's own throws on zero
+    Real r;
+    mpfr_div(r.data(), a.data(), b.data(), MPFR_RNDN);
+    return r;
+  }
+  friend Real operator-(const Real& a) {
+    Real r;
+    mpfr_neg(r.data(), a.data(), MPFR_RNDN);
+    return r;
+  }
+  friend bool operator<(const Real& a, const Real& b) { return mpfr_less_p(a.data(), b.data()) != 0; }
+  friend bool operator>(const Real& a, const Real& b) { return b < a; }
+  friend bool operator<=(const Real& a, const Real& b) { return mpfr_lessequal_p(a.data(), b.data()) != 0; }
+  friend bool operator>=(const Real& a, const Real& b) { return b <= a; }
+  friend bool operator==(const Real& a, const Real& b) { return mpfr_equal_p(a.data(), b.data()) != 0; }
+
+ private:
+  explicit Real(Number n) : number_(std::move(n)) {}
+  Number number_;
+};
+
+inline Real select(bool condition, const Real& a, const Real& b) { return condition ? a : b; }
+inline bool is_nan(const Real& x) { return mpfr_nan_p(x.data()) != 0; }
+inline bool is_finite(const Real& x) { return mpfr_number_p(x.data()) != 0; }
+inline bool is_negative(const Real& x) { return mpfr_signbit(x.data()) != 0; }  // of the sign bit: -0 is
+Real abs(const Real& x);
+Real sqrt(const Real& x);
+Real exp(const Real& x);
+Real log(const Real& x);
+Real tanh(const Real& x);
+Real erf(const Real& x);
+Real sin(const Real& x);
+Real cos(const Real& x);
+Real asin(const Real& x);
+Real acos(const Real& x);
+Real atan(const Real& x);
+Real exp2(const Real& x);
+Real log2(const Real& x);
+Real expm1(const Real& x);
+Real log1p(const Real& x);
+Real pow(const Real& x, const Real& y);
+Real maximum(const Real& a, const Real& b);
+Real minimum(const Real& a, const Real& b);
+
+// A double that every format of at most 51 bits, and every directed rounding to one, rounds as it rounds x: x itself,
+// or else the neighbour whose last bit is one (rounding to odd, Boldo and Melquiond 2008).
+double round_to_odd(const Real& x);
+
+// x rounded once, as the functions of dtype.h of these names.
+double round_to(const Real& x, const Format& f);
+double round_down(const Real& x, const Format& f);
+double round_up(const Real& x, const Format& f);
+
+template <>
+struct ScalarOps<Real> {
+  static Real input(double x) { return Real(x); }
+  static Real parameter(double x) { return Real(x); }
+  static Real cast(const Real& x, Dtype d) { return Real(round_to(x, format(d))); }
+  template <class Term>
+  static Real sum(std::int64_t n, Term&& term) {
+    Real s;
+    for (std::int64_t k = 0; k < n; ++k) s = s + term(k);
+    return s;
+  }
+};
+
+}  // namespace assay

@@ -1,0 +1,87 @@
+// The functions that a reference may use, and what they mean for double, the plainest scalar.
+//
+//   + - * / and unary -      < <= > >= == !=, giving the scalar's truth value (bool, or Tri)
+//   S(number)                a literal of the formula       param<S>(x)  an argument of the call: alpha, eps
+//   select(condition, a, b)  maximum, minimum (IEEE 754-2019: NaN wins, -0 < +0)       is_nan  abs  sqrt
+//   exp log tanh erf sin cos asin acos atan exp2 log2 expm1 log1p pow
+//   sum<S>(n, term)          term(0) + ... + term(n-1), in no particular order
+//   cast<S>(x, dtype)        a conversion to a floating-point dtype that the operator's definition asks for:
+//                            rounded once, to nearest even
+//
+// A further scalar is one more file: its type with these functions (found by argument-dependent lookup), a
+// specialisation of ScalarOps, and its name in kScalars of reading.h. References do not change.
+#pragma once
+
+#ifdef __FAST_MATH__
+#error "References must be compiled without -ffast-math: their error analysis assumes IEEE 754 arithmetic."
+#endif
+
+#include <cmath>
+#include <cstdint>
+
+#include "dtype.h"
+
+namespace assay {
+
+// What a scalar type must say about itself.
+//   static S input(double x)              an element of a tensor, exactly
+//   static S parameter(double x)          an argument of the call: a kernel may round it to its compute format
+//   static S cast(const S& x, Dtype d)
+//   template <class Term> static S sum(std::int64_t n, Term&& term)
+//   static void begin(int output, std::int64_t number)   optional: called before each element or row
+template <class S>
+struct ScalarOps;
+
+template <class S, class Term>
+S sum(std::int64_t n, Term&& term) {
+  return ScalarOps<S>::sum(n, term);
+}
+template <class S>
+S cast(const S& x, Dtype d) {
+  return ScalarOps<S>::cast(x, d);
+}
+template <class S>
+S param(double x) {
+  return ScalarOps<S>::parameter(x);
+}
+
+template <>
+struct ScalarOps<double> {
+  static double input(double x) { return x; }
+  static double parameter(double x) { return x; }
+  static double cast(double x, Dtype d) { return round_to(x, format(d)); }
+  template <class Term>
+  static double sum(std::int64_t n, Term&& term) {
+    double s = 0;
+    for (std::int64_t k = 0; k < n; ++k) s += term(k);
+    return s;
+  }
+};
+
+inline double select(bool condition, double a, double b) { return condition ? a : b; }
+inline bool is_nan(double x) { return std::isnan(x); }
+inline double abs(double x) { return std::fabs(x); }
+inline double sqrt(double x) { return std::sqrt(x); }
+inline double exp(double x) { return std::exp(x); }
+inline double log(double x) { return std::log(x); }
+inline double tanh(double x) { return std::tanh(x); }
+inline double erf(double x) { return std::erf(x); }
+inline double sin(double x) { return std::sin(x); }
+inline double cos(double x) { return std::cos(x); }
+inline double asin(double x) { return std::asin(x); }
+inline double acos(double x) { return std::acos(x); }
+inline double atan(double x) { return std::atan(x); }
+inline double exp2(double x) { return std::exp2(x); }
+inline double log2(double x) { return std::log2(x); }
+inline double expm1(double x) { return std::expm1(x); }
+inline double log1p(double x) { return std::log1p(x); }
+inline double pow(double x, double y) { return std::pow(x, y); }
+
+inline double maximum(double a, double b) {
+  if (std::isnan(a) || std::isnan(b)) return a + b;
+  if (a == b) return std::signbit(a) ? b : a;
+  return a > b ? a : b;
+}
+inline double minimum(double a, double b) { return -maximum(-a, -b); }
+
+}  // namespace assay

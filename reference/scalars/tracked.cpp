@@ -1,0 +1,283 @@
+#include "tracked.h"
+
+#include "tracked_nonfinite.h"
+
+namespace assay {
+
+template <class V>
+Tracked<V>::Tracked(double literal) : Tracked(exact(V(literal))) {
+  if (!std::isfinite(literal)) return;
+  const Rounding& compute = arithmetic().compute;
+  if (grid >= compute.grid && Carrier<V>::exponent(value) < grid + compute.format.precision &&
+      magnitude <= static_cast<Bound>(compute.format.max))
+    return;
+  const double held = round_to(literal, compute.format);
+  grid = kNoGrid;
+  if (std::isfinite(held))
+    error = static_cast<Bound>(std::fabs(held - literal)) * (1 + Bound(0x1p-48)) + Carrier<V>::kLeast;
+  else
+    may_be = literal < 0 ? kMayBeNegativeInfinity : kMayBePositiveInfinity;
+}
+
+template <class V>
+Tracked<V> ScalarOps<Tracked<V>>::input(double x) {
+  Tracked<V> t = Tracked<V>::exact(V(x));
+  if (!std::isfinite(x)) {
+    read_nonfinite() = true;
+  } else if (arithmetic().daz && x != 0 && std::fabs(x) < arithmetic().compute.format.min_normal) {
+    t.error = t.magnitude;
+    t.grid = kNoGrid;
+  }
+  return t;
+}
+
+template <class V>
+Tracked<V> ScalarOps<Tracked<V>>::cast(const Tracked<V>& x, Dtype d) {
+  using C = Carrier<V>;
+  using Bound = typename C::Bound;
+  const Tracked<V> t = closed(x);
+  if (!C::finite(t.value) || t.error == std::numeric_limits<Bound>::infinity()) {
+    Tracked<V> r = t;
+    r.value = V(round_to(t.value, format(d)));
+    return r;
+  }
+  Tracked<V> r = Tracked<V>::exact(V(round_to(t.value, format(d))));
+  r.may_be = t.may_be;
+  r.free_sign = t.free_sign;
+  if (arithmetic().flushes && r.magnitude < static_cast<Bound>(format(d).min_normal)) r.error = r.magnitude;
+  if (r.error != 0) r.grid = kNoGrid;
+  if (t.error == 0) return r;
+  const Bound reach = detail::inflate(t.error) + t.magnitude * C::kUnit;
+  const double low = round_to(t.value - C::to_value(reach), format(d));
+  const double high = round_to(t.value + C::to_value(reach), format(d));
+  if (!std::isfinite(low) || !std::isfinite(high)) return Tracked<V>::anything(r.value);
+  r.error += detail::inflate(std::max(C::size(V(high) - r.value), C::size(r.value - V(low))));
+  if (r.error != 0) r.grid = kNoGrid;
+  return r;
+}
+
+namespace detail {
+
+template <class V>
+void add_nonfinite(Tracked<V>& sum, const Tracked<V>& a, const Tracked<V>& b) {
+  using C = Carrier<V>;
+  const std::uint8_t pa = pieces(a);
+  const std::uint8_t pb = pieces(b);
+  const std::uint8_t extra = combine(pa, pb, [](double x, double y) { return x + y; });
+  const V value = a.value + b.value;
+  const double terms = a.terms + b.terms;
+  if (C::finite(value)) {
+    Tracked<V> x = a;
+    Tracked<V> y = b;
+    x.may_be = y.may_be = 0;
+    add_settled(x, y);
+    sum = x;
+    admit(sum, extra);
+    return;
+  }
+  const bool finite_values = C::finite(a.value) && C::finite(b.value);
+  sum = only(value, finite_values || ((pa & kFinite) != 0 && (pb & kFinite) != 0), extra);
+  sum.magnitude = a.magnitude + b.magnitude;
+  sum.terms = terms;
+  sum.pending = true;
+}
+
+template <class V>
+Tracked<V> nonfinite_product(const Tracked<V>& a, const Tracked<V>& b) {
+  using C = Carrier<V>;
+  const std::uint8_t pa = pieces(a);
+  const std::uint8_t pb = pieces(b);
+  const std::uint8_t extra = combine(pa, pb, [](double x, double y) { return x * y; });
+  const V value = C::limited(a.value * b.value);
+  const bool finite_operands = C::finite(a.value) && C::finite(b.value);
+  if (C::finite(value)) {
+    Tracked<V> r = product(a, b, value);
+    admit(r, extra);
+    return r;
+  }
+  if (finite_operands && a.error == 0 && b.error == 0) return only(value, false, extra);
+  return only(value, (pa & kFinite) != 0 && (pb & kFinite) != 0, extra);
+}
+
+// Whether value * y == x without rounding.
+template <class V>
+bool divides(const V& value, const Tracked<V>& x, const Tracked<V>& y) {
+  using C = Carrier<V>;
+  if (x.error != 0 || y.error != 0 || value == V{}) return false;
+  const auto bits = [](const V& v) { return C::exponent(v) - C::grid(v) + 1; };
+  return bits(value) + bits(y.value) <= C::kBits && value * y.value == x.value;
+}
+
+template <class V>
+Tracked<V> quotient(const Tracked<V>& a, const Tracked<V>& b, const V& value) {
+  using C = Carrier<V>;
+  using Bound = typename C::Bound;
+  if (b.error != 0 && C::size(b.value) <= b.error) return Tracked<V>::anything(value);
+  Tracked<V> r;
+  r.value = value;
+  r.magnitude = C::size(value);
+  r.pending = true;
+  if (!a.is_exact_zero()) {
+    const Bound least_divisor = (C::size(b.value) - b.error) * (1 - Bound(0x1p-50));
+    r.error = inflate((a.error + r.magnitude * b.error) / least_divisor +
+                      static_cast<Bound>(arithmetic().div_extra * arithmetic().compute.format.unit) * r.magnitude);
+    if (!divides(value, a, b)) r.error += inflate(r.magnitude * C::kUnit) + C::kLeast;
+    r.grid = r.error == 0 ? C::grid(value) : kNoGrid;
+  }
+  if (may_be_zero(r)) r.free_sign = !a.sign_known() || !b.sign_known();
+  return r;
+}
+
+}  // namespace detail
+
+template <class V>
+Tracked<V> operator/(const Tracked<V>& x, const Tracked<V>& y) {
+  using C = Carrier<V>;
+  const Tracked<V> a = closed(x);
+  const Tracked<V> b = closed(y);
+  const V value = C::limited(a.value / b.value);
+  const bool finite_operands = C::finite(a.value) && C::finite(b.value);
+  if ((a.may_be | b.may_be) == 0 && finite_operands && C::finite(value)) return detail::quotient(a, b, value);
+
+  const std::uint8_t pa = detail::pieces(a);
+  const std::uint8_t pb = detail::pieces(b);
+  const std::uint8_t extra = detail::combine(pa, pb, [](double n, double d) { return n / d; });
+  if (finite_operands && C::finite(value)) {
+    Tracked<V> r = detail::quotient(a, b, value);
+    detail::admit(r, extra);
+    return r;
+  }
+  const bool overflowed = finite_operands && b.value != V{};
+  const bool finite_too = (pa & detail::kFinite) != 0 && (pb & (detail::kNegative | detail::kPositive)) != 0;
+  return detail::only(value, finite_too && !(overflowed && a.error == 0 && b.error == 0), extra);
+}
+
+namespace {
+
+template <class V>
+bool apart(const Tracked<V>& a, const Tracked<V>& b) {
+  using Bound = typename Tracked<V>::Bound;
+  return Carrier<V>::size(a.value - b.value) * (1 - Bound(0x1p-48)) > a.error + b.error;
+}
+
+template <class V>
+Tri compared(const Tracked<V>& a, const Tracked<V>& b, bool value) {
+  const auto surely_nan = [](const Tracked<V>& t) {
+    return Carrier<V>::nan(t.value) && t.error == 0 && t.may_be == 0;
+  };
+  if (surely_nan(a) || surely_nan(b)) return {value, true};
+  if ((a.may_be | b.may_be) != 0) return {value, false};
+  return {value, (a.error == 0 && b.error == 0) || apart(a, b)};
+}
+
+}  // namespace
+
+template <class V>
+Tri operator<(const Tracked<V>& x, const Tracked<V>& y) {
+  const Tracked<V> a = closed(x);
+  const Tracked<V> b = closed(y);
+  return compared(a, b, a.value < b.value);
+}
+
+template <class V>
+Tri operator<=(const Tracked<V>& x, const Tracked<V>& y) {
+  const Tracked<V> a = closed(x);
+  const Tracked<V> b = closed(y);
+  return compared(a, b, a.value <= b.value);
+}
+
+template <class V>
+Tri operator==(const Tracked<V>& x, const Tracked<V>& y) {
+  const Tracked<V> a = closed(x);
+  const Tracked<V> b = closed(y);
+  return compared(a, b, a.value == b.value);
+}
+
+template <class V>
+Tri is_nan(const Tracked<V>& x) {
+  const Tracked<V> t = closed(x);
+  const bool nan = Carrier<V>::nan(t.value);
+  const bool otherwise = nan ? t.error != 0 || t.may_be != 0 : (t.may_be & kMayBeNan) != 0;
+  return {nan, !otherwise};
+}
+
+template <class V>
+Tracked<V> hull(const Tracked<V>& likely, const Tracked<V>& other) {
+  using C = Carrier<V>;
+  Tracked<V> r = likely;
+  r.free_sign = likely.free_sign || other.free_sign || C::negative(likely.value) != C::negative(other.value);
+  r.may_be |= other.may_be;
+  if (C::finite(other.value)) {
+    if (!C::finite(likely.value)) return Tracked<V>::anything(likely.value);
+    r.error = std::max(r.error, detail::inflate(C::size(other.value - likely.value) + other.error));
+  } else if (!(C::nan(likely.value) ? C::nan(other.value) : likely.value == other.value)) {
+    r.may_be |= detail::may_be(detail::piece_of(other.value));
+    if (other.error != 0) return Tracked<V>::anything(likely.value);
+  }
+  if (r.error != 0) r.grid = kNoGrid;
+  return r;
+}
+
+template <class V>
+Tracked<V> maximum(const Tracked<V>& x, const Tracked<V>& y) {
+  using C = Carrier<V>;
+  using Bound = typename C::Bound;
+  const Tracked<V> a = closed(x);
+  const Tracked<V> b = closed(y);
+  const V value = maximum(a.value, b.value);
+  if (!C::finite(a.value) || !C::finite(b.value)) {
+    if (a.error == 0 && b.error == 0 && (a.may_be | b.may_be) == 0) return Tracked<V>::exact(value);
+    if (C::nan(value) && a.error == 0 && b.error == 0 && (C::nan(a.value) ? a.may_be : b.may_be) == 0)
+      return Tracked<V>::exact(value);  // NaN whatever the other one is
+    return Tracked<V>::anything(value);
+  }
+  Tracked<V> r = Tracked<V>::exact(value);
+  if (a.error != 0 || b.error != 0) {
+    // How far beyond `value` either may reach, and how far below it both must have fallen.
+    const auto above = [&](const Tracked<V>& t) { return t.error - C::size(value - t.value) * (1 - Bound(0x1p-48)); };
+    const auto below = [&](const Tracked<V>& t) { return t.error + C::size(value - t.value) * (1 + Bound(0x1p-48)); };
+    r.error = detail::inflate(std::max({above(a), above(b), std::min(below(a), below(b))}));
+  }
+  // Minus infinity on one side leaves the other one.
+  if ((a.may_be & kMayBeNegativeInfinity) != 0)
+    r.error = std::max(r.error, detail::inflate(C::size(value - b.value) + b.error));
+  if ((b.may_be & kMayBeNegativeInfinity) != 0)
+    r.error = std::max(r.error, detail::inflate(C::size(value - a.value) + a.error));
+  r.may_be = (a.may_be | b.may_be) & (kMayBeNan | kMayBePositiveInfinity);
+  r.may_be |= a.may_be & b.may_be & kMayBeNegativeInfinity;
+  r.free_sign = a.free_sign || b.free_sign;
+  if (r.error != 0) r.grid = kNoGrid;
+  return r;
+}
+
+template <class V>
+Tracked<V> abs(const Tracked<V>& x) {
+  using C = Carrier<V>;
+  // Rounding to nearest is symmetric, so that a sum of known sign may stay open.
+  Tracked<V> t = closed(x);
+  if (C::size(t.value) > t.error && t.may_be == 0) t = x;
+  t.value = abs(t.value);
+  if ((t.may_be & kMayBeNegativeInfinity) != 0)
+    t.may_be = static_cast<std::uint8_t>((t.may_be & ~kMayBeNegativeInfinity) | kMayBePositiveInfinity);
+  t.free_sign = false;
+  return t;
+}
+
+#define ASSAY_INSTANTIATE(V)                                                        \
+  template struct Tracked<V>;                                                       \
+  template struct ScalarOps<Tracked<V>>;                                            \
+  template void detail::add_nonfinite(Tracked<V>&, const Tracked<V>&, const Tracked<V>&); \
+  template Tracked<V> detail::nonfinite_product(const Tracked<V>&, const Tracked<V>&);    \
+  template Tracked<V> operator/(const Tracked<V>&, const Tracked<V>&);              \
+  template Tri operator<(const Tracked<V>&, const Tracked<V>&);                     \
+  template Tri operator<=(const Tracked<V>&, const Tracked<V>&);                    \
+  template Tri operator==(const Tracked<V>&, const Tracked<V>&);                    \
+  template Tri is_nan(const Tracked<V>&);                                           \
+  template Tracked<V> hull(const Tracked<V>&, const Tracked<V>&);                   \
+  template Tracked<V> maximum(const Tracked<V>&, const Tracked<V>&);                \
+  template Tracked<V> abs(const Tracked<V>&);
+
+ASSAY_INSTANTIATE(double)
+ASSAY_INSTANTIATE(Real)
+
+}  // namespace assay

@@ -1,0 +1,261 @@
+// Tracked: a number with the set of values that a conforming kernel may hold in its place. README.md proves the rules.
+//
+// The set is every finite x with |x - value| <= error (nothing, if `value` itself is NaN or infinite: then just that),
+// and what `may_be` adds. A Tracked is closed, when x is a number that the kernel has in its compute format; or a
+// rounding is still pending, when x is what the kernel rounds to get its number; or it is an open sum of several
+// terms, which the kernel adds in any order, with any fused multiply-adds.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+#include "arithmetic.h"
+#include "carrier.h"
+#include "reference.h"
+#include "tri.h"
+
+namespace assay {
+
+enum MayBe : std::uint8_t { kMayBeNan = 1, kMayBePositiveInfinity = 2, kMayBeNegativeInfinity = 4, kMayBeAll = 7 };
+
+inline constexpr int kEveryGrid = 1 << 24;  // of zero
+inline constexpr int kNoGrid = -(1 << 24);
+
+template <class V>
+struct Tracked {
+  using Bound = typename Carrier<V>::Bound;
+
+  V value{};
+  Bound error = 0;          // inherited, and the reference's own; infinite: any finite number
+  Bound magnitude = 0;      // sum of |term| over the terms of the open sum; |value| if there is only one
+  double terms = 1;         // of the open sum, zeros not counted unless the contract's chain depends on them
+  int grid = kEveryGrid;    // 2^grid divides every term exactly; kNoGrid if error != 0
+  std::uint8_t may_be = 0;  // MayBe
+  bool pending = false;     // a rounding to the compute format comes next, unless it is fused away
+  bool summed = false;      // made by sum(): it has passed through the accumulator
+  bool free_sign = false;   // if this is a zero, its sign is not decided
+
+  Tracked() = default;
+  // A literal of the formula or an argument of the call, with what is lost if the kernel holds it in its compute format.
+  explicit Tracked(double literal);
+  template <class Integer>
+    requires std::is_integral_v<Integer>
+  explicit Tracked(Integer literal) : Tracked(static_cast<double>(literal)) {}
+
+  // A number that every kernel has exactly.
+  static Tracked exact(const V& v) {
+    Tracked t;
+    t.value = v;
+    if (Carrier<V>::finite(v)) {
+      t.magnitude = Carrier<V>::size(v);
+      if (t.magnitude != 0) t.grid = Carrier<V>::grid(v);
+    }
+    return t;
+  }
+  // The reference says v, but anything at all is admitted.
+  static Tracked anything(const V& v) {
+    Tracked t;
+    t.value = v;
+    t.error = std::numeric_limits<Bound>::infinity();
+    if (Carrier<V>::finite(v)) t.magnitude = Carrier<V>::size(v);
+    t.grid = kNoGrid;
+    t.may_be = kMayBeAll;
+    t.free_sign = true;
+    return t;
+  }
+
+  bool is_exact_zero() const { return magnitude == 0 && error == 0 && may_be == 0 && Carrier<V>::finite(value); }
+  // Of the value, should it be a zero; else whether the set has numbers of one sign only.
+  bool sign_known() const { return !free_sign && (error == 0 || Carrier<V>::size(value) > error); }
+};
+
+namespace detail {
+
+// Errors are sums and products of a few rounded terms: this covers the roundings of one rule.
+template <class Bound>
+Bound inflate(Bound error) {
+  return error * (Bound(1) + Bound(0x1p-48));
+}
+
+// One rounding of a closed number to a format.
+template <class V>
+void round_once(Tracked<V>& t, const Rounding& to) {
+  using C = Carrier<V>;
+  using Bound = typename Tracked<V>::Bound;
+  t.pending = false;
+  if (!C::finite(t.value)) return;
+  const Bound size = C::size(t.value) + t.error;
+  const bool representable =
+      t.error == 0 && t.grid >= to.grid && C::exponent(t.value) < t.grid + to.format.precision;
+  if (!representable) {
+    const Bound half_unit = std::max(static_cast<Bound>(to.format.unit) * size,
+                                     static_cast<Bound>(to.format.min_subnormal) / 2);
+    t.error = inflate(t.error + half_unit);
+    t.grid = kNoGrid;
+  }
+  if (size >= static_cast<Bound>(to.overflow)) {
+    const bool negative = C::negative(t.value);
+    t.may_be |= negative ? kMayBeNegativeInfinity : kMayBePositiveInfinity;
+    if (t.error - C::size(t.value) >= static_cast<Bound>(to.overflow))
+      t.may_be |= kMayBePositiveInfinity | kMayBeNegativeInfinity;
+  }
+  if (arithmetic().flushes && C::size(t.value) - t.error < static_cast<Bound>(to.format.min_normal) &&
+      !t.is_exact_zero()) {
+    t.error += static_cast<Bound>(to.format.min_normal);
+    t.grid = kNoGrid;
+  }
+}
+
+// Whether the kernel may hold a zero.
+template <class V>
+bool may_be_zero(const Tracked<V>& t) {
+  using Bound = typename Tracked<V>::Bound;
+  return Carrier<V>::size(t.value) <= t.error + static_cast<Bound>(arithmetic().compute.format.min_normal);
+}
+
+template <class V>
+Tracked<V> nonfinite_product(const Tracked<V>& a, const Tracked<V>& b);
+
+// Of closed numbers whose product is finite.
+template <class V>
+Tracked<V> product(const Tracked<V>& a, const Tracked<V>& b, const V& value) {
+  using C = Carrier<V>;
+  Tracked<V> r;
+  r.value = value;
+  r.magnitude = C::size(value);
+  r.pending = true;
+  if (a.error == 0 && b.error == 0) {
+    r.grid = std::min(a.grid + b.grid, kEveryGrid);
+    if (r.grid < C::kLeastGrid || C::exponent(value) - r.grid >= C::kBits) {
+      r.error = inflate(r.magnitude * C::kUnit) + C::kLeast;
+      r.grid = kNoGrid;
+    }
+  } else if (!a.is_exact_zero() && !b.is_exact_zero()) {
+    r.error = inflate(C::size(a.value) * b.error + C::size(b.value) * a.error + a.error * b.error +
+                      r.magnitude * C::kUnit) +
+              C::kLeast;
+    r.grid = kNoGrid;
+  }
+  if (may_be_zero(r)) r.free_sign = !a.sign_known() || !b.sign_known();
+  return r;
+}
+
+}  // namespace detail
+
+}  // namespace assay
+
+#include "tracked_sum.h"
+
+namespace assay {
+
+template <class V>
+Tracked<V> operator-(Tracked<V> t) {
+  t.value = -t.value;
+  const std::uint8_t infinities = t.may_be & (kMayBePositiveInfinity | kMayBeNegativeInfinity);
+  if (infinities == kMayBePositiveInfinity || infinities == kMayBeNegativeInfinity)
+    t.may_be ^= kMayBePositiveInfinity | kMayBeNegativeInfinity;
+  return t;
+}
+
+template <class V>
+Tracked<V> operator*(const Tracked<V>& x, const Tracked<V>& y) {
+  Tracked<V> a = closed(x);
+  Tracked<V> b = closed(y);
+  if (arithmetic().rounds_operands) {
+    detail::round_once(a, arithmetic().multiply);
+    detail::round_once(b, arithmetic().multiply);
+  }
+  const V value = Carrier<V>::limited(a.value * b.value);
+  if ((a.may_be | b.may_be) != 0 || !Carrier<V>::finite(value)) return detail::nonfinite_product(a, b);
+  return detail::product(a, b, value);
+}
+
+template <class V>
+Tracked<V> operator/(const Tracked<V>& x, const Tracked<V>& y);
+
+template <class V>
+Tri operator<(const Tracked<V>& x, const Tracked<V>& y);
+template <class V>
+Tri operator<=(const Tracked<V>& x, const Tracked<V>& y);
+template <class V>
+Tri operator==(const Tracked<V>& x, const Tracked<V>& y);
+template <class V>
+Tri operator>(const Tracked<V>& x, const Tracked<V>& y) { return y < x; }
+template <class V>
+Tri operator>=(const Tracked<V>& x, const Tracked<V>& y) { return y <= x; }
+template <class V>
+Tri operator!=(const Tracked<V>& x, const Tracked<V>& y) { return !(x == y); }
+template <class V>
+Tri is_nan(const Tracked<V>& x);
+
+// Either of two closed numbers: the smallest set around `likely` that holds both.
+template <class V>
+Tracked<V> hull(const Tracked<V>& likely, const Tracked<V>& other);
+
+template <class V>
+Tracked<V> select(Tri condition, const Tracked<V>& a, const Tracked<V>& b) {
+  if (condition.sure) return condition.value ? a : b;
+  return condition.value ? hull(closed(a), closed(b)) : hull(closed(b), closed(a));
+}
+
+template <class V>
+Tracked<V> maximum(const Tracked<V>& x, const Tracked<V>& y);
+template <class V>
+Tracked<V> minimum(const Tracked<V>& x, const Tracked<V>& y) { return -maximum(-x, -y); }
+template <class V>
+Tracked<V> abs(const Tracked<V>& x);
+template <class V>
+Tracked<V> sqrt(const Tracked<V>& x);
+template <class V>
+Tracked<V> pow(const Tracked<V>& x, const Tracked<V>& y);
+// Every other elementary function.
+template <class V>
+Tracked<V> elementary(Function f, const Tracked<V>& x);
+
+template <class V>
+Tracked<V> exp(const Tracked<V>& x) { return elementary(Function::exp, x); }
+template <class V>
+Tracked<V> log(const Tracked<V>& x) { return elementary(Function::log, x); }
+template <class V>
+Tracked<V> tanh(const Tracked<V>& x) { return elementary(Function::tanh, x); }
+template <class V>
+Tracked<V> erf(const Tracked<V>& x) { return elementary(Function::erf, x); }
+template <class V>
+Tracked<V> sin(const Tracked<V>& x) { return elementary(Function::sin, x); }
+template <class V>
+Tracked<V> cos(const Tracked<V>& x) { return elementary(Function::cos, x); }
+template <class V>
+Tracked<V> asin(const Tracked<V>& x) { return elementary(Function::asin, x); }
+template <class V>
+Tracked<V> acos(const Tracked<V>& x) { return elementary(Function::acos, x); }
+template <class V>
+Tracked<V> atan(const Tracked<V>& x) { return elementary(Function::atan, x); }
+template <class V>
+Tracked<V> exp2(const Tracked<V>& x) { return elementary(Function::exp2, x); }
+template <class V>
+Tracked<V> log2(const Tracked<V>& x) { return elementary(Function::log2, x); }
+template <class V>
+Tracked<V> expm1(const Tracked<V>& x) { return elementary(Function::expm1, x); }
+template <class V>
+Tracked<V> log1p(const Tracked<V>& x) { return elementary(Function::log1p, x); }
+
+// The results that may be stored for x under the arithmetic of the scope.
+template <class V>
+Interval finish(const Tracked<V>& x);
+
+template <class V>
+struct ScalarOps<Tracked<V>> {
+  static void begin(int, std::int64_t) { read_nonfinite() = false; }
+  static Tracked<V> input(double x);
+  static Tracked<V> parameter(double x) { return Tracked<V>(x); }
+  static Tracked<V> cast(const Tracked<V>& x, Dtype d);
+  template <class Term>
+  static Tracked<V> sum(std::int64_t n, Term&& term) {
+    OpenSum<V> s;
+    for (std::int64_t k = 0; k < n; ++k) s.add(term(k));
+    return s.total();
+  }
+};
+
+}  // namespace assay

@@ -1,0 +1,81 @@
+// What a reference sees of a tensor argument: its elements, as numbers of the scalar type it is read with.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "dtype.h"
+#include "index.h"
+#include "scalars/dual.h"
+#include "scalars/scalar.h"
+
+namespace assay {
+
+// A tensor argument, read once: row-major, in double.
+struct Decoded {
+  std::vector<double> values;
+  std::vector<std::int64_t> shape;
+  Dtype dtype = Dtype::f32;
+};
+
+template <class S>
+class Tensor {
+ public:
+  Tensor() = default;
+  // For results of shape `out`. `tangent` has one number for each element, or is null; only Dual looks at it.
+  Tensor(const Decoded& source, std::span<const std::int64_t> out, const double* tangent = nullptr)
+      : values_(source.values.data()), tangent_(tangent), shape_(source.shape) {
+    std::int64_t stride = 1;
+    for (int d = rank() - 1; d >= 0; --d) {
+      strides_[d] = stride;
+      stride *= size(d);
+    }
+    numel_ = stride;
+    same_ = std::ranges::equal(source.shape, out);
+    // NumPy's broadcasting: trailing dimensions meet, and one of size 1 stands for all.
+    lead_ = static_cast<int>(out.size()) - rank();
+    for (int d = 0; d < rank(); ++d) broadcast_[d] = size(d) == 1 ? 0 : strides_[d];
+  }
+
+  int rank() const { return static_cast<int>(shape_.size()); }
+  std::int64_t size(int dimension) const { return shape_[static_cast<std::size_t>(dimension)]; }
+  std::int64_t numel() const { return numel_; }
+  std::span<const std::int64_t> shape() const { return shape_; }
+
+  // The element at an index of the result, broadcast to its shape.
+  S operator[](const Index& i) const {
+    if (same_) return at(i.number());
+    std::int64_t n = 0;
+    for (int d = 0; d < rank(); ++d) n += i[d + lead_] * broadcast_[d];
+    return at(n);
+  }
+  // The element with these coordinates.
+  template <class... Coordinates>
+  S operator()(Coordinates... coordinates) const {
+    std::int64_t n = 0;
+    int d = 0;
+    ((n += coordinates * strides_[d++]), ...);
+    return at(n);
+  }
+  // The element of this number in row-major order.
+  S at(std::int64_t n) const {
+    if constexpr (std::is_same_v<S, Dual>)
+      return ScalarOps<S>::input(values_[n], tangent_ != nullptr ? tangent_[n] : 0);
+    else
+      return ScalarOps<S>::input(values_[n]);
+  }
+
+ private:
+  const double* values_ = nullptr;
+  const double* tangent_ = nullptr;
+  std::span<const std::int64_t> shape_;
+  std::int64_t numel_ = 0;
+  int lead_ = 0;
+  bool same_ = false;
+  std::array<std::int64_t, kMaxRank> strides_{};
+  std::array<std::int64_t, kMaxRank> broadcast_{};
+};
+
+}  // namespace assay

@@ -1,0 +1,105 @@
+// Calls for tests: tensors with data of their own, and an Evaluation of them.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <random>
+#include <stdexcept>
+#include <string_view>
+#include <vector>
+
+#include "check.h"
+#include "operators.h"
+#include "reference.h"
+
+namespace assay::testing {
+
+class Call {
+ public:
+  explicit Call(std::string_view op) : op_(operator_named(op)), reference_(*find_reference(op)) {}
+
+  // Elements in row-major order, each stored with one rounding; in memory they lie as the strides say, if given.
+  Call& tensor(Dtype dtype, Shape shape, const std::vector<double>& elements, std::vector<std::int64_t> strides = {}) {
+    Tensor& t = tensors_.emplace_back();
+    t.shape = std::move(shape);
+    std::int64_t numel = 1;
+    t.strides.resize(t.shape.size());
+    for (std::size_t d = t.shape.size(); d-- > 0;) {
+      t.strides[d] = numel;
+      numel *= t.shape[d];
+    }
+    if (!strides.empty()) t.strides = std::move(strides);
+    std::int64_t span = 1;
+    for (std::size_t d = 0; d < t.shape.size(); ++d) span += (t.shape[d] - 1) * t.strides[d];
+    t.memory.resize(static_cast<std::size_t>(numel == 0 ? 0 : span * bytes(dtype)));
+    for (std::int64_t n = 0; n < numel; ++n) {
+      std::int64_t at = 0, rest = n;
+      for (std::size_t d = t.shape.size(); d-- > 0; rest /= t.shape[d]) at += rest % t.shape[d] * t.strides[d];
+      store(t.memory.data() + at * bytes(dtype), dtype, elements.at(static_cast<std::size_t>(n)));
+    }
+    t.view = {t.memory.data(), {ASSAY_CPU, 0}, static_cast<std::int32_t>(t.shape.size()), info(dtype).dlpack,
+              t.shape.data(), t.strides.data(), 0};
+    assay_value v{ASSAY_KIND_TENSOR, 1, {}};
+    v.as.tensor = &t.view;
+    arguments_.push_back(v);
+    return *this;
+  }
+  Call& integer(std::int64_t x) {
+    assay_value v{ASSAY_KIND_INT, 1, {}};
+    v.as.integer = x;
+    arguments_.push_back(v);
+    return *this;
+  }
+  Call& real(double x) {
+    assay_value v{ASSAY_KIND_DOUBLE, 1, {}};
+    v.as.real = x;
+    arguments_.push_back(v);
+    return *this;
+  }
+  Call& none() {
+    arguments_.push_back({ASSAY_KIND_NONE, 1, {}});
+    return *this;
+  }
+  Call& dtype(Dtype d) {
+    assay_value v{ASSAY_KIND_DTYPE, 1, {}};
+    v.as.dtype = info(d).dlpack;
+    arguments_.push_back(v);
+    return *this;
+  }
+
+  Evaluation& evaluate() {
+    const Checked checked = check_arguments(op_, arguments_);
+    if (!checked.ok()) throw std::invalid_argument(checked.error);
+    outputs_ = checked.outputs;
+    evaluation_ = reference_.evaluate(arguments_, outputs_);
+    return *evaluation_;
+  }
+  // Valid after evaluate().
+  const std::vector<Checked::Output>& outputs() const { return outputs_; }
+  std::int64_t numel(int output = 0) const {
+    std::int64_t n = 1;
+    for (const std::int64_t size : outputs_[static_cast<std::size_t>(output)].shape) n *= size;
+    return n;
+  }
+  std::vector<double> values(int output = 0) {
+    std::vector<double> v(static_cast<std::size_t>(numel(output)));
+    evaluation_->values(output, v);
+    return v;
+  }
+
+ private:
+  struct Tensor {
+    Shape shape;
+    std::vector<std::int64_t> strides;
+    std::vector<std::byte> memory;
+    assay_tensor view;
+  };
+  const Operator& op_;
+  const Reference& reference_;
+  std::deque<Tensor> tensors_;
+  std::vector<assay_value> arguments_;
+  std::vector<Checked::Output> outputs_;
+  std::unique_ptr<Evaluation> evaluation_;
+};
+
+}  // namespace assay::testing
