@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "../generate/cases.h"
+#include "../generate/data.h"
 #include "../generate/errors.h"
 #include "examine.h"
 #include "machine.h"
