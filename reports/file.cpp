@@ -90,10 +90,14 @@ void write_directly(const std::string& path, std::string_view content) {
 
 // Where a symbolic link leads, so that the rename replaces the file and not the link.
 fs::path target_of(const std::string& path) {
+  constexpr int kMostLinks = 40;
+  fs::path target = path;
   std::error_code error;
-  if (!fs::is_symlink(path, error)) return path;
-  fs::path target = fs::weakly_canonical(path, error);
-  if (error) cannot("write", path, error.value());
+  for (int i = 0; fs::is_symlink(target, error); ++i) {
+    if (i == kMostLinks) cannot("write", path, ELOOP);
+    target = target.parent_path() / fs::read_symlink(target, error);
+    if (error) cannot("write", path, error.value());
+  }
   return target;
 }
 

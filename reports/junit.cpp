@@ -34,7 +34,9 @@ bool allowed(std::uint32_t c) {
          (c >= 0x10000 && c <= 0x10FFFF);
 }
 
-std::string escaped(std::string_view text) {
+enum class Place { attribute, content };
+
+std::string escaped(std::string_view text, Place place = Place::attribute) {
   std::string out;
   for (std::size_t i = 0; i < text.size();) {
     const CodePoint c = code_point(text, i);
@@ -42,17 +44,12 @@ std::string escaped(std::string_view text) {
       i += c.length == 0 ? 1 : c.length;
       continue;
     }
-    switch (c.value) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      // In an attribute a parser would turn these into spaces.
-      case '\t': out += "&#9;"; break;
-      case '\n': out += "&#10;"; break;
-      case '\r': out += "&#13;"; break;
-      default: out += text.substr(i, c.length);
-    }
+    // A parser turns white space in attributes into blanks, and "\r" everywhere.
+    const bool white = c.value == '\r' || (place == Place::attribute && (c.value == '\t' || c.value == '\n'));
+    if (white || c.value == '&' || c.value == '<' || c.value == '>' || c.value == '"')
+      out += fmt::format("&#{};", c.value);
+    else
+      out += text.substr(i, c.length);
     i += c.length;
   }
   return out;
@@ -110,7 +107,7 @@ struct Suite {
     xml += fmt::format("    <testcase classname=\"assay.{}\" name=\"{} {}\">\n", escaped(row.op), escaped(row.impl),
                        escaped(row.dtype));
     switch (kind_of(row, rules)) {
-      case Kind::passed: break;
+      case Kind::passed: system_out(row); break;
       case Kind::failure:
         ++failures;
         element("failure", row);
@@ -124,15 +121,19 @@ struct Suite {
         xml += fmt::format("      <skipped message=\"{}{}\"/>\n",
                            is_fault(row.verdict) ? "a peer disagrees, which does not decide the run; " : "",
                            escaped(message(row)));
+        system_out(row);
         break;
     }
-    xml += fmt::format("      <system-out>{}</system-out>\n    </testcase>\n", escaped(details(row)));
+    xml += "    </testcase>\n";
   }
 
  private:
   void element(std::string_view name, const Row& row) {
     xml += fmt::format("      <{0} type=\"{1}\" message=\"{2}\">{3}</{0}>\n", name, token(row.verdict),
-                       escaped(message(row)), escaped(details(row)));
+                       escaped(message(row)), escaped(details(row), Place::content));
+  }
+  void system_out(const Row& row) {
+    xml += fmt::format("      <system-out>{}</system-out>\n", escaped(details(row), Place::content));
   }
 };
 

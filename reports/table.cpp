@@ -194,7 +194,7 @@ std::string conclusion(const RunResult& run, const Rules& rules, const Style& st
   if (run.rows.empty())
     verdict = "NOTHING RAN: there is no kernel to run.";
   else if (code == 3)
-    verdict = "NOTHING RAN: this machine lacks what every kernel needs that was asked for; see \"Not run\" above.";
+    verdict = "NOTHING RAN: this machine lacks what every kernel needs; see \"Not run\" above.";
   else if (code == 1)
     verdict = fmt::format("FAILED: {} of {} at fault ({}).", grouped(failing), counted(run.rows.size(), "row"), row_counts(run));
   else
@@ -207,10 +207,12 @@ std::string conclusion(const RunResult& run, const Rules& rules, const Style& st
                   "", "  ");
     out += style.doubtful(text.substr(0, text.size() - 1)) + "\n";
   }
-  std::string line = printable(verdict);
+  std::string line = paragraph(verdict, "", "  ");
+  line.pop_back();
   const std::string figures = fmt::format("{} in {}, seed {}{}.", counted(cases, "case"), duration(run.seconds), run.seed,
                                           run.shard ? ", shard " + printable(*run.shard) : "");
-  line += (width(line) + 1 + width(figures) <= kTextWidth ? " " : "\n") + figures;
+  const std::size_t last = line.rfind('\n') + 1;  // 0 if there is one line only
+  line += (width(line) - last + 1 + width(figures) <= kTextWidth ? " " : "\n") + figures;
   return out + (code == 0 ? style.good(line) : style.bad(line)) + "\n";
 }
 
