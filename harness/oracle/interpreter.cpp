@@ -6,18 +6,32 @@
 
 #include <csignal>
 #include <cstdlib>
-
-namespace py = pybind11;
+#include <filesystem>
+#include <string_view>
+#include <system_error>
 
 namespace assay::oracle {
 namespace {
 
-void demand(const PyStatus& status, const std::string& path) {
-  if (PyStatus_Exception(status) == 0) return;
+[[noreturn]] void cannot_start(const std::string& path, std::string_view why) {
   throw Missing(fmt::format("Python {}.{} cannot start as {}: {}; ASSAY_TORCH_PYTHON must name an interpreter of this "
                             "version, or be unset",
-                            PY_MAJOR_VERSION, PY_MINOR_VERSION, path,
-                            status.err_msg != nullptr ? status.err_msg : "unknown error"));
+                            PY_MAJOR_VERSION, PY_MINOR_VERSION, path, why));
+}
+
+void demand(const PyStatus& status, const std::string& path) {
+  if (PyStatus_Exception(status) != 0)
+    cannot_start(path, status.err_msg != nullptr ? status.err_msg : "unknown error");
+}
+
+// An interpreter has the standard library of its version beside it; a virtual environment's is a link to one that has.
+// CPython itself would quietly fall back to the library that it was built with, and so to other packages.
+bool has_our_library(const std::string& path) {
+  std::error_code error;
+  const auto prefix = std::filesystem::canonical(path, error).parent_path().parent_path();
+  const std::string folder = fmt::format("python{}.{}", PY_MAJOR_VERSION, PY_MINOR_VERSION);
+  return std::filesystem::exists(prefix / "lib" / folder, error) ||
+         std::filesystem::exists(prefix / "lib64" / folder, error);
 }
 
 }  // namespace
@@ -33,6 +47,7 @@ void start_interpreter() {
     throw Missing(fmt::format("there is no Python interpreter at {}: apt-get install python3-torch, or let "
                               "ASSAY_TORCH_PYTHON name one that has torch",
                               path));
+  if (!has_our_library(path)) cannot_start(path, "it is of another version");
 
   // Python leaves an ignored SIGINT ignored, also when `import signal` installs its handler.
   std::signal(SIGINT, SIG_IGN);

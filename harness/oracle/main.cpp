@@ -26,7 +26,7 @@ constexpr std::string_view kHelp =
     "assay-torch runs PyTorch's operators for assay, which starts it by itself.\n"
     "\n"
     "  assay-torch worker --list   prints the operators that torch can run, as JSON\n"
-    "  assay-torch schema TEXT     compares an ATen schema with torch's own of that name; exit 1 if they differ\n"
+    "  assay-torch schema TEXT...  compares ATen schemas with torch's own of that name; exit 1 if one differs\n"
     "  assay-torch --help\n"
     "\n"
     "environment\n"
@@ -64,12 +64,16 @@ assay::WorkerTable table(std::span<const std::string> arguments) {
   return made;
 }
 
-int compare_schema(std::string_view schema) {
+int compare_schemas(std::span<char*> schemas) {
   const Torch& loaded = torch();
   const pybind11::gil_scoped_acquire gil;
-  const std::string drift = loaded.drift(schema);
-  fmt::print("{}\n", drift.empty() ? fmt::format("torch {} has the same schema: {}", loaded.version(), schema) : drift);
-  return drift.empty() ? 0 : 1;
+  int status = 0;
+  for (const std::string_view schema : schemas) {
+    const std::string drift = loaded.drift(schema);
+    if (!drift.empty()) status = 1;
+    fmt::print("{}\n", drift.empty() ? fmt::format("torch {} has the same schema: {}", loaded.version(), schema) : drift);
+  }
+  return status;
 }
 
 int dispatch(int argc, char** argv) {
@@ -80,7 +84,7 @@ int dispatch(int argc, char** argv) {
     if (argc > 2 && std::string_view(words[2]) == "--list") torch();
     return assay::worker_main(argc, argv, table);
   }
-  if (command == "schema" && argc == 3) return compare_schema(words[2]);
+  if (command == "schema" && argc > 2) return compare_schemas(words.subspan(2));
   if (command == "--help" && argc <= 2) {
     fmt::print(kHelp, ASSAY_PYTHON, PY_MAJOR_VERSION, PY_MINOR_VERSION);
     return 0;

@@ -21,6 +21,8 @@ Rejection rejection(std::string_view type, std::string_view message) {
   constexpr std::array unsupported{"not implemented", "not support", "unsupported", "only supports"};
   const auto said = [&](std::string_view part) { return contains(message, part); };
   if (type == "MemoryError" || std::ranges::any_of(exhausted, said)) return Rejection::failed;
+  // None for every tensor: the dispatcher does not know whom to ask, and calls that NotImplementedError.
+  if (said("no tensor arguments")) return Rejection::invalid;
   if (type == "NotImplementedError" || std::ranges::any_of(unsupported, said)) return Rejection::unsupported;
   // "Expected object of backend CPU but got backend ..."
   if (said("expected") && said("backend")) return Rejection::unsupported;
