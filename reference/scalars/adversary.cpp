@@ -38,7 +38,7 @@ V rounded(const V& x, const Rounding& to, bool is_sum = false) {
   } else if (!representable(x, to)) {
     const V away(direction());
     const bool subnormal = C::size(x) < static_cast<typename C::Bound>(f.min_normal);
-    r = x + (subnormal && !is_sum ? V(f.min_subnormal) / V(2.0) : abs(x) * V(f.unit)) * away;
+    r = x + (subnormal && !is_sum ? V(to.half_subnormal) : abs(x) * V(f.unit)) * away;
   }
   if (C::finite(r) && C::size(r) >= static_cast<typename C::Bound>(to.overflow))
     r = V(C::negative(x) ? -HUGE_VAL : HUGE_VAL);

@@ -8,7 +8,8 @@ namespace assay {
 Rounding::Rounding(const Format& f)
     : format(f),
       grid(f.min_exponent - f.precision + 1),
-      overflow(static_cast<long double>(f.max) + std::ldexp(1.0L, std::ilogb(f.max) - f.precision)) {}
+      overflow(static_cast<long double>(f.max) + std::ldexp(1.0L, std::ilogb(f.max) - f.precision)),
+      half_subnormal(std::ldexp(1.0L, grid - 1)) {}
 
 Arithmetic::Arithmetic(const Contract& c, Dtype dtype)
     : compute(c.compute_format(dtype)),

@@ -12,7 +12,8 @@ namespace assay {
 struct Rounding {
   Format format{};
   int grid = 0;             // every finite value is a multiple of 2^grid
-  long double overflow = 0; // the least magnitude that rounds to infinity: max + half a unit in the last place
+  long double overflow = 0;        // the least magnitude that rounds to infinity: max + half a unit in the last place
+  long double half_subnormal = 0;  // the error of rounding a subnormal result: no double holds it for f64
 
   Rounding() = default;
   explicit Rounding(const Format& f);

@@ -106,7 +106,7 @@ struct Carrier<Real> {
  private:
   static constexpr int kLimit = 15000;
   static long double rounded(const Real& x, mpfr_rnd_t rounding) {
-    if (mpfr_regular_p(x.data()) == 0) return mpfr_get_d(x.data(), rounding);
+    if (mpfr_regular_p(x.data()) == 0 || std::abs(mpfr_get_exp(x.data())) < 1000) return mpfr_get_d(x.data(), rounding);
     long exponent = 0;
     const double fraction = mpfr_get_d_2exp(&exponent, x.data(), rounding);
     return std::ldexp(static_cast<long double>(fraction), static_cast<int>(exponent));

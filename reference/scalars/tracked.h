@@ -89,8 +89,8 @@ void round_once(Tracked<V>& t, const Rounding& to) {
   const bool representable =
       t.error == 0 && t.grid >= to.grid && C::exponent(t.value) < t.grid + to.format.precision;
   if (!representable) {
-    const Bound half_unit = std::max(static_cast<Bound>(to.format.unit) * size,
-                                     static_cast<Bound>(to.format.min_subnormal) / 2);
+    const Bound half_unit =
+        std::max(static_cast<Bound>(to.format.unit) * size, static_cast<Bound>(to.half_subnormal));
     t.error = inflate(t.error + half_unit);
     t.grid = kNoGrid;
   }
@@ -160,15 +160,19 @@ Tracked<V> operator-(Tracked<V> t) {
 
 template <class V>
 Tracked<V> operator*(const Tracked<V>& x, const Tracked<V>& y) {
+  const auto multiplied = [](const Tracked<V>& a, const Tracked<V>& b) {
+    const V value = Carrier<V>::limited(a.value * b.value);
+    if ((a.may_be | b.may_be) != 0 || !Carrier<V>::finite(value)) return detail::nonfinite_product(a, b);
+    return detail::product(a, b, value);
+  };
+  if (!arithmetic().rounds_operands && is_closed(x) && is_closed(y)) return multiplied(x, y);
   Tracked<V> a = closed(x);
   Tracked<V> b = closed(y);
   if (arithmetic().rounds_operands) {
     detail::round_once(a, arithmetic().multiply);
     detail::round_once(b, arithmetic().multiply);
   }
-  const V value = Carrier<V>::limited(a.value * b.value);
-  if ((a.may_be | b.may_be) != 0 || !Carrier<V>::finite(value)) return detail::nonfinite_product(a, b);
-  return detail::product(a, b, value);
+  return multiplied(a, b);
 }
 
 template <class V>

@@ -18,7 +18,7 @@ void settle(Tracked<V>& t) {
   } else if (t.error == 0 && t.grid < compute.grid) {
     // Not a number of the compute format, so that adding it may round in the subnormal range, where sums of numbers of
     // the format are exact.
-    t.error = static_cast<typename Tracked<V>::Bound>(compute.format.min_subnormal) / 2;
+    t.error = static_cast<typename Tracked<V>::Bound>(compute.half_subnormal);
     t.grid = kNoGrid;
   }
 }
@@ -85,7 +85,7 @@ void charge_additions(Tracked<V>& t) {
       t.error += static_cast<Bound>(growth) * (t.magnitude + t.error) * slack;
     }
     if (enters)
-      t.error += static_cast<Bound>(t.terms) * static_cast<Bound>(a.accumulate.format.min_subnormal) / 2;
+      t.error += static_cast<Bound>(t.terms) * static_cast<Bound>(a.accumulate.half_subnormal);
   }
   const double partial_sums = a.accumulates_in_compute ? t.terms - 2 : t.terms;
   if (a.flushes && partial_sums > 0 && t.grid < a.compute.format.min_exponent)
@@ -107,11 +107,17 @@ void charge_additions(Tracked<V>& t) {
 
 }  // namespace detail
 
+// Whether no rounding is pending.
+template <class V>
+bool is_closed(const Tracked<V>& t) {
+  return t.terms < 2 && !t.pending && !(t.summed && arithmetic().accumulates_narrower);
+}
+
 // x as a number that the kernel has in its compute format.
 template <class V>
 Tracked<V> closed(const Tracked<V>& x) {
   Tracked<V> t = x;
-  if (t.terms < 2 && !t.pending && !(t.summed && arithmetic().accumulates_narrower)) return t;
+  if (is_closed(t)) return t;
   detail::charge_additions(t);
   detail::round_once(t, arithmetic().compute);
   t.terms = 1;
