@@ -26,13 +26,14 @@ struct Step {
 };
 
 std::vector<Step> ladder(const ShapeAlternative& alternative) {
+  const std::size_t images = std::max<std::size_t>(greatest_rest_rank(alternative), 1) - 1;  // 4 dimensions in all
   std::vector<Step> steps{
       {0, {1}, "normal"},  // a scalar tensor, where the rule allows one
       {1, {1}, "normal"},
       {1, {5}, "integers"},
       {1, {2, 3, 4, 5, 7}, "normal"},
-      {2, {2, 6, 5, 7}, "normal"},
-      {2, {2, 6, 5, 7}, "integers", true},
+      {images, {2, 6, 5, 7}, "normal"},
+      {images, {2, 6, 5, 7}, "integers", true},
       {1, {3, 4, 67}, "edge"},
   };
   // Empty in each dimension by turns: a matrix product without terms is not one without rows.

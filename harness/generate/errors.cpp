@@ -1,0 +1,137 @@
+#include "errors.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <functional>
+#include <stdexcept>
+
+#include "cases.h"
+#include "check_case.h"
+#include "draw.h"
+#include "random.h"
+
+namespace assay {
+namespace {
+
+// Breaks one argument of the case and returns its new value as text; empty if there is nothing to break this way.
+struct Breakage {
+  std::string_view what;
+  std::string (*apply)(Draw&, Case&, std::size_t argument);
+};
+
+TensorSpec* tensor(Case& c, std::size_t i) { return std::get_if<TensorSpec>(&c.arguments[i]); }
+
+std::string reshaped(TensorSpec& t, Shape shape) {
+  t.shape = std::move(shape);
+  t.layout = {};
+  return text(t.shape);
+}
+
+std::string another_size(Draw& draw, Case& c, std::size_t i) {
+  TensorSpec* t = tensor(c, i);
+  if (t == nullptr || t->shape.empty()) return {};
+  Shape shape = t->shape;
+  std::int64_t& size = shape[static_cast<std::size_t>(draw.range(0, static_cast<std::int64_t>(shape.size()) - 1))];
+  switch (draw.range(0, 4)) {
+    case 0: size += 1; break;
+    case 1: size = size > 2 ? size - 1 : size + 2; break;
+    case 2: size = size * 2 + 1; break;
+    case 3: size = size == 0 ? 3 : 0; break;
+    default: size = size == 1 ? 2 : 1; break;
+  }
+  return reshaped(*t, std::move(shape));
+}
+
+std::string another_rank(Draw& draw, Case& c, std::size_t i) {
+  TensorSpec* t = tensor(c, i);
+  if (t == nullptr) return {};
+  Shape shape = t->shape;
+  if (shape.empty() || draw.chance(50))
+    shape.insert(shape.begin(), draw.range(2, 3));
+  else
+    shape.pop_back();
+  return shape.empty() ? std::string{} : reshaped(*t, std::move(shape));  // "" would be found in any message
+}
+
+std::string swapped_dimensions(Draw&, Case& c, std::size_t i) {
+  TensorSpec* t = tensor(c, i);
+  if (t == nullptr || t->shape.size() < 2 || t->shape.front() == t->shape.back()) return {};
+  Shape shape = t->shape;
+  std::swap(shape.front(), shape.back());
+  return reshaped(*t, std::move(shape));
+}
+
+std::string unknown_dtype(Draw& draw, Case& c, std::size_t i) {
+  std::vector<Dtype> others;
+  for (int d = 0; d < kDtypes; ++d)
+    if (!c.op->dtypes.contains(static_cast<Dtype>(d))) others.push_back(static_cast<Dtype>(d));
+  if (others.empty()) return {};
+  const Dtype dtype = draw.pick(others);
+  if (TensorSpec* t = tensor(c, i)) {
+    t->dtype = dtype;
+  } else if (c.op->schema.argument_storage[i].type == Type::dtype) {
+    c.arguments[i] = dtype;
+  } else {
+    return {};
+  }
+  return std::string(name(dtype));
+}
+
+std::string mixed_dtypes(Draw& draw, Case& c, std::size_t i) {
+  TensorSpec* t = tensor(c, i);
+  if (t == nullptr) return {};
+  std::vector<Dtype> others;
+  for (int d = 0; d < kDtypes; ++d)
+    if (c.op->dtypes.contains(static_cast<Dtype>(d)) && static_cast<Dtype>(d) != t->dtype)
+      others.push_back(static_cast<Dtype>(d));
+  if (others.empty()) return {};
+  t->dtype = draw.pick(others);
+  return std::string(name(t->dtype));
+}
+
+std::string axis_out_of_range(Draw& draw, Case& c, std::size_t i) {
+  const Domain d = domain(*c.op, c.op->schema.argument_storage[i].name);
+  if (d.kind != Domain::Kind::axis) return {};
+  const TensorSpec* of = tensor(c, static_cast<std::size_t>(d.axis_of));
+  const auto rank = std::max<std::int64_t>(of == nullptr ? 0 : static_cast<std::int64_t>(of->shape.size()), 1);
+  const std::int64_t axis = draw.pick(std::array{rank, -rank - 1, rank + 7, -rank - 100});
+  c.arguments[i] = axis;
+  return fmt::format("{}", axis);
+}
+
+constexpr Breakage kBreakages[] = {
+    {"another size", another_size},
+    {"another number of dimensions", another_rank},
+    {"dimensions in another order", swapped_dimensions},
+    {"a dtype that the operator does not take", unknown_dtype},
+    {"another dtype than the other tensors", mixed_dtypes},
+    {"an axis out of range", axis_out_of_range},
+};
+
+}  // namespace
+
+InvalidCase generate_error(const Operator& op, Dtype result_dtype, std::uint64_t seed, std::uint64_t index) {
+  Draw draw(mix(mix(mix(seed, hash(op.schema.name)), static_cast<std::uint64_t>(result_dtype) + 64), index));
+  // Not every breakage breaks every case: a size that becomes 1 still broadcasts. Only what the check rejects, for the
+  // argument that was changed and for its new value, is an error case.
+  constexpr int kAttempts = 200;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    InvalidCase e;
+    e.valid = generate(op, result_dtype, seed, ladder_length(op) + static_cast<std::uint64_t>(draw.range(0, 1 << 20)));
+    e.invalid = e.valid;
+    const auto i = static_cast<std::size_t>(draw.range(0, static_cast<std::int64_t>(e.valid.arguments.size()) - 1));
+    const Breakage& breakage = draw.pick(kBreakages);
+    e.value = breakage.apply(draw, e.invalid, i);
+    if (e.value.empty()) continue;
+    e.argument = op.schema.argument_storage[i].name;
+    e.broken = breakage.what;
+    const Checked checked = check_case(e.invalid);
+    if (checked.ok() || checked.argument != e.argument) continue;
+    if (checked.error.find(e.argument) == std::string::npos || checked.error.find(e.value) == std::string::npos) continue;
+    return e;
+  }
+  throw std::logic_error(fmt::format("{}: no argument error was found in {} attempts", op.schema.name, kAttempts));
+}
+
+}  // namespace assay

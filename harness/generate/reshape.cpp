@@ -1,0 +1,103 @@
+#include "reshape.h"
+
+#include <algorithm>
+
+#include "check_case.h"
+#include "layouts.h"
+
+namespace assay {
+namespace {
+
+// Where dimension d of "*" stands in a tensor of this pattern and rank; -1 if broadcasting left it out.
+std::int64_t position_of(const ShapePattern& pattern, const Shaped& from, std::size_t d, std::size_t rank) {
+  if (pattern.broadcast)
+    return static_cast<std::int64_t>(d) - static_cast<std::int64_t>(from.binding.rest.size()) +
+           static_cast<std::int64_t>(rank);
+  const auto rest = std::ranges::find(pattern.dims, DimPattern::Kind::rest, &DimPattern::kind);
+  return rest == pattern.dims.end() ? -1 : (rest - pattern.dims.begin()) + static_cast<std::int64_t>(d);
+}
+
+std::int64_t rank_of(const Case& c, int argument) {
+  const auto* t = std::get_if<TensorSpec>(&c.arguments[static_cast<std::size_t>(argument)]);
+  return t == nullptr ? 1 : std::max<std::int64_t>(static_cast<std::int64_t>(t->shape.size()), 1);
+}
+
+// Axes into the tensor argument, which is about to lose a dimension.
+void move_axes(Case& c, int tensor, std::int64_t lost) {
+  const std::int64_t rank = rank_of(c, tensor);
+  for (std::size_t i = 0; i < c.arguments.size(); ++i) {
+    const Domain d = domain(*c.op, c.op->schema.argument_storage[i].name);
+    auto* axis = std::get_if<std::int64_t>(&c.arguments[i]);
+    if (axis == nullptr || d.kind != Domain::Kind::axis || d.axis_of != tensor) continue;
+    const bool negative = *axis < 0;
+    std::int64_t at = negative ? *axis + rank : *axis;
+    const std::int64_t new_rank = std::max<std::int64_t>(rank - 1, 1);
+    if (at > lost) --at;
+    at = std::min(at, new_rank - 1);
+    *axis = negative ? at - new_rank : at;
+  }
+}
+
+void lose_dimension(Case& c, int argument, std::int64_t at) {
+  move_axes(c, argument, at);
+  auto& t = std::get<TensorSpec>(c.arguments[static_cast<std::size_t>(argument)]);
+  t.shape.erase(t.shape.begin() + at);
+  t.layout = without_dimension(t.layout, at, t.shape.size());
+}
+
+}  // namespace
+
+std::optional<Shaped> shaped(const Case& c) {
+  ShapeMatch m = match_shapes(*c.op, shapes_of(c));
+  if (!m.error.empty()) return std::nullopt;
+  return Shaped{&shape_rule(*c.op).alternatives[static_cast<std::size_t>(m.alternative)], std::move(m.binding)};
+}
+
+Case resized(const Case& c, const Shaped& from, const ShapeBinding& sizes) {
+  Case next = c;
+  for (const ShapePattern& p : from.alternative->inputs) {
+    auto* t = std::get_if<TensorSpec>(&next.arguments[static_cast<std::size_t>(p.argument)]);
+    if (t == nullptr) continue;
+    if (!p.broadcast) {
+      t->shape = instantiate(p, sizes);
+      continue;
+    }
+    const Shape& before = from.binding.rest;
+    for (std::size_t i = 1; i <= t->shape.size(); ++i) {
+      std::int64_t& size = t->shape[t->shape.size() - i];
+      if (size == before[before.size() - i]) size = sizes.rest[before.size() - i];
+    }
+  }
+  return next;
+}
+
+Case without_rest_dimension(const Case& c, const Shaped& from, std::size_t dimension) {
+  Case next = c;
+  for (const ShapePattern& p : from.alternative->inputs) {
+    auto* t = std::get_if<TensorSpec>(&next.arguments[static_cast<std::size_t>(p.argument)]);
+    if (t == nullptr) continue;
+    const std::int64_t at = position_of(p, from, dimension, t->shape.size());
+    if (at >= 0) lose_dimension(next, p.argument, at);
+  }
+  return next;
+}
+
+Case without_shared_dimension(const Case& c, std::size_t dimension) {
+  Case next = c;
+  const std::vector<const TensorSpec*> tensors = tensors_of(c);
+  for (std::size_t i = 0; i < c.arguments.size(); ++i)
+    if (const auto* t = std::get_if<TensorSpec>(&c.arguments[i]); t != nullptr && t->shape == tensors.front()->shape)
+      lose_dimension(next, static_cast<int>(i), static_cast<std::int64_t>(dimension));
+  return next;
+}
+
+Case without_broadcast(const Case& c, const Shaped& from, std::size_t argument) {
+  Case next = c;
+  auto& t = std::get<TensorSpec>(next.arguments[argument]);
+  if (t.shape.size() != from.binding.rest.size()) t.layout = {};
+  t.shape = from.binding.rest;
+  if (!without_overlap(t.shape, t.layout) && t.layout.kind == Layout::Kind::strides) t.layout = {};
+  return next;
+}
+
+}  // namespace assay
