@@ -1,0 +1,41 @@
+// Addition of tensors, with a factor.
+//
+// The idea: alpha is rounded once to the compute type, then one fused multiply-add an element (cpu.baseline: a
+// product and a sum, two roundings). With alpha = 1 both are the correctly rounded sum. Operands of other dtypes are
+// first converted to the result's, as ATen promotes them. Any layout and broadcasting (elementwise.h).
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/add.cpp"
+#include "levels.h"
+
+#include "elementwise.h"
+#include "ops/add.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace assay::cpu::HWY_NAMESPACE {
+namespace {
+
+struct Add {
+  double alpha;
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V self, V other) const {
+    return hn::MulAdd(hn::Set(d, static_cast<hn::TFromD<D>>(alpha)), other, self);
+  }
+};
+
+void add(const View& self, const View& other, Scalar alpha, View& out) {
+  elementwise(Add{alpha.real}, out, self, other);
+}
+
+}  // namespace
+}  // namespace assay::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace assay::cpu {
+namespace {
+constexpr const char* kContract = "in_place=yes -- optimized/cpu/elementwise.h: an element is read before it is written";
+constexpr assay_kernel kernels[] = {ASSAY_CPU_LEVELS(ops::add_tensor, add, kContract)};
+const Enrolled enrolled{kernels};
+}  // namespace
+}  // namespace assay::cpu
+#endif

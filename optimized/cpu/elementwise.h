@@ -1,0 +1,137 @@
+// The driver of element-wise operators: y[i] = op(x0[i], x1[i], ...) over any layouts, with broadcasting. Compiled for
+// each level.
+//
+//   struct Relu {
+//     template <class D, class V> HWY_INLINE V operator()(D d, V x) const { ... }
+//   };
+//   elementwise(Relu{}, out, self);
+//
+// op sees vectors of the compute type (element.h) and must treat each lane by itself. The inputs are converted to the
+// output's dtype first. An input may share the output's memory if it has its shape, strides and dtype.
+//
+// The idea: dimensions are put into the order of the output's memory and joined (space.h). If what remains of the
+// innermost one is long, and every operand has the output's dtype and stride 1 or 0 there, rows are processed in
+// place in memory. Otherwise blocks of elements are gathered into buffers of the compute type, processed by the same
+// code and scattered. Either way each element meets the same conversions and the same operations, so its bits depend
+// neither on the layout nor on its position, nor on the number of threads.
+#include "gather.h"
+#include "lanes.h"
+#include "parallel.h"
+#include "space.h"
+
+#if defined(ASSAY_CPU_ELEMENTWISE_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef ASSAY_CPU_ELEMENTWISE_H
+#undef ASSAY_CPU_ELEMENTWISE_H
+#else
+#define ASSAY_CPU_ELEMENTWISE_H
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace assay::cpu::HWY_NAMESPACE {
+
+// Elements of a block, and the least work that is worth another thread.
+inline constexpr std::int64_t kBlock = 512;
+inline constexpr std::int64_t kElementwiseGrain = 32768;
+
+template <class C>
+inline constexpr std::int64_t kLanes = HWY_MAX_BYTES / sizeof(C);
+
+// What a driver works on. Operand 0 is the output.
+struct Operands {
+  const Space& space;
+  const View* const* views;
+
+  const View& view(std::size_t i) const { return *views[i]; }
+  Dtype type() const { return views[0]->type(); }
+  std::int64_t inner_stride(std::size_t i) const { return space.rank == 0 ? 0 : space.stride[i][0]; }
+  char* address(std::size_t i, std::int64_t offset) const {
+    return static_cast<char*>(views[i]->data) + offset * (views[i]->dtype.bits / 8);
+  }
+};
+
+// out[i] = op(in[0][i], ...). If step[j] is 0, kLanes equal elements lie at in[j], and stand for all.
+template <class T, class Op, std::size_t... k>
+HWY_NOINLINE void process(const Op& op, T* out, const T* const* in, const std::int64_t* step, std::int64_t n,
+                          std::index_sequence<k...>) {
+  using C = Compute<T>;
+  const hn::ScalableTag<C> d;
+  std::int64_t i = 0;
+  for (; i + kLanes<C> <= n; i += kLanes<C>) store(op(d, load(d, in[k] + i * step[k])...), d, out + i);
+  if (i < n) store_n(op(d, load_n(d, in[k] + i * step[k], n - i)...), d, out + i, n - i);
+}
+
+// Rows in place in memory. Preconditions: every operand has the output's dtype, and stride 1 in dimension 0 or, if it
+// is an input, 0.
+template <class T, class Op, std::size_t... k>
+void process_rows(const Op& op, const Operands& operands, std::int64_t begin, std::int64_t end,
+                  std::index_sequence<k...> indices) {
+  constexpr std::int64_t lanes = kLanes<Compute<T>>;
+  T splat[sizeof...(k)][lanes];
+  const std::int64_t step[] = {operands.inner_stride(k + 1)...};
+  for (Runs run(operands.space, begin, end); !run.done(); run.next()) {
+    const T* in[] = {operands.view(k + 1).template as<const T>() + run.offset[k + 1]...};
+    for (std::size_t j = 0; j < sizeof...(k); ++j) {
+      if (step[j] != 0) continue;
+      for (T& lane : splat[j]) lane = *in[j];
+      in[j] = splat[j];
+    }
+    process(op, operands.view(0).template as<T>() + run.offset[0], in, step, run.length, indices);
+  }
+}
+
+// Blocks in buffers of the compute type, for any strides and dtypes.
+template <class C, class Op, std::size_t... k>
+void process_blocks(const Op& op, const Operands& operands, std::int64_t begin, std::int64_t end,
+                    std::index_sequence<k...> indices) {
+  C buffer[sizeof...(k) + 1][kBlock];
+  const C* const in[] = {buffer[k + 1]...};
+  const std::int64_t step[] = {(static_cast<void>(k), 1)...};
+  const Dtype type = operands.type();
+  for (std::size_t j = 1; j <= sizeof...(k); ++j)
+    if (operands.space.all_zero(static_cast<int>(j)))
+      gather(buffer[j], operands.view(j).data, operands.view(j).type(), 0, type, kBlock);
+  for (std::int64_t at = begin; at < end; at += kBlock) {
+    const std::int64_t n = HWY_MIN(kBlock, end - at);
+    for (std::size_t j = 1; j <= sizeof...(k); ++j) {
+      if (operands.space.all_zero(static_cast<int>(j))) continue;
+      C* to = buffer[j];
+      for (Runs run(operands.space, at, at + n); !run.done(); to += run.length, run.next())
+        gather(to, operands.address(j, run.offset[j]), operands.view(j).type(), operands.inner_stride(j), type,
+               run.length);
+    }
+    process(op, buffer[0], in, step, n, indices);
+    const C* from = buffer[0];
+    for (Runs run(operands.space, at, at + n); !run.done(); from += run.length, run.next())
+      scatter(operands.address(0, run.offset[0]), type, operands.inner_stride(0), from, run.length);
+  }
+}
+
+template <class T, class Op, std::size_t... k>
+void process_space(const Op& op, const Operands& operands, std::index_sequence<k...> indices) {
+  const Space& space = operands.space;
+  bool direct = space.rank > 0 && space.stride[0][0] == 1 && space.size[0] >= kLanes<Compute<T>>;
+  ((direct = direct && operands.view(k + 1).type() == operands.type() &&
+             (space.stride[k + 1][0] == 0 || space.stride[k + 1][0] == 1)),
+   ...);
+  parallel_for(space.count, kElementwiseGrain, [&](std::int64_t begin, std::int64_t end) HWY_ATTR {
+    if (direct)
+      process_rows<T>(op, operands, begin, end, indices);
+    else
+      process_blocks<Compute<T>>(op, operands, begin, end, indices);
+  });
+}
+
+template <class Op, class... Inputs>
+void elementwise(const Op& op, const View& out, const Inputs&... inputs) {
+  static_assert(sizeof...(inputs) < kMaxOperands);
+  const View* const views[] = {&out, &inputs...};
+  const Space space = make_space(views, static_cast<int>(sizeof...(inputs)) + 1);
+  const Operands operands{space, views};
+  ASSAY_CPU_WITH_ELEMENT(out.type(), T,
+                         process_space<T>(op, operands, std::index_sequence_for<Inputs...>()));
+}
+
+}  // namespace assay::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

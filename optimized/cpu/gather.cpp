@@ -1,0 +1,117 @@
+// The idea: a strided run is first collected into a small buffer of its own elements, a plain loop that any layout
+// can use, and then converted a vector at a time with the loads and stores of lanes.h. So the bits of a conversion
+// never depend on strides.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/gather.cpp"
+#include "levels.h"
+
+#include "gather.h"
+#include "lanes.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace assay::cpu::HWY_NAMESPACE {
+namespace {
+
+constexpr std::int64_t kChunk = 128;  // elements collected at a time: at most 1 KiB
+
+// Without a second rounding: C holds every T, or T is double and C float.
+template <class C, class T>
+HWY_NOINLINE void convert(C* to, const T* from, std::int64_t n) {
+  if constexpr (std::is_same_v<T, double> && std::is_same_v<C, float>) {
+    for (std::int64_t i = 0; i < n; ++i) to[i] = static_cast<float>(from[i]);
+  } else {
+    const hn::ScalableTag<C> d;
+    const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+    std::int64_t i = 0;
+    for (; i + lanes <= n; i += lanes) hn::StoreU(load(d, from + i), d, to + i);
+    if (i < n) store_n(load_n(d, from + i, n - i), d, to + i, n - i);
+  }
+}
+
+// Values rounded to a half format, in place.
+template <class Half>
+HWY_NOINLINE void round_through(float* values, std::int64_t n) {
+  const hn::ScalableTag<float> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  std::int64_t i = 0;
+  for (; i + lanes <= n; i += lanes)
+    hn::StoreU(widen<Half>(d, narrow<Half>(d, hn::LoadU(d, values + i))), d, values + i);
+  if (i < n) store_n(widen<Half>(d, narrow<Half>(d, load_n(d, values + i, n - i))), d, values + i, n - i);
+}
+
+template <class C, class T>
+void convert_as(C* to, const T* from, Dtype as, std::int64_t n) {
+  if constexpr (std::is_same_v<C, float>) {
+    if (as != Dtype::f32) {
+      if constexpr (std::is_same_v<T, double>) {  // by way of f32 it would be rounded twice
+        for (std::int64_t i = 0; i < n; ++i) to[i] = static_cast<float>(round_to(from[i], format(as)));
+        return;
+      }
+      convert(to, from, n);
+      if (!std::is_same_v<T, F16> && as == Dtype::f16) round_through<F16>(to, n);
+      if (!std::is_same_v<T, BF16> && as == Dtype::bf16) round_through<BF16>(to, n);
+      return;
+    }
+  }
+  convert(to, from, n);
+}
+
+template <class C, class T>
+void gather_elements(C* to, const T* from, std::int64_t step, Dtype as, std::int64_t n) {
+  if (step == 1) return convert_as(to, from, as, n);
+  if (step == 0) {
+    C value;
+    convert_as(&value, from, as, 1);
+    for (std::int64_t i = 0; i < n; ++i) to[i] = value;
+    return;
+  }
+  T chunk[kChunk];
+  for (std::int64_t i = 0; i < n; i += kChunk) {
+    const std::int64_t m = HWY_MIN(kChunk, n - i);
+    for (std::int64_t j = 0; j < m; ++j) chunk[j] = from[(i + j) * step];
+    convert_as(to + i, chunk, as, m);
+  }
+}
+
+template <class C, class T>
+void scatter_elements(T* to, std::int64_t step, const C* from, std::int64_t n) {
+  const hn::ScalableTag<C> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  if (step == 1) {
+    std::int64_t i = 0;
+    for (; i + lanes <= n; i += lanes) store(hn::LoadU(d, from + i), d, to + i);
+    if (i < n) store_n(load_n(d, from + i, n - i), d, to + i, n - i);
+    return;
+  }
+  T chunk[kChunk];
+  for (std::int64_t i = 0; i < n; i += kChunk) {
+    const std::int64_t m = HWY_MIN(kChunk, n - i);
+    scatter_elements(chunk, 1, from + i, m);
+    for (std::int64_t j = 0; j < m; ++j) to[(i + j) * step] = chunk[j];
+  }
+}
+
+}  // namespace
+
+void gather(float* to, const void* from, Dtype type, std::int64_t step, Dtype as, std::int64_t n) {
+  ASSAY_CPU_WITH_ELEMENT(type, T, gather_elements(to, static_cast<const T*>(from), step, as, n));
+}
+
+void gather(double* to, const void* from, Dtype type, std::int64_t step, Dtype as, std::int64_t n) {
+  ASSAY_CPU_WITH_ELEMENT(type, T, gather_elements(to, static_cast<const T*>(from), step, as, n));
+}
+
+void scatter(void* to, Dtype type, std::int64_t step, const float* from, std::int64_t n) {
+  switch (type) {
+    case Dtype::f16: return scatter_elements(static_cast<F16*>(to), step, from, n);
+    case Dtype::bf16: return scatter_elements(static_cast<BF16*>(to), step, from, n);
+    default: return scatter_elements(static_cast<float*>(to), step, from, n);
+  }
+}
+
+void scatter(void* to, Dtype, std::int64_t step, const double* from, std::int64_t n) {
+  scatter_elements(static_cast<double*>(to), step, from, n);
+}
+
+}  // namespace assay::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
