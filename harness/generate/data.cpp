@@ -8,15 +8,10 @@
 #include "check_case.h"
 #include "edge.h"
 #include "layouts.h"
+#include "tensor_copy.h"
 
 namespace assay {
 namespace {
-
-std::int64_t numel(const Shape& shape) {
-  std::int64_t n = 1;
-  for (const std::int64_t size : shape) n *= size;
-  return n;
-}
 
 // One number for each channel: every pattern of the argument is a single dimension that is not "*".
 bool is_parameter(const Operator& op, int argument) {
