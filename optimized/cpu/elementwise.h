@@ -11,9 +11,12 @@
 //
 // The idea: dimensions are put into the order of the output's memory and joined (space.h). If what remains of the
 // innermost one is long, and every operand has the output's dtype and stride 1 or 0 there, rows are processed in
-// place in memory. Otherwise blocks of elements are gathered into buffers of the compute type, processed by the same
+// place in memory; rows that are short are first joined, if the inputs that prevented it repeat (the bias of
+// [rows, 3]). Otherwise blocks of elements are gathered into buffers of the compute type, processed by the same
 // code and scattered. Either way each element meets the same conversions and the same operations, so its bits depend
 // neither on the layout nor on its position, nor on the number of threads.
+#include <optional>
+
 #include "gather.h"
 #include "lanes.h"
 #include "parallel.h"
@@ -31,6 +34,8 @@ namespace assay::cpu::HWY_NAMESPACE {
 
 // Elements of a block, and the least work that is worth another thread.
 inline constexpr std::int64_t kBlock = 512;
+inline constexpr std::int64_t kShortRow = 256;  // below this, rows are joined if the inputs repeat from row to row
+inline constexpr std::int64_t kLongestPeriod = 512;
 inline constexpr std::int64_t kElementwiseGrain = 32768;
 
 template <class C>
@@ -65,8 +70,7 @@ HWY_NOINLINE void process(const Op& op, T* out, const T* const* in, const std::i
 template <class T, class Op, std::size_t... k>
 void process_rows(const Op& op, const Operands& operands, std::int64_t begin, std::int64_t end,
                   std::index_sequence<k...> indices) {
-  constexpr std::int64_t lanes = kLanes<Compute<T>>;
-  T splat[sizeof...(k)][lanes];
+  T splat[sizeof...(k)][kLanes<Compute<T>>];
   const std::int64_t step[] = {operands.inner_stride(k + 1)...};
   for (Runs run(operands.space, begin, end); !run.done(); run.next()) {
     const T* in[] = {operands.view(k + 1).template as<const T>() + run.offset[k + 1]...};
@@ -76,6 +80,46 @@ void process_rows(const Op& op, const Operands& operands, std::int64_t begin, st
       in[j] = splat[j];
     }
     process(op, operands.view(0).template as<T>() + run.offset[0], in, step, run.length, indices);
+  }
+}
+
+// The first `period` elements of an operand in a space, and again until `n` are there.
+template <class T>
+void repeat(T* to, std::int64_t n, const T* from, const Space& space, std::size_t operand, std::int64_t period) {
+  for (Runs run(space, 0, period); !run.done(); run.next())
+    for (std::int64_t i = 0; i < run.length; ++i)
+      *to++ = from[run.offset[operand] + i * space.stride[operand][0]];
+  for (std::int64_t i = period; i < n; ++i, ++to) *to = to[-period];
+}
+
+// Rows in place in memory, with inputs that repeat within a row taken from a buffer that holds the repetition.
+// Preconditions as above, but that inputs that repeat may have any strides within their period.
+template <class T, class Op, std::size_t... k>
+void process_folded(const Op& op, const Operands& operands, const Folded& folded, std::int64_t begin,
+                    std::int64_t end, std::index_sequence<k...> indices) {
+  T buffer[sizeof...(k)][kBlock + kLongestPeriod];
+  std::int64_t filled[] = {(static_cast<void>(k), -1)...};  // the offset whose elements the buffer holds
+  const std::int64_t step[] = {folded.repeats[k + 1] ? 1 : folded.space.stride[k + 1][0]...};
+  for (Runs run(folded.space, begin, end); !run.done(); run.next()) {
+    for (std::size_t j = 0; j < sizeof...(k); ++j) {
+      const std::int64_t offset = run.offset[j + 1];
+      if (step[j] != 0 && !folded.repeats[j + 1]) continue;
+      if (filled[j] == offset) continue;
+      filled[j] = offset;
+      const T* from = operands.view(j + 1).template as<const T>() + offset;
+      if (step[j] == 0)
+        for (std::int64_t i = 0; i < kLanes<Compute<T>>; ++i) buffer[j][i] = *from;
+      else
+        repeat(buffer[j], kBlock + folded.period, from, operands.space, j + 1, folded.period);
+    }
+    T* out = operands.view(0).template as<T>() + run.offset[0];
+    for (std::int64_t i = 0; i < run.length; i += kBlock) {
+      const T* const in[] = {folded.repeats[k + 1] ? buffer[k] + (run.start() + i) % folded.period
+                             : step[k] == 0
+                                 ? buffer[k]
+                                 : operands.view(k + 1).template as<const T>() + run.offset[k + 1] + i...};
+      process(op, out + i, in, step, HWY_MIN(kBlock, run.length - i), indices);
+    }
   }
 }
 
@@ -109,12 +153,15 @@ void process_blocks(const Op& op, const Operands& operands, std::int64_t begin, 
 template <class T, class Op, std::size_t... k>
 void process_space(const Op& op, const Operands& operands, std::index_sequence<k...> indices) {
   const Space& space = operands.space;
-  bool direct = space.rank > 0 && space.stride[0][0] == 1 && space.size[0] >= kLanes<Compute<T>>;
-  ((direct = direct && operands.view(k + 1).type() == operands.type() &&
-             (space.stride[k + 1][0] == 0 || space.stride[k + 1][0] == 1)),
-   ...);
+  const bool one_type = ((operands.view(k + 1).type() == operands.type()) && ...);
+  bool rows = one_type && space.rank > 0 && space.stride[0][0] == 1 && space.size[0] >= kLanes<Compute<T>>;
+  ((rows = rows && (space.stride[k + 1][0] == 0 || space.stride[k + 1][0] == 1)), ...);
+  std::optional<Folded> folded;
+  if (one_type && space.rank > 1 && space.size[0] < kShortRow) folded = fold(space, kLongestPeriod);
   parallel_for(space.count, kElementwiseGrain, [&](std::int64_t begin, std::int64_t end) HWY_ATTR {
-    if (direct)
+    if (folded)
+      process_folded<T>(op, operands, *folded, begin, end, indices);
+    else if (rows)
       process_rows<T>(op, operands, begin, end, indices);
     else
       process_blocks<Compute<T>>(op, operands, begin, end, indices);

@@ -7,13 +7,40 @@ namespace {
 
 using Strides = std::array<std::int64_t, kMaxOperands>;
 
-// Whether stepping `outer` once is stepping `inner` through its whole size, for every operand.
-bool joins(const Strides& outer, const Strides& inner, std::int64_t inner_size, int operands) {
-  for (int k = 0; k < operands; ++k) {
-    const auto o = static_cast<std::size_t>(k);
-    if (outer[o] != inner[o] * inner_size) return false;
+struct Dimension {
+  std::int64_t size;
+  Strides stride;
+};
+
+// A new outermost dimension, joined with the one before it if stepping it once is stepping that through its whole
+// size, for every operand.
+void append(Space& space, const Dimension& dim) {
+  const auto operands = static_cast<std::size_t>(space.operands);
+  bool joins = space.rank > 0;
+  if (joins) {
+    const auto last = static_cast<std::size_t>(space.rank - 1);
+    for (std::size_t k = 0; k < operands; ++k)
+      joins = joins && dim.stride[k] == space.stride[k][last] * space.size[last];
   }
-  return true;
+  if (!joins) ++space.rank;
+  const auto last = static_cast<std::size_t>(space.rank - 1);
+  if (joins) {
+    space.size[last] *= dim.size;
+    return;
+  }
+  space.size[last] = dim.size;
+  for (std::size_t k = 0; k < operands; ++k) space.stride[k][last] = dim.stride[k];
+}
+
+// Dimension d of the first view; the others are aligned at the end, and broadcast.
+Dimension dimension(const View* const* views, int operands, int d) {
+  Dimension dim{views[0]->size(d), {}};
+  for (int k = 0; k < operands; ++k) {
+    const View& view = *views[k];
+    const int own = d - views[0]->rank() + view.rank();
+    dim.stride[static_cast<std::size_t>(k)] = own < 0 || view.size(own) == 1 ? 0 : view.stride(own);
+  }
+  return dim;
 }
 
 }  // namespace
@@ -21,46 +48,69 @@ bool joins(const Strides& outer, const Strides& inner, std::int64_t inner_size, 
 Space make_space(const View* const* views, int operands) {
   const View& out = *views[0];
   if (out.rank() > kMaxRank) throw Refused("tensors of more than 64 dimensions are not supported");
-
-  struct Dimension {
-    std::int64_t size;
-    Strides stride;
-  };
   std::array<Dimension, kMaxRank> dims;
   std::size_t rank = 0;
-  Space space;
-  space.operands = operands;
-  space.count = 1;
   for (int d = out.rank() - 1; d >= 0; --d) {
-    space.count *= out.size(d);
     if (out.size(d) == 1) continue;
-    Dimension dim{out.size(d), {}};
-    for (int k = 0; k < operands; ++k) {
-      const View& view = *views[k];
-      const int own = d - out.rank() + view.rank();
-      dim.stride[static_cast<std::size_t>(k)] = own < 0 || view.size(own) == 1 ? 0 : view.stride(own);
-    }
+    const Dimension dim = dimension(views, operands, d);
     // Insertion by the output's stride, smallest first; equal strides (of outputs without elements) keep their order.
     std::size_t at = rank++;
     for (; at > 0 && dims[at - 1].stride[0] > dim.stride[0]; --at) dims[at] = dims[at - 1];
     dims[at] = dim;
   }
+  Space space;
+  space.operands = operands;
+  space.count = out.numel();
+  for (std::size_t d = 0; d < rank; ++d) append(space, dims[d]);
+  return space;
+}
 
-  for (std::size_t d = 0; d < rank; ++d) {
-    if (space.rank > 0) {
-      const auto last = static_cast<std::size_t>(space.rank - 1);
-      Strides inner{};
-      for (std::size_t k = 0; k < inner.size(); ++k) inner[k] = space.stride[k][last];
-      if (joins(dims[d].stride, inner, space.size[last], operands)) {
-        space.size[last] *= dims[d].size;
-        continue;
-      }
-    }
-    const auto i = static_cast<std::size_t>(space.rank++);
-    space.size[i] = dims[d].size;
-    for (std::size_t k = 0; k < dims[d].stride.size(); ++k) space.stride[k][i] = dims[d].stride[k];
+Space row_major_space(const View* const* views, int operands, int first, int last) {
+  Space space;
+  space.operands = operands;
+  space.count = 1;
+  for (int d = last - 1; d >= first; --d) {
+    space.count *= views[0]->size(d);
+    if (views[0]->size(d) != 1) append(space, dimension(views, operands, d));
   }
   return space;
+}
+
+std::optional<Folded> fold(const Space& space, std::int64_t longest) {
+  Folded folded{space, 1, {}};
+  std::size_t gone = 0;  // dimensions that become the period
+  std::array<bool, kMaxOperands> dense{}, constant{};
+  const auto operands = static_cast<std::size_t>(space.operands);
+  for (std::size_t k = 0; k < operands; ++k) dense[k] = constant[k] = true;
+  for (std::size_t d = 0; d + 1 < static_cast<std::size_t>(space.rank); ++d) {
+    // Dimensions 0..d as the period, repeated by dimension d + 1.
+    bool fits = true;
+    for (std::size_t k = 0; k < operands; ++k) {
+      dense[k] = dense[k] && space.stride[k][d] == folded.period;
+      constant[k] = constant[k] && space.stride[k][d] == 0;
+    }
+    folded.period *= space.size[d];
+    if (folded.period > longest) return std::nullopt;
+    for (std::size_t k = 0; k < operands; ++k) {
+      const std::int64_t next = space.stride[k][d + 1];
+      const bool row = (dense[k] && next == folded.period) || (constant[k] && next == 0);
+      folded.repeats[k] = !row && k != 0 && next == 0;
+      fits = fits && (row || folded.repeats[k]);
+    }
+    if (!fits) continue;
+    gone = d + 1;
+    break;
+  }
+  if (gone == 0) return std::nullopt;
+
+  folded.space.rank = space.rank - static_cast<int>(gone);
+  for (std::size_t d = 0; d < static_cast<std::size_t>(folded.space.rank); ++d) {
+    folded.space.size[d] = space.size[d + gone];
+    for (std::size_t k = 0; k < operands; ++k) folded.space.stride[k][d] = space.stride[k][d + gone];
+  }
+  folded.space.size[0] *= folded.period;
+  for (std::size_t k = 0; k < operands; ++k) folded.space.stride[k][0] = dense[k] && !folded.repeats[k] ? 1 : 0;
+  return folded;
 }
 
 Runs::Runs(const Space& space, std::int64_t begin, std::int64_t end) : space_(space), left_(end - begin) {

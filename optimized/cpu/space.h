@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
 
 #include "vocabulary/view.h"
 
@@ -33,6 +34,21 @@ struct Space {
 // Throws Refused for more than kMaxRank dimensions.
 Space make_space(const View* const* views, int operands);
 
+// The space of dimensions [first, last) of views of one shape, in row-major order whatever their strides are.
+// Precondition: at most kMaxRank dimensions.
+Space row_major_space(const View* const* views, int operands, int first, int last);
+
+// A space whose innermost dimensions are one row, although some inputs repeat within it: the bias of [rows, 3], say.
+struct Folded {
+  Space space;           // dimension 0 is the long row; its stride is 0 for the inputs that repeat
+  std::int64_t period;   // elements after which they repeat
+  std::array<bool, kMaxOperands> repeats{};
+};
+
+// Folds if the output is then without gaps, every input is so or is constant or repeats, and the period is at most
+// `longest`; else nothing.
+std::optional<Folded> fold(const Space& space, std::int64_t longest);
+
 // Walks over a range of a space, a run along dimension 0 at a time.
 class Runs {
  public:
@@ -43,6 +59,7 @@ class Runs {
 
   void next();
 
+  std::int64_t start() const { return index_[0]; }  // of the run in dimension 0
   std::array<std::int64_t, kMaxOperands> offset;  // of the run's first element, for each operand
   std::int64_t length = 0;                        // elements of the run
 
