@@ -1,4 +1,6 @@
 // The innermost part of the matrix product: a tile of the result that stays in registers. Compiled for each level.
+#include <algorithm>
+
 #include "lanes.h"
 
 #if defined(ASSAY_CPU_MM_TILE_H) == defined(HWY_TARGET_TOGGLE)
@@ -46,7 +48,7 @@ HWY_INLINE void tile(std::int64_t depth, Operand<C> a, Operand<C> b, C* c, std::
   const hn::ScalableTag<C> d;
   using V = hn::Vec<decltype(d)>;
   constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(d));
-  const auto in_vector = [columns](int v) HWY_ATTR {
+  const auto in_vector = [&](int v) HWY_ATTR {
     return std::clamp<std::int64_t>(columns - v * lanes, 0, lanes);
   };
   V sum[rows][kTileVectors];
