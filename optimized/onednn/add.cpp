@@ -19,6 +19,9 @@ void add(const Level& level, const View& self, const View& other, Scalar alpha, 
   operation.tensor(DNNL_ARG_SRC_0, self, with_rank(describe(self), result.rank));
   operation.tensor(DNNL_ARG_SRC_1, other, with_rank(describe(other), result.rank));
   operation.tensor(DNNL_ARG_DST, out, result);
+  if (bytes(self.type()) > bytes(out.type()) || bytes(other.type()) > bytes(out.type()))
+    throw Refused(
+        "oneDNN's binary adds a wider operand as it is, the operator rounds it to the result's dtype first");
   // It checks the dtype of its result only, and reads bf16 as f32 where it has no code for bf16.
   const bool bf16 = self.type() == Dtype::bf16 || other.type() == Dtype::bf16;
   if (bf16 && (level.isa == dnnl::cpu_isa::sse41 || level.isa == dnnl::cpu_isa::avx2))

@@ -1,10 +1,10 @@
-// The instruction sets that oneDNN is run under. It reads its cap once, so each level needs a process of its own: the
-// same function stands in the table once for each, with another environment.
+// The instruction sets that oneDNN is run under. It reads its cap once, so each level needs a process of its
+// own: the same function stands in the table once for each, with another environment.
 //
 //   onednn.sse41         SSE4.1                                        f32
 //   onednn.avx2          AVX2                                          f32
 //   onednn.avx512        AVX-512 F, CD, BW, DQ, VL                     f32, and bf16 by emulation
-//   onednn.avx512_bf16   the above with AVX-512 VNNI and BF16          bf16; f32 takes the code of onednn.avx512
+//   onednn.avx512_bf16   the above with AVX-512 VNNI and BF16          bf16; f32 as onednn.avx512
 //   onednn.amx           the above with AMX TILE, INT8 and BF16        bf16; only matrix products use it
 #pragma once
 

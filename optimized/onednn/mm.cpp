@@ -24,12 +24,14 @@ void mm(const Level& level, const View& self, const View& mat2, View& out) {
 constexpr std::string_view kRows =
     "row_invariant=no -- github.com/oneapi-src/oneDNN/issues/789: results of a row vary with the batch";
 constexpr std::string_view kThreads =
-    "thread_invariant=no -- github.com/oneapi-src/oneDNN/issues/1443: no guarantee when the number of threads changes";
+    "thread_invariant=no -- github.com/oneapi-src/oneDNN/issues/1443: no guarantee when the number of "
+    "threads changes";
 constexpr std::string_view kDispatch =
-    "layout_invariant=no -- src/cpu/matmul/cpu_matmul_list.cpp: brgemm, gemm or ref, by what each one's init accepts";
+    "layout_invariant=no -- oneDNN src/cpu/matmul/cpu_matmul_list.cpp: brgemm, gemm or ref, by what each "
+    "one's init accepts";
 constexpr std::string_view kFlushed =
-    "bf16: ftz=yes daz=yes -- VDPBF16PS (Intel SDM): output denormals are always flushed to zero and input denormals "
-    "are always treated as zero; oneDNN developer guide, Data types: so do the AMX instructions";
+    "bf16: ftz=yes daz=yes -- VDPBF16PS (Intel SDM): output denormals are always flushed to zero and input "
+    "denormals are always treated as zero; oneDNN developer guide, Data types: so do the AMX instructions";
 constexpr auto kContract = kJoined<kRows, kThreads, kDispatch>;
 constexpr auto kNativeBf16 = kJoined<kRows, kThreads, kDispatch, kFlushed>;
 constexpr const char* kSource = "optimized/onednn/mm.cpp";

@@ -175,6 +175,7 @@ void Operation::run(PrimitiveCache::Build build) {
   made->primitive.execute(stream, arguments);
   stream.wait();
   last_information = made->information;
+  say_information(last_information);
 }
 
 }  // namespace onednn

@@ -12,8 +12,8 @@ namespace assay::onednn {
 // The primitives of this process.
 PrimitiveCache& primitives();
 
-// The description of a tensor. A rank of 0 becomes a rank of 1; the stride of a dimension of size 1, which means
-// nothing, becomes the contiguous one. Throws Refused for what oneDNN cannot describe.
+// The description of a tensor. A rank of 0 becomes a rank of 1; the stride of a dimension of size 1, which
+// means nothing, becomes the contiguous one. Throws Refused for what oneDNN cannot describe.
 Descriptor describe(const View& tensor);
 
 // The same tensor with dimensions of size 1 in front, as broadcasting reads it.

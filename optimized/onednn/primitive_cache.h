@@ -1,10 +1,10 @@
 // Keeps oneDNN primitives, so that a call with a known shape neither describes nor compiles anything again.
 //
-// The key holds everything that shapes a primitive, attributes with their values and the number of OpenMP threads
-// included. A builder sees nothing but the key: what is not in the key cannot shape the primitive.
+// The key holds everything that shapes a primitive, attributes with their values and the number of OpenMP
+// threads included. A builder sees nothing but the key: what is not in the key cannot shape the primitive.
 //
-// oneDNN has a cache of its own behind this one. It stores primitives but not their descriptors, which cost 1.5 to
-// 15 us a call, counts nothing and cannot be asked what it holds.
+// oneDNN has a cache of its own behind this one. It stores primitives but not their descriptors, which cost
+// 1.5 to 15 us a call, counts nothing and cannot be asked what it holds.
 #pragma once
 
 #include <array>
@@ -32,7 +32,8 @@ struct Descriptor {
   friend bool operator==(const Descriptor&, const Descriptor&) = default;
 };
 
-// A number that equals another when their bits do: 0 and -0 shape different primitives, and NaN finds itself again.
+// A number that equals another when their bits do: 0 and -0 shape different primitives, and NaN finds itself
+// again.
 struct Exactly {
   float value = 0;
   friend bool operator==(Exactly a, Exactly b);
@@ -89,7 +90,8 @@ struct Primitive {
   std::string information;  // oneDNN's impl_info_str: which of its implementations this is
 };
 
-// The most recently used primitives. Thread-safe; a primitive that is evicted while it runs lives until it is done.
+// The most recently used primitives. Thread-safe; a primitive that is evicted while it runs lives until it is
+// done.
 class PrimitiveCache {
  public:
   // Describes the primitive of a key. Throws dnnl::error if oneDNN has none.

@@ -1,8 +1,8 @@
 // relu by oneDNN's eltwise primitive, which has one memory descriptor for source and destination.
 //
-// Its reference implementation (src/cpu/ref_eltwise.cpp, execute_forward_generic), which takes what is not dense,
-// walks five dimensions named N, C, D, H, W: of one dimension it computes nothing, since C is then 0, and of six or
-// more it walks the wrong ones. Hence the dimension of size 1 in front, and the refusal.
+// Its reference implementation (src/cpu/ref_eltwise.cpp, execute_forward_generic), which takes what is not
+// dense, walks five dimensions named N, C, D, H, W: of one dimension it computes nothing, since C is then 0,
+// and of six or more it walks the wrong ones. Hence the dimension of size 1 in front, and the refusal.
 #include "ops/relu.h"
 
 #include <algorithm>
@@ -36,8 +36,9 @@ void relu(const Level& level, const View& self, View& out) {
 constexpr std::string_view kInPlace =
     "in_place=yes -- oneDNN API reference, Eltwise: src and dst can refer to the same memory";
 constexpr std::string_view kZeros =
-    "signed_zero=ignore layout_invariant=no -- src/cpu/x64/injectors/jit_uni_eltwise_injector.cpp, "
-    "relu_zero_ns_compute_vector_fwd: max(s, 0); where memory is not dense src/common/math_utils.hpp, relu_fwd: s * 0";
+    "signed_zero=ignore layout_invariant=no -- oneDNN src/cpu/x64/injectors/jit_uni_eltwise_injector.cpp, "
+    "relu_zero_ns_compute_vector_fwd: max(s, 0); where memory is not dense src/common/math_utils.hpp, "
+    "relu_fwd: s * 0";
 constexpr std::string_view kNonfinite =
     "nonfinite=unspecified -- the same two functions: MAXPS(NaN, 0) is 0, and -inf * 0 is NaN";
 constexpr auto kContract = kJoined<kInPlace, kZeros, kNonfinite>;

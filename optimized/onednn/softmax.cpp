@@ -24,26 +24,28 @@ void softmax(const Level& level, const View& self, std::int64_t dim, std::option
   operation.run(build);
 }
 
-// The error of exp was measured on the eltwise primitive of the same injector, over every float in [-104, -2^-12]:
-// 5.72 ulp with fused multiply-adds, 67.81 without, and 0 below 2^-125.5. A bf16 result holds exp(x - max) before it
-// is scaled, which rounds it to bf16: half a unit there is 2^15 units of f32.
+// The error of exp was measured on the eltwise primitive of the same injector, over every float from -104 to
+// -2^-12: 5.72 ulp with fused multiply-adds, 67.81 without, and 0 below 2^-125.5. A bf16 result holds the
+// exponential before it is scaled, which rounds it to bf16: half a unit there is 2^15 units of f32.
 constexpr std::string_view kExp =
-    "f32: exp=6ulp ftz=yes tiny=1.67e-38 -- src/cpu/x64/injectors/jit_uni_eltwise_injector.cpp, "
-    "exp_compute_vector_fwd: a polynomial of degree 5, and 0 where 2^(n-1) is not normal; measured over every float";
+    "f32: exp=6ulp ftz=yes tiny=1.67e-38 -- oneDNN src/cpu/x64/injectors/jit_uni_eltwise_injector.cpp, "
+    "exp_compute_vector_fwd: a polynomial of degree 5, and 0 where 2^(n-1) is not normal; measured over "
+    "every float";
 constexpr std::string_view kExpWithoutFma =
-    "f32: exp=68ulp ftz=yes tiny=1.67e-38 -- src/cpu/x64/injectors/jit_uni_eltwise_injector.cpp, "
+    "f32: exp=68ulp ftz=yes tiny=1.67e-38 -- oneDNN src/cpu/x64/injectors/jit_uni_eltwise_injector.cpp, "
     "exp_compute_vector_fwd: x - n * ln2 without FMA rounds the product; measured over every float";
 constexpr std::string_view kExpBf16 =
-    "bf16: exp=32774ulp ftz=yes tiny=1.67e-38 -- src/cpu/x64/jit_uni_softmax.cpp, accumulate_vsum, and "
-    "src/cpu/ref_softmax.cpp: exp(x - max) is kept in the destination, in bf16, until it is divided by the sum";
+    "bf16: exp=32774ulp ftz=yes tiny=1.67e-38 -- oneDNN src/cpu/x64/jit_uni_softmax.cpp, accumulate_vsum, "
+    "and src/cpu/ref_softmax.cpp: exp(x - max) is kept in the destination, in bf16, until it is divided by "
+    "the sum";
 constexpr std::string_view kDivision =
-    "div=1 -- src/cpu/x64/jit_uni_softmax.cpp, accumulate_vsum and compute_dst: multiplies by 1 / sum";
+    "div=1 -- oneDNN src/cpu/x64/jit_uni_softmax.cpp, accumulate_vsum and compute_dst: multiplies by 1 / sum";
 constexpr std::string_view kNonfinite =
-    "nonfinite=unspecified -- src/cpu/x64/jit_uni_softmax.cpp, accumulate_vmax, and exp_compute_vector_fwd: "
-    "MAXPS and MINPS lose NaN";
+    "nonfinite=unspecified -- oneDNN src/cpu/x64/jit_uni_softmax.cpp, accumulate_vmax, and "
+    "exp_compute_vector_fwd: MAXPS and MINPS lose NaN";
 constexpr std::string_view kDispatch =
-    "layout_invariant=no row_invariant=no -- src/cpu/x64/jit_uni_softmax.hpp, pd_t::init: rows that are not dense "
-    "or have others inside them go to src/cpu/ref_softmax.cpp, which calls expf";
+    "layout_invariant=no row_invariant=no -- oneDNN src/cpu/x64/jit_uni_softmax.hpp, pd_t::init: rows that "
+    "are not dense or have others inside them go to src/cpu/ref_softmax.cpp, which calls expf";
 constexpr auto kNoFma = kJoined<kExpWithoutFma, kDivision, kNonfinite, kDispatch>;
 constexpr auto kContract = kJoined<kExp, kExpBf16, kDivision, kNonfinite, kDispatch>;
 constexpr const char* kSource = "optimized/onednn/softmax.cpp";

@@ -51,7 +51,9 @@ std::vector<float> run(const Primitive& made, std::int64_t n) {
   std::size_t space = scratchpad.size();
   std::align(64, made.scratchpad_bytes, aligned, space);
   dnnl::stream stream(engine());
-  const auto memory = [&](std::size_t i, void* data) { return dnnl::memory(made.memories[i], engine(), data); };
+  const auto memory = [&](std::size_t i, void* data) {
+    return dnnl::memory(made.memories[i], engine(), data);
+  };
   made.primitive.execute(stream, {{DNNL_ARG_SRC, memory(0, a.data())},
                                   {DNNL_ARG_WEIGHTS, memory(1, b.data())},
                                   {DNNL_ARG_DST, memory(2, c.data())},
@@ -105,7 +107,8 @@ TEST(OnednnCache, EverythingThatShapesAPrimitiveIsInTheKey) {
   const PrimitiveKey base = [] {
     PrimitiveKey key = matmul(3);
     key.attributes.scales = {{0, 0, {{0.5f}}}};
-    key.attributes.post_ops = {{dnnl::primitive::kind::eltwise, dnnl::algorithm::eltwise_linear, {1}, {2}, {0}}};
+    key.attributes.post_ops = {
+        {dnnl::primitive::kind::eltwise, dnnl::algorithm::eltwise_linear, {1}, {2}, {0}}};
     return key;
   }();
   const auto changed = [&](auto change) {
@@ -173,7 +176,8 @@ TEST(OnednnCache, TheThreadCountOfTheMomentIsInTheKey) {
 TEST(OnednnCache, ComparesWholeKeysWhenHashesCollide) {
   PrimitiveCache cache(engine(), 8, [](const PrimitiveKey&) -> std::size_t { return 7; });
   for (int round = 0; round < 2; ++round)
-    for (std::int64_t n = 2; n < 7; ++n) EXPECT_EQ(run(*cache.get(matmul(n), build_matmul), n), expected(n)) << n;
+    for (std::int64_t n = 2; n < 7; ++n)
+      EXPECT_EQ(run(*cache.get(matmul(n), build_matmul), n), expected(n)) << n;
   EXPECT_EQ(cache.counts(), (PrimitiveCache::Counts{5, 5, 0}));
 }
 

@@ -1,7 +1,8 @@
-// Shared by the oneDNN tests: strided tensors, and a fixture that runs its test once more in a process of the level.
+// Shared by the oneDNN tests: strided tensors, and a fixture that runs its test once more in a process of the
+// level.
 //
-// oneDNN reads its ISA cap once in a process, so each test starts this program again with the level's environment and
-// the test's own name, and checks there.
+// oneDNN reads its ISA cap once in a process, so each test starts this program again with the level's
+// environment and the test's own name, and checks there.
 #pragma once
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -24,9 +25,10 @@ namespace assay::onednn_test {
 using Sizes = std::vector<std::int64_t>;
 
 // How elements lie in memory.
-enum class Layout { contiguous, reversed, channels_last, step2, padded_rows, expanded };
-constexpr Layout kLayouts[] = {Layout::contiguous, Layout::reversed,    Layout::channels_last,
-                               Layout::step2,      Layout::padded_rows, Layout::expanded};
+enum class Layout { contiguous, reversed, channels_last, last_outside, step2, padded_rows, expanded };
+constexpr Layout kLayouts[] = {Layout::contiguous,   Layout::reversed, Layout::channels_last,
+                               Layout::last_outside, Layout::step2,    Layout::padded_rows,
+                               Layout::expanded};
 
 constexpr std::int64_t kMargin = 16;  // elements before and behind that a kernel must leave alone
 
@@ -43,6 +45,8 @@ class Tensor {
       order.erase(order.begin() + 1);
       order.push_back(1);
     }
+    if (layout == Layout::last_outside && rank > 2)
+      std::rotate(order.begin() + 1, order.end() - 1, order.end());
     std::int64_t stride = layout == Layout::step2 ? 2 : 1;
     for (std::size_t i = rank; i-- > 0;) {
       strides_[order[i]] = stride;
@@ -69,6 +73,12 @@ class Tensor {
   double get(std::int64_t i) const { return load(at(i), dtype_); }
   void set(std::int64_t i, double value) { store(at(i), dtype_, value); }
   double get(const Sizes& index) const { return load(at(index), dtype_); }
+
+  std::vector<double> values() const {  // in row-major order
+    std::vector<double> all;
+    for (std::int64_t i = 0; i < numel(); ++i) all.push_back(get(i));
+    return all;
+  }
 
   // Small integers of both signs, zeros among them, the same for the same seed.
   Tensor& fill(std::uint64_t seed, int largest = 4) {
