@@ -109,6 +109,14 @@ Adversary<V> disorderly_sum(std::vector<Adversary<V>>& terms) {
   AttackState& s = attack_state();
   const Arithmetic& a = arithmetic();
   if (terms.empty()) return {V{}, Pending::none};
+  // Adding zero rounds nothing, but could round one of the perturbed numbers here a second time.
+  V zeros = s.coin() ? V{} : terms[0].value;  // or it starts from its first term
+  std::erase_if(terms, [&](const Adversary<V>& t) {
+    const bool zero = t.value == V{};
+    if (zero) zeros = zeros + t.value;
+    return zero;
+  });
+  if (terms.empty()) return {zeros, Pending::none};
   if (terms.size() == 1) {
     if (!a.accumulates_narrower) return terms[0];
     return {rounded(addend(terms[0]), a.accumulate), Pending::none};

@@ -60,6 +60,9 @@ Adversary<V> disorderly_sum(std::vector<Adversary<V>>& terms);
 
 template <class V>
 Adversary<V> operator+(const Adversary<V>& a, const Adversary<V>& b) {
+  // Adding zero rounds nothing: the number stays what it was, its own rounding still to come.
+  if (a.value == V{} && !(b.value == V{})) return b;
+  if (b.value == V{} && !(a.value == V{})) return a;
   return {addend(a) + addend(b), Adversary<V>::Pending::sum};
 }
 template <class V>

@@ -119,8 +119,9 @@ Tracked<V> quotient(const Tracked<V>& a, const Tracked<V>& b, const V& value) {
   r.pending = true;
   if (!a.is_exact_zero()) {
     const Bound least_divisor = (C::size(b.value) - b.error) * (1 - Bound(0x1p-50));
-    r.error = inflate((a.error + r.magnitude * b.error) / least_divisor +
-                      static_cast<Bound>(arithmetic().div_extra * arithmetic().compute.format.unit) * r.magnitude);
+    r.error = inflate((a.error + r.magnitude * b.error) / least_divisor);
+    const auto extra = static_cast<Bound>(arithmetic().div_extra * arithmetic().compute.format.unit);
+    r.error += inflate(extra * (r.magnitude + r.error));
     if (!divides(value, a, b)) r.error += inflate(r.magnitude * C::kUnit) + C::kLeast;
     r.grid = r.error == 0 ? C::grid(value) : kNoGrid;
   }

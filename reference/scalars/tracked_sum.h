@@ -68,6 +68,7 @@ void charge_additions(Tracked<V>& t) {
   const Arithmetic& a = arithmetic();
   const bool enters = t.summed && a.accumulates_narrower;
   if (t.terms < 2 && !enters) return;
+  settle(t);  // a sum of one product, which is rounded before it enters the accumulator
 
   const Bound slack = 1 + static_cast<Bound>(t.terms) * Bound(0x1p-51) + Bound(0x1p-48);
   const auto overflow = static_cast<Bound>(a.accumulate.overflow);
@@ -79,13 +80,12 @@ void charge_additions(Tracked<V>& t) {
   const bool exact = t.error == 0 && t.grid >= a.accumulate.grid &&
                      exponent_of(t.magnitude) < t.grid + a.accumulate.format.precision;
   if (!exact) {
+    if (enters) t.error += static_cast<Bound>(t.terms) * static_cast<Bound>(a.accumulate.half_subnormal);
     const double additions = a.chain.additions(t.terms) + (enters ? 1 : a.accumulates_in_compute ? -1 : 0);
     if (additions > 0) {
       const double growth = std::expm1(additions * std::log1p(a.accumulate.format.unit));
       t.error += static_cast<Bound>(growth) * (t.magnitude + t.error) * slack;
     }
-    if (enters)
-      t.error += static_cast<Bound>(t.terms) * static_cast<Bound>(a.accumulate.half_subnormal);
   }
   const double partial_sums = a.accumulates_in_compute ? t.terms - 2 : t.terms;
   if (a.flushes && partial_sums > 0 && t.grid < a.compute.format.min_exponent)

@@ -1,0 +1,119 @@
+// Random calls of any operator, from its schema, shape rule and domains: operators that are added later are tested by
+// the same tests without a line of their own.
+#pragma once
+
+#include <cmath>
+#include <map>
+#include <random>
+#include <string>
+
+#include "calls.h"
+#include "shape_rule.h"
+
+namespace assay::testing {
+
+enum class Family { normal, positive, integers, offset, wide, cancelling, subnormal, edge };
+inline constexpr Family kFamilies[] = {Family::normal, Family::positive,   Family::integers,  Family::offset,
+                                       Family::wide,   Family::cancelling, Family::subnormal, Family::edge};
+inline constexpr const char* kFamilyNames[] = {"normal", "positive",   "integers",  "offset",
+                                               "wide",   "cancelling", "subnormal", "edge"};
+
+class RandomCall {
+ public:
+  RandomCall(const Operator& op, Dtype dtype, Family family, std::uint64_t seed, int largest = 8)
+      : call(op.schema.name), op_(op), dtype_(dtype), family_(family), random_(seed) {
+    const ShapeRule& rule = shape_rule(op);
+    const ShapeAlternative& alternative = rule.alternatives[below(rule.alternatives.size())];
+    ShapeBinding binding;
+    for (const std::string& symbol : alternative.symbols()) binding.sizes[symbol] = size(largest);
+    for (std::size_t d = below(3); d > 0; --d) binding.rest.push_back(size(4));
+    for (std::size_t i = 0; i < op.schema.argument_count; ++i) argument(i, alternative, binding);
+    evaluation = &call.evaluate();
+  }
+
+  Call call;
+  Evaluation* evaluation = nullptr;
+  std::string text;                          // what was called, for messages
+  std::vector<std::vector<double>> elements; // by argument, in the order of the schema; empty for others
+
+ private:
+  std::size_t below(std::size_t n) { return static_cast<std::size_t>(random_() % n); }
+  bool one_in(std::size_t n) { return below(n) == 0; }
+  std::int64_t size(int largest) { return one_in(12) ? static_cast<std::int64_t>(below(40)) : 1 + static_cast<std::int64_t>(below(static_cast<std::size_t>(largest))); }
+
+  double number(const Format& f) {
+    const double z = normal_(random_);
+    switch (family_) {
+      case Family::normal: return z;
+      case Family::positive: return std::fabs(z) + 0.1;
+      case Family::integers: return std::nearbyint(3 * z);
+      case Family::offset: return 100 + z;
+      case Family::wide: return z * std::pow(10.0, std::uniform_real_distribution<>(-30, 30)(random_));
+      case Family::cancelling: return (one_in(2) ? 1 : -1) * (1000 + std::nearbyint(z)) + (one_in(3) ? z * 1e-3 : 0);
+      case Family::subnormal: return z * f.min_normal * (one_in(3) ? 4 : 0.1);
+      case Family::edge: break;
+    }
+    const double values[] = {0.0, -0.0, NAN, HUGE_VAL, -HUGE_VAL, f.max, -f.max, f.min_normal, -f.min_subnormal,
+                             f.max / 2, 1.0, -1.0, std::sqrt(f.max), -std::sqrt(f.min_normal)};
+    return one_in(3) ? values[below(std::size(values))] : z;
+  }
+
+  void argument(std::size_t i, const ShapeAlternative& alternative, const ShapeBinding& binding) {
+    const Argument& a = op_.schema.argument_storage[i];
+    elements.emplace_back();
+    text += std::string(a.name) + "=";
+    if (a.is_tensor()) {
+      for (const ShapePattern& pattern : alternative.inputs)
+        if (pattern.argument == static_cast<int>(i)) return tensor(pattern, binding);
+      throw std::logic_error("this generator knows no tensors outside the shape rule");
+    }
+    const Domain d = domain(op_, a.name);
+    if (d.kind == Domain::Kind::axis) {
+      const std::int64_t rank = std::max<std::int64_t>(ranks_.at(static_cast<std::size_t>(d.axis_of)), 1);
+      const std::int64_t axis = static_cast<std::int64_t>(below(static_cast<std::size_t>(2 * rank))) - rank;
+      call.integer(axis);
+      text += std::to_string(axis) + " ";
+    } else if (a.type == Type::dtype && (a.optional && one_in(2))) {
+      call.none();
+      text += "none ";
+    } else if (a.type == Type::dtype) {
+      call.dtype(dtype_);
+      text += std::string(name(dtype_)) + " ";
+    } else if (a.type == Type::scalar || a.type == Type::real) {
+      const double choices[] = {1, 1, 0, 2, -0.3, 0.1, -1, 1e-5};
+      const double x = choices[below(std::size(choices))];
+      call.real(x);
+      text += std::to_string(x) + " ";
+    } else {
+      throw std::logic_error("this generator has no values for argument " + std::string(a.name));
+    }
+  }
+
+  void tensor(const ShapePattern& pattern, const ShapeBinding& binding) {
+    Shape shape = instantiate(pattern, binding);
+    Dtype dtype = dtype_;
+    if (pattern.broadcast) {  // any size may be one, any leading dimension may be missing
+      if (one_in(4) && !shape.empty()) shape.erase(shape.begin());
+      for (std::int64_t& n : shape)
+        if (one_in(4)) n = 1;
+    }
+    const bool converts = op_.dtype_rule == DtypeRule::promote || op_.dtype_rule == DtypeRule::dtype_argument;
+    if (converts && ranks_.empty() && one_in(4)) dtype = Dtype::bf16;
+    std::int64_t numel = 1;
+    for (const std::int64_t n : shape) numel *= n;
+    std::vector<double>& e = elements.back();
+    for (std::int64_t n = 0; n < numel; ++n) e.push_back(round_to(number(format(dtype)), format(dtype)));
+    ranks_.push_back(static_cast<std::int64_t>(shape.size()));
+    text += std::string(name(dtype)) + "[" + assay::text(shape) + "] ";
+    call.tensor(dtype, shape, e);
+  }
+
+  const Operator& op_;
+  Dtype dtype_;
+  Family family_;
+  std::mt19937_64 random_;
+  std::normal_distribution<double> normal_;
+  std::vector<std::int64_t> ranks_;
+};
+
+}  // namespace assay::testing
