@@ -14,10 +14,10 @@
 #include <algorithm>
 
 #include "gather.h"
-#include "hwy/aligned_allocator.h"
 #include "mm_tile.h"
 #include "ops/mm.h"
 #include "parallel.h"
+#include "scratch.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace assay::cpu::HWY_NAMESPACE {
@@ -102,7 +102,7 @@ template <class C>
 void multiply_rows(std::int64_t begin, std::int64_t end, const View& a, std::int64_t k, std::int64_t depth,
                    const C* packed_b, std::int64_t columns, C* c, std::int64_t c_row, bool first) {
   constexpr std::int64_t width = tile_columns<C>();
-  const auto packed_a = hwy::AllocateAligned<C>(static_cast<std::size_t>(kRows * depth + kDepth));
+  const Scratch<C> packed_a(kRows * depth + kDepth);
   C* const line = packed_a.get() + kRows * depth;
   for (std::int64_t row = begin; row < end; row += kRows) {
     const std::int64_t rows = std::min(kRows, end - row);
@@ -132,9 +132,9 @@ void multiply_packed(const View& a, const View& b, View& out, bool direct) {
   const std::int64_t total_depth = a.size(1);
   constexpr std::int64_t width = tile_columns<C>();
   const std::int64_t block = round_up(std::min(n, kColumns), width);
-  const auto packed_b = hwy::AllocateAligned<C>(static_cast<std::size_t>(block * std::min(total_depth, kDepth)));
+  const Scratch<C> packed_b(block * std::min(total_depth, kDepth));
   // Sums of the compute type, where the result cannot hold them.
-  const auto sums = hwy::AllocateAligned<C>(static_cast<std::size_t>(direct ? 1 : m * block));
+  const Scratch<C> sums(direct ? 1 : m * block);
   for (std::int64_t j = 0; j < n; j += kColumns) {
     const std::int64_t columns = std::min(kColumns, n - j);
     C* const c = direct ? out.as<C>() + j : sums.get();
