@@ -123,14 +123,17 @@ TEST(Judge, DataThatShowsNothingIsVacuous) {
 
 TEST(Judge, RefusalsAreCountedAndKnowWhetherTheyWereDeclared) {
   Judged t("relu:f32:self=9:data=normal:seed=1");
-  t.outcome = {.kind = Outcome::Kind::refused, .detail = "no f32 today", .declared = true};
+  t.outcome.kind = Outcome::Kind::refused;
+  t.outcome.detail = "no f32 today";
+  t.outcome.declared = true;
   EXPECT_EQ(t.judge().verdict, Verdict::refused);
   EXPECT_FALSE(t.judge().undeclared_refusal);
   t.outcome.declared = false;
   EXPECT_TRUE(t.judge().undeclared_refusal);
   t.outcome.detail = "invalid argument: self";
   EXPECT_EQ(t.judge().verdict, Verdict::wrongly_rejected);
-  t.outcome = {.kind = Outcome::Kind::failed, .detail = "error 3"};
+  t.outcome.kind = Outcome::Kind::failed;
+  t.outcome.detail = "error 3";
   EXPECT_EQ(t.judge().verdict, Verdict::wrongly_rejected);
 }
 
@@ -138,7 +141,8 @@ TEST(Judge, WrongArgumentsMustBeRefusedByName) {
   Judged t("mm:f32:self=2x3,mat2=4x5:data=normal:seed=1");
   ASSERT_EQ(t.call.blamed, "mat2");
   EXPECT_EQ(t.judge().verdict, Verdict::wrongly_accepted);
-  t.outcome = {.kind = Outcome::Kind::refused, .detail = "mm: mat2 has shape [4x5]"};
+  t.outcome.kind = Outcome::Kind::refused;
+  t.outcome.detail = "mm: mat2 has shape [4x5]";
   EXPECT_EQ(t.judge().verdict, Verdict::pass);
   t.outcome.detail = "bad shapes";
   EXPECT_EQ(t.judge().verdict, Verdict::wrongly_rejected);
