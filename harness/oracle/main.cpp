@@ -96,13 +96,16 @@ int dispatch(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  int status = 2;
   try {
-    return dispatch(argc, argv);
+    status = dispatch(argc, argv);
   } catch (const assay::oracle::Missing& missing) {
     fmt::print(stderr, "{}\n", missing.what());
-    return 3;
+    status = 3;
   } catch (const std::exception& error) {
     fmt::print(stderr, "assay-torch: {}\n", error.what());
-    return 2;
   }
+  // Without the destructors of Python's and torch's libraries.
+  std::fflush(nullptr);
+  std::_Exit(status);
 }

@@ -1,0 +1,108 @@
+// PyTorch against the contracts that Assay writes down for it: wide enough for what the library does, and no wider.
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "harness/generate/cases.h"
+#include "harness/generate/data.h"
+#include "harness/judge/judge.h"
+#include "harness/oracle/contracts.h"
+#include "harness/run/lane.h"
+#include "vocabulary/case.h"
+#include "vocabulary/reference.h"
+
+#ifdef ASSAY_TORCH
+
+namespace assay {
+namespace {
+
+struct Counts {
+  int diverged = 0;
+  int decided = 0;     // passed on data that could have shown a fault, or diverged
+  std::string first;   // the first divergence
+  std::string absent;  // why torch cannot be run here
+};
+
+constexpr std::uint64_t kSeed = 1;
+constexpr std::uint64_t kCases = 120;
+
+Counts verify(Lane& lane, const Operator& op, Dtype dtype, const std::string& contract) {
+  Kernel k;
+  k.op = &op;
+  k.schema = op.schema.text;
+  k.name = k.table_name = "torch";
+  k.contract = contract;
+  k.peer = true;
+  k.environment = {ASSAY_TORCH, {}, {}};
+  Counts counts;
+  for (std::uint64_t i = 0; i < kCases; ++i) {
+    const Case c = generate(op, dtype, kSeed, i);
+    const Call call = materialise(c);
+    const Task task{&k, &call};
+    const Outcome outcome = lane.run({&task, 1}).front();
+    if (outcome.kind == Outcome::Kind::not_run) {
+      counts.absent = outcome.detail;
+      return counts;
+    }
+    Expectation expectation(call);
+    const Judgement j = judge(k, contract_for(k, call), call, &expectation, outcome);
+    if (j.verdict == Verdict::pass) ++counts.decided;
+    if (j.verdict != Verdict::diverged) continue;
+    ++counts.decided;
+    if (++counts.diverged == 1) counts.first = fmt::format("{}\n  {}", text(c), j.detail);
+  }
+  return counts;
+}
+
+TEST(TorchContractTest, HoldsForGeneratedCases) {
+  Lane lane(make_zygotes(), {});
+  for (const Reference* reference : references()) {
+    const Operator& op = reference->op();
+    if (op.schema.ns != "aten") continue;
+    for (const Dtype d : {Dtype::f64, Dtype::f32, Dtype::f16, Dtype::bf16}) {
+      const Counts counts = verify(lane, op, d, std::string(oracle::contract_of(op.schema.name)));
+      if (!counts.absent.empty()) GTEST_SKIP() << "no contract of PyTorch was tested: " << counts.absent;
+      EXPECT_EQ(counts.diverged, 0) << op.schema.name << " " << name(d) << ": " << counts.first;
+      if (d == Dtype::f32) {
+        EXPECT_GT(counts.decided, static_cast<int>(kCases) / 2) << op.schema.name;
+      }
+    }
+  }
+}
+
+struct Weaker {
+  const char* op;
+  Dtype dtype;
+  const char* contract;
+};
+
+// Without one of its relaxations, or with a smaller one, a contract is broken: the clauses are about what torch does.
+TEST(TorchContractTest, IsBrokenOneStepInside) {
+  Lane lane(make_zygotes(), {});
+  for (const auto& [name, dtype, contract] :
+       {Weaker{"add.Tensor", Dtype::bf16, ""}, Weaker{"add.Tensor", Dtype::f16, ""},
+        Weaker{"prelu_backward", Dtype::bf16, ""},
+        Weaker{"prelu_backward", Dtype::bf16, "compute=bf16 accumulate=f32 -- sums kept wider than torch does"},
+        Weaker{"mm", Dtype::bf16, ""}, Weaker{"softmax.int", Dtype::bf16, ""},
+        Weaker{"softmax.int", Dtype::bf16, "exp=16384ulp div=1 -- half of what rounding to bf16 takes"}}) {
+    const Reference* reference = find_reference(name);
+    ASSERT_NE(reference, nullptr) << name;
+    const Counts counts = verify(lane, reference->op(), dtype, contract);
+    if (!counts.absent.empty()) GTEST_SKIP() << "no contract of PyTorch was tested: " << counts.absent;
+    EXPECT_GT(counts.diverged, 0) << name << " " << kDtypeInfo[static_cast<std::size_t>(dtype)].name << " \"" << contract
+                                  << "\" held in all of " << counts.decided << " cases";
+  }
+}
+
+}  // namespace
+}  // namespace assay
+
+#else
+
+TEST(TorchContractTest, IsBuilt) {
+  GTEST_SKIP() << "assay-torch was not built (python3-dev or pybind11-dev is missing): its contracts were not tested";
+}
+
+#endif
