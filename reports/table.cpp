@@ -60,11 +60,29 @@ struct Refusal {
   std::set<std::string> operators;
 };
 
+std::string refused_by_peers(const RunResult& run, const Rules& rules, const Style& style) {
+  std::map<std::string, std::uint64_t> cases_of;  // by kernel
+  std::uint64_t cases = 0;
+  for (const Row& row : run.rows)
+    for (const auto& [reason, n] : row.refused)
+      if (!rules.decides(row)) {
+        cases_of[row.impl] += n;
+        cases += n;
+      }
+  if (cases == 0) return {};
+  std::vector<std::string> parts;
+  for (const auto& [kernel, n] : cases_of) parts.push_back(fmt::format("{} {}", kernel, grouped(n)));
+  return heading(style, "Refused by peers", fmt::format("{} that other libraries do not support; the run file lists the reasons.",
+                                                        counted(cases, "case"))) +
+         paragraph(fmt::format("{}", fmt::join(parts, ", ")), "  ", "  ") + "\n";
+}
+
 std::string refused(const RunResult& run, const Rules& rules, const Style& style) {
   std::map<std::string, Refusal> refusals;
   std::uint64_t cases = 0;
   for (const Row& row : run.rows)
     for (const auto& [reason, n] : row.refused) {
+      if (!rules.decides(row)) continue;
       Refusal& refusal = refusals[reason];
       cases += n;
       refusal.cases += n;
@@ -72,7 +90,8 @@ std::string refused(const RunResult& run, const Rules& rules, const Style& style
       refusal.kernels.insert(row.impl);
       refusal.operators.insert(row.op);
     }
-  if (refusals.empty()) return {};
+  const std::string peers = refused_by_peers(run, rules, style);
+  if (refusals.empty()) return peers;
   std::string out = heading(style, "Refused", fmt::format("{} that kernels say they do not support.", counted(cases, "case")));
   std::size_t listed = 0;
   for (const auto& [reason, refusal] : refusals) {
@@ -87,7 +106,7 @@ std::string refused(const RunResult& run, const Rules& rules, const Style& style
       who += fmt::format(" ({} of them not declared beforehand by the kernel's `refuses`)", grouped(refusal.undeclared));
     out += paragraph(who, "      ", "        ");
   }
-  return out + "\n";
+  return out + "\n" + peers;
 }
 
 // ---- Faults ---------------------------------------------------------------------------------------------------
@@ -106,7 +125,7 @@ std::string summary(const Row& row, const Rules& rules) {
   }
   std::uint64_t undeclared = 0;
   for (const auto& [reason, n] : row.refused)
-    if (!rules.declared(row, reason)) undeclared += n;
+    if (rules.decides(row) && !rules.declared(row, reason)) undeclared += n;
   if (undeclared > 0) parts.push_back(fmt::format("refused {} without having declared it", counted(undeclared, "case")));
   if (parts.empty()) parts.push_back(words(row.verdict));
   return fmt::format("{}", fmt::join(parts, "; "));

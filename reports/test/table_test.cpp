@@ -106,6 +106,30 @@ TEST(Table, ExplainsVacuousRowsAndUndeclaredRefusals) {
   EXPECT_NE(text.find("VACUOUS ~2.1%"), std::string::npos) << text;
 }
 
+TEST(Table, SumsUpWhatPeersRefuse) {
+  RunResult run;
+  for (const char* impl : {"onednn.avx2", "torch"}) {
+    Row row;
+    row.op = "relu";
+    row.impl = impl;
+    row.dtype = "f16";
+    row.peer = true;
+    row.cases = 1200;
+    row.counts[static_cast<std::size_t>(Verdict::refused)] = 1200;
+    row.refused["a reason that only the run file tells"] = 1200;
+    row.undeclared = row.refused;
+    row.verdict = row_verdict(row);
+    run.rows.push_back(row);
+  }
+  const std::string peers = table(run);
+  EXPECT_NE(peers.find("Refused by peers: 2,400 cases"), std::string::npos) << peers;
+  EXPECT_NE(peers.find("onednn.avx2 1,200, torch 1,200"), std::string::npos) << peers;
+  EXPECT_EQ(peers.find("only the run file"), std::string::npos) << peers;
+  // A peer that decides is told its reasons.
+  const std::string named = table(run, {.decides = [](const Row& row) { return row.impl == "torch"; }});
+  EXPECT_NE(named.find("a reason that only the run file tells"), std::string::npos) << named;
+}
+
 TEST(Table, ShortensLongLists) {
   RunResult run = sample_run();
   run.rows = {run.rows[0]};
