@@ -71,11 +71,29 @@ inline constexpr const char* kJoined = Joined<clauses...>::text.data();
 inline constexpr std::string_view kFlushedStore =
     "bf16: ftz=yes -- VCVTNEPS2BF16 stores results, and reads subnormal numbers as zero (Intel SDM)";
 
+// While one lives, this thread's operations stop before they run: they only say whether they could.
+class AskingOnly {
+ public:
+  AskingOnly();
+  ~AskingOnly();
+  AskingOnly(const AskingOnly&) = delete;
+  AskingOnly& operator=(const AskingOnly&) = delete;
+};
+
+// The table's `refuses`: oneDNN is asked for the primitive, which a call that follows finds in the cache.
+template <const Operator& op, auto run>
+int refuses(const assay_call* call) {
+  constexpr assay_kernel asked = kernel<op, run>("");
+  const AskingOnly only;
+  return asked.run(call);
+}
+
 // The entry of the table.
 template <const Operator& op, auto function, const Level& level>
 consteval assay_kernel kernel_at(const char* contract, const char* source) {
   using Here = At<level, function>;
   return kernel<op, Here::run>(level.kernel, {.contract = contract,
+                                              .refuses = refuses<op, Here::run>,
                                               .unavailable = Here::lacks,
                                               .source = source,
                                               .environment = level.environment,

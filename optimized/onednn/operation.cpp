@@ -15,6 +15,7 @@ namespace onednn {
 namespace {
 
 thread_local std::string last_information;
+thread_local bool asking_only = false;
 
 const dnnl::engine& engine() {
   static const dnnl::engine cpu(dnnl::engine::kind::cpu, 0);
@@ -106,6 +107,9 @@ std::string reason(const PrimitiveKey& key, const dnnl::error& error) {
 
 }  // namespace
 
+AskingOnly::AskingOnly() { asking_only = true; }
+AskingOnly::~AskingOnly() { asking_only = false; }
+
 PrimitiveCache& primitives() {
   static PrimitiveCache cache(engine(), 1024);
   return cache;
@@ -165,6 +169,7 @@ void Operation::run(PrimitiveCache::Build build) {
   } catch (const dnnl::error& error) {
     throw Refused(reason(key, error));
   }
+  if (asking_only) return;
   std::unordered_map<int, dnnl::memory> arguments;
   for (std::size_t i = 0; i < bound_.size(); ++i)
     arguments.emplace(bound_[i].argument, dnnl::memory(made->memories[i], engine(), bound_[i].data));

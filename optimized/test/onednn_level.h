@@ -30,6 +30,7 @@ constexpr Layout kLayouts[] = {Layout::contiguous,   Layout::reversed, Layout::c
                                Layout::last_outside, Layout::step2,    Layout::padded_rows,
                                Layout::expanded};
 
+constexpr double kUntouched = -777;   // in results before a call
 constexpr std::int64_t kMargin = 16;  // elements before and behind that a kernel must leave alone
 
 class Tensor {
@@ -70,6 +71,7 @@ class Tensor {
   View& view() { return view_; }
   std::int64_t numel() const { return view_.numel(); }
   const Sizes& sizes() const { return sizes_; }
+  Dtype dtype() const { return dtype_; }
   double get(std::int64_t i) const { return load(at(i), dtype_); }
   void set(std::int64_t i, double value) { store(at(i), dtype_, value); }
   double get(const Sizes& index) const { return load(at(index), dtype_); }
@@ -187,7 +189,7 @@ class OnednnLevel : public testing::TestWithParam<const char*> {
   bool call(std::vector<assay_value> arguments, std::vector<Tensor*> outputs) {
     std::vector<assay_tensor*> views;
     for (Tensor* t : outputs) {
-      for (std::int64_t i = 0; i < t->numel(); ++i) t->set(i, -777);
+      for (std::int64_t i = 0; i < t->numel(); ++i) t->set(i, kUntouched);
       views.push_back(&t->view());
     }
     char message[512] = "";
@@ -200,7 +202,13 @@ class OnednnLevel : public testing::TestWithParam<const char*> {
     c.message = message;
     c.message_capacity = sizeof message;
     c.kernel = kernel_;
+    const int declared = kernel_->refuses(&c);
+    for (Tensor* t : outputs)
+      EXPECT_EQ(t->numel() == 0 ? 0 : t->get(0), t->numel() == 0 ? 0 : rounded(kUntouched, t->dtype()))
+          << "refuses() computed";
     const int status = kernel_->run(&c);
+    EXPECT_EQ(declared == ASSAY_OK, status == ASSAY_OK)
+        << "refuses() says one thing, run() another: " << message;
     if (status == ASSAY_REFUSED) {
       EXPECT_STRNE(message, "");
       ++refusals_[message];
