@@ -15,7 +15,7 @@ namespace assay {
 
 namespace {
 
-constexpr std::size_t kLargeKept = std::size_t{128} << 20;  // kept between batches: first touches are dear
+constexpr std::size_t kLargeKept = std::size_t{32} << 20;  // kept between batches: first touches are dear
 
 [[noreturn]] void fail(const char* what) { throw std::system_error(errno, std::generic_category(), what); }
 

@@ -70,6 +70,7 @@ struct Control {
   std::atomic<std::uint32_t> current;   // the entry that runs
   std::uint32_t entries;
   std::uint64_t base;  // where the worker has its control block
+  std::atomic<std::int32_t> process;  // the worker's process id; 0 until it is ready to run
   Crash crash;
 
   // Written by the zygote when the worker is gone.

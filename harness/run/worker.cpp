@@ -19,6 +19,7 @@
 #include <exception>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "describe.h"
@@ -55,8 +56,11 @@ class Zygote {
         }
         reap();
       }
-      // The harness is gone: this process ends, and the kernel ends the workers (PR_SET_PDEATHSIG).
-      if (waiting[0].revents != 0 && !answer()) return 0;
+      if (waiting[0].revents != 0 && !answer()) {
+        // The harness is gone. The workers would end with this process (PR_SET_PDEATHSIG); what they started would not.
+        for (const Child& child : children_) ::kill(-child.process, SIGKILL);
+        return 0;
+      }
     }
   }
 
@@ -177,7 +181,7 @@ class Zygote {
   std::vector<Child> children_;
 };
 
-bool greet(int socket, bool ok, const std::string& text) {
+bool greet(int socket, bool ok, std::string_view text) {
   const Greeting greeting{ok ? 1u : 0u, static_cast<std::uint32_t>(text.size())};
   if (send(socket, &greeting, sizeof(greeting), MSG_NOSIGNAL) < 0) return false;
   for (std::size_t at = 0; at < text.size(); at += kGreetingPacket)
@@ -186,11 +190,6 @@ bool greet(int socket, bool ok, const std::string& text) {
 }
 
 using Load = std::function<WorkerTable(std::span<const std::string>)>;
-
-// For a sentence: the library, if one is named.
-std::string what_loads(std::span<const std::string> arguments) {
-  return arguments.empty() ? "a library" : arguments.back();
-}
 
 int serve(int socket, const Load& load, std::span<const std::string> arguments) {
   // Ctrl-C is for the harness, which ends this process by closing the socket.
@@ -205,7 +204,7 @@ int serve(int socket, const Load& load, std::span<const std::string> arguments) 
 
   std::optional<WorkerTable> table;
   try {
-    const LoadingGuard guard(what_loads(arguments), [socket](const std::string& text) { greet(socket, false, text); });
+    const LoadingGuard guard(arguments, [](int to, std::string_view text) { greet(to, false, text); }, socket);
     table = load(arguments);
   } catch (const std::exception& error) {
     greet(socket, false, error.what());
@@ -219,27 +218,37 @@ int serve(int socket, const Load& load, std::span<const std::string> arguments) 
   return Zygote(socket, std::move(*table)).serve();
 }
 
+// All of it, to a file or pipe; false if that is impossible.
+bool write_all(int to, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = write(to, text.data(), text.size());
+    if (n < 0 && errno != EINTR) return false;
+    if (n > 0) text.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return true;
+}
+
+void say(int to, std::string_view sentence) {
+  write_all(to, sentence);
+  write_all(to, "\n");
+}
+
 int list(const Load& load, std::span<const std::string> arguments) {
   // What libraries print while they load must not get between the JSON.
   const int out = dup(STDOUT_FILENO);
   dup2(STDERR_FILENO, STDOUT_FILENO);
   std::string text;
   try {
-    const LoadingGuard guard(what_loads(arguments),
-                             [](const std::string& said) { std::fprintf(stderr, "%s\n", said.c_str()); });
+    const LoadingGuard guard(arguments, say, STDERR_FILENO);
     text = description(load(arguments));
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return kFailed;
   }
   text += '\n';
-  for (std::size_t at = 0; at < text.size();) {
-    const ssize_t n = write(out, text.data() + at, text.size() - at);
-    if (n < 0 && errno != EINTR) {
-      std::perror("cannot write the list of kernels");
-      return kFailed;
-    }
-    if (n > 0) at += static_cast<std::size_t>(n);
+  if (!write_all(out, text)) {
+    std::perror("cannot write the list of kernels");
+    return kFailed;
   }
   return 0;
 }

@@ -75,6 +75,7 @@ class Worker {
   }
 
   [[noreturn]] void serve() {
+    control_->process.store(getpid());
     for (;;) {
       const std::uint32_t done = control_->done.load();
       while (control_->posted.load() == done) {
@@ -248,7 +249,12 @@ class Worker {
 
 void serve_batches(const WorkerTable& table, const WorkerFiles& files) {
   Worker worker(table, files);
-  if (table.after_fork) table.after_fork();
+  try {
+    if (table.after_fork) table.after_fork();
+  } catch (...) {
+    std::fprintf(stderr, "%s\n", exception_text().c_str());
+    _exit(71);
+  }
   worker.serve();
 }
 

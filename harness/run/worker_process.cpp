@@ -10,8 +10,10 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 
 #include "futex.h"
+#include "process.h"
 
 namespace assay {
 
@@ -25,6 +27,15 @@ std::pair<Descriptor, Descriptor> output_pipe() {
   if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
     throw NotStarted(fmt::format("cannot make a pipe to a worker process: {}", std::strerror(errno)));
   return {Descriptor(ends[0]), Descriptor(ends[1])};
+}
+
+// How long the process has waited for a processor; 0 where the system does not say.
+std::chrono::nanoseconds queued(std::int32_t process) {
+  std::ifstream stat(fmt::format("/proc/{}/schedstat", process));
+  std::int64_t running = 0;
+  std::int64_t waiting = 0;
+  if (!(stat >> running >> waiting)) return std::chrono::nanoseconds(0);
+  return std::chrono::nanoseconds(waiting);
 }
 
 }  // namespace
@@ -53,6 +64,7 @@ void WorkerProcess::start() {
   control.crash.what.store(Crash::nothing);
   control.dead.store(0);
   control.start_error[0] = 0;
+  control.process.store(0);
   control.done.store(control.posted.load());
   history_.clear();
   timed_out_ = false;
@@ -74,7 +86,7 @@ void WorkerProcess::post() {
   control.entries = static_cast<std::uint32_t>(batch_.entries().size());
   control.current.store(0);
   running_ = true;
-  seen_current_ = 0;
+  seen_current_ = kNothing;
   since_ = std::chrono::steady_clock::now();
   control.posted.fetch_add(1);
   if (control.sleeping.load() != 0) futex_wake(control.posted);
@@ -91,6 +103,9 @@ WorkerProcess::State WorkerProcess::poll() {
     started_ = false;
     if (control.dead.load() != 0 && control.wait_status == -1)
       throw NotStarted(fmt::format("the worker process could not be started: {}", control.start_error));
+    if (control.dead.load() != 0 && control.process.load() == 0)
+      throw NotStarted(fmt::format("the worker process {} before it could run anything: {}",
+                                   ending(control.wait_status), printed()));
     return State::dead;
   }
   return State::running;
@@ -103,11 +118,13 @@ bool WorkerProcess::happened() const {
 
 void WorkerProcess::limit(std::chrono::milliseconds time_limit) {
   const auto now = std::chrono::steady_clock::now();
-  const std::uint32_t current = arena_.control().current.load();
+  const Control& control = arena_.control();
+  const std::uint32_t current = control.current.load();
   if (current != seen_current_) {
     seen_current_ = current;
     since_ = now;
-  } else if (!timed_out_ && now - since_ > time_limit) {
+    queued_at_start_ = queued(control.process.load());
+  } else if (!timed_out_ && now - since_ - (queued(control.process.load()) - queued_at_start_) > time_limit) {
     timed_out_ = true;
     zygote_->kill_worker(worker_);
   }

@@ -37,6 +37,7 @@ class WorkerProcess {
   // Whether poll() would say something other than `running`.
   bool happened() const;
   // Looks whether the entry has run for too long, and asks for the process's end if so. Then it is soon dead.
+  // Time in which it waited for a processor that others used does not count.
   void limit(std::chrono::milliseconds time_limit);
   // Whether the zygote, and with it the hope to hear of the worker's end, is gone.
   void check_zygote();
@@ -75,6 +76,7 @@ class WorkerProcess {
   bool zygote_lost_ = false;
   std::uint32_t seen_current_ = 0;
   std::chrono::steady_clock::time_point since_;
+  std::chrono::nanoseconds queued_at_start_{0};
   std::vector<const Kernel*> history_;
 };
 

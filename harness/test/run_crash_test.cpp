@@ -212,7 +212,7 @@ TEST_F(RunCrash, WhatCannotStartIsNotRun) {
   EXPECT_THAT(run(k, call).detail, HasSubstr("ended with exit status 0 while it loaded its kernels"));
 
   const std::pair<const char*, const char*> loads[] = {{"--fail", "no kernels today"},
-                                                       {"--crash", "crashed (Segmentation fault) while it was loaded"},
+                                                       {"--crash", "--crash crashed (signal 11, Segmentation fault) while it was loaded"},
                                                        {"--exit", "called exit(0) while it was loaded"}};
   for (const auto& [argument, sentence] : loads) {
     outcome = run(kernel("twice", {}, {argument}), call);

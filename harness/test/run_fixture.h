@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
+#include <cstring>
 #include <deque>
 #include <memory>
 #include <string>
@@ -36,7 +36,7 @@ inline TensorData& self_of(Call& call) { return std::get<TensorData>(call.argume
 
 inline std::vector<float> floats(const std::vector<std::byte>& bytes) {
   std::vector<float> f(bytes.size() / sizeof(float));
-  std::memcpy(f.data(), bytes.data(), f.size() * sizeof(float));
+  if (!f.empty()) std::memcpy(f.data(), bytes.data(), f.size() * sizeof(float));
   return f;
 }
 

@@ -1,4 +1,4 @@
-// A worker program whose kernels misbehave in one way each. All of them are `twice(Tensor self) -> Tensor` for f32:
+// A worker program whose kernels misbehave in one way each. Most of them are `twice(Tensor self) -> Tensor` for f32:
 // out = 2 self, honouring strides, before or after the bad deed.
 #include <immintrin.h>
 #include <unistd.h>
@@ -41,6 +41,10 @@ std::int64_t place(const assay_tensor& t, std::int64_t index) {
 
 int twice(const assay_call* call) {
   const std::int64_t n = numel(input(call));
+  if (input(call).ndim == 1 && input(call).strides[0] == 1 && call->outputs[0]->strides[0] == 1) {
+    for (std::int64_t i = 0; i < n; ++i) out(call)[i] = 2 * in(call)[i];
+    return ASSAY_OK;
+  }
   for (std::int64_t i = 0; i < n; ++i)
     out(call)[place(*call->outputs[0], i)] = 2 * in(call)[place(input(call), i)];
   return ASSAY_OK;
@@ -125,6 +129,10 @@ int exit_now(const assay_call*) { std::exit(0); }
 int quick_exit_now(const assay_call*) { _exit(5); }
 int hang(const assay_call*) {
   for (;;) std::this_thread::sleep_for(std::chrono::seconds(1));
+}
+int sleeps(const assay_call* call) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  return twice(call);
 }
 int hang_if_negative(const assay_call* call) { return in(call)[0] < 0 ? hang(call) : twice(call); }
 int misaligned(const assay_call* call) {
@@ -284,6 +292,7 @@ assay::WorkerTable table(std::span<const std::string> arguments) {
   one("exit", exit_now);
   one("_exit", quick_exit_now);
   one("hang", hang);
+  one("sleeps", sleeps);
   one("hang if negative", hang_if_negative);
   one("misaligned", misaligned);
   one("aligned 64", aligned_64);
@@ -312,9 +321,29 @@ assay::WorkerTable table(std::span<const std::string> arguments) {
   return t;
 }
 
+// A harness of its own, for tests that end it: runs a kernel that hangs. The arguments are those of its workers.
+int harness(const std::string& program, const std::vector<std::string>& arguments) {
+  static constexpr assay::Operator twice_op{.schema = assay::parse_schema("twice(Tensor self) -> Tensor")};
+  assay::Kernel kernel;
+  kernel.op = &twice_op;
+  kernel.schema = twice_op.schema.text;
+  kernel.name = kernel.table_name = "hang";
+  kernel.environment = {program, arguments, {}};
+  assay::Call call;
+  call.op = &twice_op;
+  call.arguments.emplace_back(assay::TensorData(assay::Dtype::f32, {3}));
+  call.outputs.push_back({assay::Dtype::f32, {3}});
+  call.output_layouts.resize(1);
+  const assay::Task task{&kernel, &call};
+  assay::Lane lane(assay::make_zygotes(), {std::chrono::minutes(1)});
+  lane.run({&task, 1});
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 1 && std::strcmp(argv[1], "harness") == 0) return harness(argv[0], {argv + 2, argv + argc});
   if (argc > 1 && std::strcmp(argv[1], "worker") == 0) return assay::worker_main(argc, argv, table);
   std::fputs("run_test_worker is started by the tests\n", stderr);
   return 2;

@@ -1,0 +1,117 @@
+// Shared libraries of kernels: what they list, how they run, and how bad ones are turned down.
+#include <filesystem>
+#include <fstream>
+
+#include "../registry/subprocess.h"
+#include "../run/describe.h"
+#include "run_fixture.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+
+std::string plugin(const std::string& name) { return std::string(ASSAY_RUN_TEST_PLUGINS) + "/run_test_plugin_" + name + ".so"; }
+
+Finished list(const std::string& library) {
+  return run_program(run_test_worker(), {"worker", "--list", "--plugin", library});
+}
+
+class RunPlugin : public RunTest {};
+
+TEST_F(RunPlugin, ListsWhatTheTableSays) {
+  const Finished listed = list(plugin("GOOD"));
+  ASSERT_EQ(listed.status, 0) << listed.err;
+  const std::vector<DescribedKernel> kernels = parse_description(listed.out);
+  ASSERT_EQ(kernels.size(), 3u);
+  EXPECT_EQ(kernels[0].schema, "twice(Tensor self) -> Tensor");
+  EXPECT_EQ(kernels[0].name, "twice");
+  EXPECT_EQ(kernels[0].contract, "exp=2ulp -- nowhere");
+  EXPECT_EQ(kernels[0].source, "run_test_plugin.c:1");
+  EXPECT_EQ(kernels[0].environment, "A=1 B=2");
+  EXPECT_EQ(kernels[0].unavailable, "");
+  EXPECT_EQ(kernels[0].flags, 0u);
+  EXPECT_EQ(kernels[0].plugin, "mine");
+  EXPECT_EQ(kernels[0].version, "1.5");
+  EXPECT_EQ(kernels[1].unavailable, "needs a better machine");
+  EXPECT_EQ(kernels[1].flags, std::uint32_t{ASSAY_PEER});
+  EXPECT_EQ(kernels[2].name, "");
+}
+
+TEST_F(RunPlugin, RunsItsKernels) {
+  const Call call = twice_call({5}, {Layout::Kind::step2, {}});
+  // LONGER has entries with a field that this Assay does not know.
+  for (const char* name : {"GOOD", "LONGER"})
+    for (const char* k : {"twice", "other", ""})
+      expect_twice(run(kernel(k, {}, {"--plugin", plugin(name)}), call), call);
+}
+
+TEST_F(RunPlugin, BadOnesAreTurnedDownInPlainWords) {
+  const std::pair<const char*, const char*> bad[] = {
+      {"NO_SYMBOL", "exports no function assay_plugin_v1"},
+      {"NULL_TABLE", "returned NULL"},
+      {"OTHER_ABI", "version 7 of the kernel ABI; this Assay speaks version 1"},
+      {"SHORT_KERNELS", "says that a kernel has 16 bytes"},
+      {"NO_KERNELS", "has no kernels"},
+      {"NULL_KERNELS", "their table is NULL"},
+      {"NULL_SCHEMA", "kernel 0 has no schema"},
+      {"NULL_RUN", "kernel 0 (twice(Tensor self) -> Tensor) has no function `run`"},
+      {"NO_SIZE", "set .size = sizeof(assay_kernel)"},
+      {"SAME_NAMES", "has the name of an earlier one"},
+      {"CRASHES", "crashed (signal 11, Segmentation fault) while it was loaded"},
+      {"EXITS", "called exit(0) while it was loaded"},
+      {"UNDEFINED", "nowhere_to_be_found"},
+  };
+  const Call call = twice_call({5});
+  for (const auto& [name, sentence] : bad) {
+    SCOPED_TRACE(name);
+    const Finished listed = list(plugin(name));
+    EXPECT_EQ(listed.status, 1);
+    EXPECT_EQ(listed.out, "");
+    EXPECT_THAT(listed.err, HasSubstr(plugin(name)));
+    EXPECT_THAT(listed.err, HasSubstr(sentence));
+    const Outcome outcome = run(kernel("twice", {}, {"--plugin", plugin(name)}), call);
+    EXPECT_EQ(outcome.kind, Outcome::Kind::not_run);
+    EXPECT_THAT(outcome.detail, HasSubstr(sentence));
+  }
+}
+
+TEST_F(RunPlugin, FilesThatAreNoLibraries) {
+  const std::string text = testing::TempDir() + "run_plugin_test_text.so";
+  std::ofstream(text) << "not a library\n";
+  EXPECT_THAT(list(text).err, HasSubstr(text + ": is not a shared library; build one with cc -shared -fPIC"));
+  EXPECT_THAT(list("/nonexistent.so").err, HasSubstr("/nonexistent.so: there is no such file"));
+  EXPECT_THAT(list("/tmp").err, HasSubstr("is not a file"));
+  EXPECT_THAT(list(run_test_worker()).err, HasSubstr("cannot be loaded"));
+  std::ofstream(text) << "\177ELF";
+  EXPECT_THAT(list(text).err, HasSubstr("cannot be loaded"));
+  std::filesystem::remove(text);
+}
+
+TEST(Description, RefusesWhatIsNone) {
+  const auto error = [](std::string_view json) -> std::string {
+    try {
+      parse_description(json);
+    } catch (const std::runtime_error& e) {
+      return e.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(error(""), HasSubstr("printed nothing"));
+  EXPECT_THAT(error("{"), HasSubstr("not what it should be"));
+  EXPECT_THAT(error(R"({"format": "assay.kernels/9"})"), HasSubstr("assay.kernels/9"));
+  EXPECT_THAT(error(R"({"format": "assay.kernels/1", "plugin": "", "version": "", "kernels": [{}]})"),
+              HasSubstr("schema"));
+}
+
+TEST(Description, KeepsBytesThatAreNotUtf8Readable) {
+  WorkerTable table;
+  assay_kernel k{};
+  k.schema = "twice(Tensor self) -> Tensor";
+  k.name = "\xff\"\\";
+  table.kernels.push_back(k);
+  EXPECT_EQ(parse_description(description(table))[0].name, "\xEF\xBF\xBD\"\\");
+}
+
+}  // namespace
+}  // namespace assay
