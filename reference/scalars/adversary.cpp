@@ -33,15 +33,16 @@ V rounded(const V& x, const Rounding& to, bool is_sum = false) {
   if (!C::finite(x) || x == V{}) return x;
   const Format& f = to.format;
   V r = x;
-  if (rounds_to_nearest()) {
+  if (C::size(x) >= static_cast<typename C::Bound>(to.overflow)) {
+    r = V(C::negative(x) ? -HUGE_VAL : HUGE_VAL);
+  } else if (rounds_to_nearest()) {
     r = V(round_to(x, f));
   } else if (!representable(x, to)) {
     const V away(direction());
     const bool subnormal = C::size(x) < static_cast<typename C::Bound>(f.min_normal);
     r = x + (subnormal && !is_sum ? V(to.half_subnormal) : abs(x) * V(f.unit)) * away;
   }
-  if (C::finite(r) && C::size(r) >= static_cast<typename C::Bound>(to.overflow))
-    r = V(C::negative(x) ? -HUGE_VAL : HUGE_VAL);
+  if (C::finite(r) && C::size(r) > static_cast<typename C::Bound>(f.max)) r = V(C::negative(x) ? -f.max : f.max);
   if (arithmetic().flushes && C::size(r) < static_cast<typename C::Bound>(f.min_normal) && attack_state().coin())
     r = V(C::negative(r) ? -0.0 : 0.0);
   return r;
@@ -169,7 +170,7 @@ namespace {
 template <class V>
 Adversary<V> with_extra(const V& y, double extra) {
   using Pending = typename Adversary<V>::Pending;
-  if (extra == 0 || !Carrier<V>::finite(y)) return {y, Pending::other};
+  if (extra == 0 || !Carrier<V>::finite(y) || y == V{}) return {y, Pending::other};
   return {y + y * V(extra * direction()) * V(arithmetic().compute.format.unit), Pending::other};
 }
 
@@ -191,7 +192,9 @@ Adversary<V> inexact(Function function, const V& y) {
   using Pending = typename Adversary<V>::Pending;
   const Arithmetic& a = arithmetic();
   const Accuracy& accuracy = a.of(function);
-  if (!C::finite(y)) return {y, Pending::none};
+  if (C::size(y) >= static_cast<typename C::Bound>(a.compute.overflow))
+    return {V(C::negative(y) ? -HUGE_VAL : HUGE_VAL), Pending::none};
+  if (C::nan(y)) return {y, Pending::none};
   if (a.ftz && C::size(y) < static_cast<typename C::Bound>(std::max(a.tiny, a.compute.format.min_normal)) &&
       attack_state().coin())
     return {V(C::negative(y) ? -0.0 : 0.0), Pending::none};

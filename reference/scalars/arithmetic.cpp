@@ -16,6 +16,7 @@ Arithmetic::Arithmetic(const Contract& c, Dtype dtype)
       accumulate(c.accumulate_format(dtype)),
       multiply(c.multiply_format(dtype)),
       result(format(dtype)),
+      one_adder(accumulate == compute && c.chain.kind == Chain::Kind::any),
       accumulates_in_compute(accumulate == compute),
       accumulates_narrower(accumulate.format.precision < compute.format.precision || accumulate.grid > compute.grid),
       rounds_operands(multiply.format.precision < compute.format.precision || multiply.grid > compute.grid),

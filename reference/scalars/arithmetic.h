@@ -24,6 +24,7 @@ struct Rounding {
 
 struct Arithmetic {
   Rounding compute, accumulate, multiply, result;
+  bool one_adder = true;  // sums are added in the compute format, in any order: as any other addition
   bool accumulates_in_compute = true;
   bool accumulates_narrower = false;  // in precision or range: a sum's terms may be rounded when they enter it
   bool rounds_operands = false;       // products take operands of a narrower format

@@ -50,7 +50,6 @@ Tracked<V> add_zero(const Tracked<V>& x, const Tracked<V>& zero) {
   using C = Carrier<V>;
   Tracked<V> r = x;
   r.value = x.value + zero.value;
-  if (arithmetic().chain.kind != Chain::Kind::any) r.terms += zero.terms;
   if (x.is_exact_zero()) {
     const auto positive = [](const Tracked<V>& t) { return !t.free_sign && !C::negative(t.value); };
     r.free_sign = !positive(x) && !positive(zero) && (x.free_sign || zero.free_sign);
@@ -70,32 +69,36 @@ void charge_additions(Tracked<V>& t) {
   if (t.terms < 2 && !enters) return;
   settle(t);  // a sum of one product, which is rounded before it enters the accumulator
 
+  const bool accumulator = t.summed && !a.accumulates_in_compute;
+  const Rounding& to = accumulator ? a.accumulate : a.compute;
   const Bound slack = 1 + static_cast<Bound>(t.terms) * Bound(0x1p-51) + Bound(0x1p-48);
-  const auto overflow = static_cast<Bound>(a.accumulate.overflow);
+  const auto overflow = static_cast<Bound>(to.overflow);
   t.error *= slack;
   if (!C::finite(t.value)) {
     if (t.magnitude * slack + t.error >= overflow) t.may_be |= kMayBeNan;
     return;
   }
-  const bool exact = t.error == 0 && t.grid >= a.accumulate.grid &&
-                     exponent_of(t.magnitude) < t.grid + a.accumulate.format.precision;
+  const bool exact =
+      t.error == 0 && t.grid >= to.grid && exponent_of(t.magnitude) < t.grid + to.format.precision;
   if (!exact) {
-    if (enters) t.error += static_cast<Bound>(t.terms) * static_cast<Bound>(a.accumulate.half_subnormal);
-    const double additions = a.chain.additions(t.terms) + (enters ? 1 : a.accumulates_in_compute ? -1 : 0);
+    if (enters) t.error += static_cast<Bound>(t.terms) * static_cast<Bound>(to.half_subnormal);
+    // The last addition is the rounding to the compute format, unless that is a conversion behind it.
+    const double additions =
+        (t.summed ? a.chain.additions(t.terms) : t.terms - 1) + (enters ? 1 : 0) - (accumulator ? 0 : 1);
     if (additions > 0) {
-      const double growth = std::expm1(additions * std::log1p(a.accumulate.format.unit));
+      const double growth = std::expm1(additions * std::log1p(to.format.unit));
       t.error += static_cast<Bound>(growth) * (t.magnitude + t.error) * slack;
     }
   }
-  const double partial_sums = a.accumulates_in_compute ? t.terms - 2 : t.terms;
+  const double partial_sums = accumulator ? t.terms : t.terms - 2;
   if (a.flushes && partial_sums > 0 && t.grid < a.compute.format.min_exponent)
     t.error += static_cast<Bound>(partial_sums) *
-               static_cast<Bound>(std::max(a.compute.format.min_normal, a.accumulate.format.min_normal));
+               static_cast<Bound>(std::max(a.compute.format.min_normal, to.format.min_normal));
   if (t.error != 0) t.grid = kNoGrid;
 
   // On the way, a partial sum is at most the sum of the positive terms, and at least that of the negative ones.
   const Bound most = t.magnitude * slack + t.error;
-  if (most >= overflow && (t.terms > 2 || !a.accumulates_in_compute)) {
+  if (most >= overflow && (t.terms > 2 || accumulator)) {
     const Bound half = C::signed_size(t.value) / 2;
     const bool up = t.magnitude * slack / 2 + half + t.error >= overflow;
     const bool down = t.magnitude * slack / 2 - half + t.error >= overflow;
@@ -134,8 +137,10 @@ template <class V>
 Tracked<V> operator+(const Tracked<V>& x, const Tracked<V>& y) {
   if (x.is_exact_zero()) return detail::add_zero(y, x);
   if (y.is_exact_zero()) return detail::add_zero(x, y);
-  Tracked<V> a = x;
-  Tracked<V> b = y;
+  // A sum that has an accumulator or a chain of its own ends here.
+  const bool ends = !arithmetic().one_adder;
+  Tracked<V> a = ends && x.summed ? closed(x) : x;
+  Tracked<V> b = ends && y.summed ? closed(y) : y;
   detail::settle(a);
   detail::settle(b);
   detail::add_settled(a, b);
@@ -157,6 +162,7 @@ class OpenSum {
       if (!Carrier<V>::negative(term.value) && !term.free_sign) positive_zero_ = true;
       return;
     }
+    if (!arithmetic().one_adder && term.terms >= 2) term = closed(term);  // its additions are not the sum's own
     if (!any_) {
       sum_ = term;
       any_ = true;
