@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "ops/add.h"
 #include "ops/mm.h"
 #include "ops/prelu.h"
@@ -79,8 +81,41 @@ TEST_F(CaseText, ErrorsNameTheField) {
   error("softmax.int:f32:self=2,dim=1.5", "dim is \"1.5\": not an integer");
   error("softmax.int:f32:self=2,dim=0,dtype=f99", "dtype is \"f99\"");
   error("prelu:f32:", "is missing");
+  error("prelu:f32:self=9223372036854775807x3,weight=1", "too many elements");
+  error("prelu:f32:self=[2]@offset(9223372036854775807),weight=1", "reach too far");
+  error("prelu:f32:self=2,weight=1:data=a b", "data is \"a b\"");
   error("prelu:what", "neither a dtype nor name=value");
   error("", "there is no operator");
+}
+
+// Whatever is typed: an error that says so, or a case whose text reads back the same.
+TEST_F(CaseText, SurvivesRandomText) {
+  const std::string_view seeds[] = {"prelu:f32:self=[2x6x5x7]@permuted(3,1,0,2),weight=6:data=normal:seed=42",
+                                    "add.Tensor:self=bf16[2x3]@strides(9,2),other=f32[]@offset(3),alpha=-1e-30:seed=1",
+                                    "convolution:f32:input=2x3,weight=3,bias=none,stride=[2,1],eps=0.5,dtype=bf16,mode='x'"};
+  const std::string_view pieces[] = {"[", "]", "(", ")", ":", ",", "=", "x", "@", "none", "f32", "-1", "9223372036854775808",
+                                     "1e999", "nan", "\"", "'", " ", "seed=", "data=", "0", "step2"};
+  std::mt19937_64 random(1);
+  int parsed = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    std::string s(seeds[random() % std::size(seeds)]);
+    for (std::uint64_t edits = 1 + random() % 4; edits > 0 && !s.empty(); --edits) {
+      const std::size_t at = random() % s.size();
+      switch (random() % 4) {
+        case 0: s.erase(at, 1 + random() % 5); break;
+        case 1: s.insert(at, pieces[random() % std::size(pieces)]); break;
+        case 2: s[at] = static_cast<char>(random() % 256); break;
+        default: s.insert(at, s.substr(random() % s.size(), random() % 12)); break;
+      }
+    }
+    try {
+      const Case c = parse_case(s);
+      ++parsed;
+      ASSERT_EQ(text(parse_case(text(c))), text(c)) << s;
+    } catch (const CaseError&) {
+    }
+  }
+  EXPECT_GT(parsed, 100);
 }
 
 TEST(Layouts, GiveTheStridesTheyName) {

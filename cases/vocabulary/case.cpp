@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 
@@ -20,6 +21,11 @@ std::int64_t integer(std::string_view field, std::string_view s) {
   const auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), value);
   if (error != std::errc{} || end != s.data() + s.size()) bad(field, s, "not an integer");
   return value;
+}
+
+// What needs no quotes within a case.
+bool is_plain(std::string_view s) {
+  return std::ranges::all_of(s, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.'; });
 }
 
 // The position of `separator` outside of brackets, parentheses and quotes.
@@ -129,6 +135,7 @@ CaseValue parse_scalar(std::string_view field, std::string_view s, const Argumen
       bad(field, s, "neither true nor false");
     case Type::string:
       if (s.size() >= 2 && (s.front() == '"' || s.front() == '\'') && s.back() == s.front()) s = s.substr(1, s.size() - 2);
+      if (!is_plain(s)) bad(field, s, "a string is written with letters, digits, \"_\", \"-\" and \".\" only");
       return std::string(s);
     case Type::dtype: {
       const std::optional<Dtype> d = dtype_named(s);
@@ -264,7 +271,8 @@ Case parse_case(std::string_view whole) {
     const std::size_t equals = parts[at].find('=');
     const std::string_view key = parts[at].substr(0, equals);
     const std::string_view value = equals == std::string_view::npos ? "" : parts[at].substr(equals + 1);
-    if (key == "data" && !value.empty()) {
+    if (key == "data") {
+      if (value.empty() || !is_plain(value)) bad("data", value, "not the name of a data family");
       c.data = value;
     } else if (key == "seed") {
       const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), c.seed);

@@ -15,6 +15,9 @@ constexpr std::pair<std::string_view, Layout::Kind> kLayouts[] = {
     {"offset", Layout::Kind::offset},         {"expanded", Layout::Kind::expanded},
     {"strides", Layout::Kind::strides}};
 
+// Far beyond any memory, and far from where products of 64-bit numbers overflow.
+constexpr double kMostElements = 0x1p50;
+
 bool takes_parameters(Layout::Kind k) {
   return k != Layout::Kind::contiguous && k != Layout::Kind::channels_last && k != Layout::Kind::step2;
 }
@@ -79,6 +82,9 @@ std::string text(const Layout& layout) {
 
 Strided strided(const Shape& shape, const Layout& layout) {
   const std::size_t rank = shape.size();
+  double elements = 2;  // step2 doubles the strides
+  for (const std::int64_t n : shape) elements *= static_cast<double>(std::max<std::int64_t>(n, 1));
+  if (elements > kMostElements) throw CaseError(fmt::format("shape [{}] has too many elements", text(shape)));
   std::vector<std::int64_t> order(rank);
   std::iota(order.begin(), order.end(), 0);
   Strided s;
@@ -126,6 +132,9 @@ Strided strided(const Shape& shape, const Layout& layout) {
       s.strides = layout.parameters;
       break;
   }
+  double last = static_cast<double>(s.offset);
+  for (std::size_t d = 0; d < rank; ++d) last += static_cast<double>(shape[d]) * static_cast<double>(s.strides[d]);
+  if (last > kMostElements) throw CaseError("offset and strides reach too far");
   s.span = 1;
   for (std::size_t d = 0; d < rank; ++d) {
     if (shape[d] == 0) {
