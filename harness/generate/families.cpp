@@ -74,12 +74,13 @@ void trits(const Target& t, Values values) {
     values[i] = static_cast<double>(t.own.below(i, 2 * greatest + 1) - greatest);
 }
 
-// Every significand bit used, magnitudes from 1/4 to 8.
+// Odd in the last significand bit, so that any rounding shows; magnitudes from 1/4 to 8.
 double full_precision(const Target& t, std::uint64_t i) {
-  const int p = significand_bits(t.dtype);
+  const int fraction_bits = std::max(significand_bits(t.dtype) - 1, 1);
   const std::uint64_t word = t.own.word(2 * i);
-  const double odd = static_cast<double>((word >> (65 - p) << 1 | 1) & ((std::uint64_t{1} << p) - 1)) * std::ldexp(1.0, 1 - p);
-  return sign(word << 1) * std::ldexp(1 + odd / 2, static_cast<int>(t.own.below(2 * i + 1, 5)) - 2);
+  const auto fraction = static_cast<double>(word >> (64 - fraction_bits) | 1);
+  const int exponent = static_cast<int>(t.own.below(2 * i + 1, 5)) - 2;
+  return sign(word << 63) * std::ldexp(1 + std::ldexp(fraction, -fraction_bits), exponent);
 }
 
 // Each sum has one term that is not zero, so that results are one operand's numbers to the last bit.

@@ -98,7 +98,7 @@ std::vector<Layout> output_layouts(const Case& c, std::span<const Shape> outputs
       layout = {};
     } else if (kind < 10) {
       for (const TensorSpec* t : tensors_of(c))
-        if (t->shape == shape && without_overlap(shape, t->layout)) {
+        if (t->shape == shape && t->layout.kind != Layout::Kind::expanded && without_overlap(shape, t->layout)) {
           layout = t->layout;
           break;
         }

@@ -14,7 +14,7 @@ constexpr std::array<std::int64_t, 18> kPrimes{3,  5,  7,  11, 13, 17, 19, 23, 2
 constexpr SizeBudget kLarge{65'536, 300'000};
 
 std::int64_t draw_size(Draw& draw) {
-  switch (draw.weighted({40, 30, 12, 8, 10})) {
+  switch (draw.weighted({45, 20, 15, 5, 15})) {
     case 0: {
       const std::int64_t width = draw.pick(kWidths);
       switch (draw.range(0, 3)) {

@@ -1,0 +1,355 @@
+#include "harness/generate/data.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "generate_fixture.h"
+#include "harness/generate/cases.h"
+#include "harness/generate/edge.h"
+#include "harness/generate/normal.h"
+
+namespace assay {
+namespace {
+
+using ::testing::HasSubstr;
+
+Call call_of(const std::string& case_text) {
+  toys::all();
+  return materialise(parse_case(case_text));
+}
+
+std::vector<double> values(const Call& call, std::size_t argument) {
+  const auto& t = std::get<TensorData>(call.arguments[argument]);
+  std::vector<double> all;
+  for (std::int64_t i = 0; i < t.numel(); ++i) all.push_back(t.get(i));
+  return all;
+}
+
+std::vector<std::string> names() {
+  std::vector<std::string> all;
+  for (const Family& f : families()) all.emplace_back(f.name);
+  return all;
+}
+
+TEST(GenerateData, EveryGeneratedCaseBecomesACall) {
+  toys::each_row([](const Operator& op, Dtype dtype) {
+    for (std::uint64_t i = 0; i < 150; ++i) {
+      const Case c = generate(op, dtype, 1, i);
+      const Call call = materialise(c);
+      ASSERT_TRUE(call.error.empty()) << text(c) << call.error;
+      ASSERT_EQ(call.outputs[0].dtype, dtype);
+      ASSERT_EQ(call.output_layouts.size(), op.schema.result_count);
+      ASSERT_EQ(call.arguments.size(), c.arguments.size());
+      for (std::size_t k = 0; k < c.arguments.size(); ++k) {
+        if (const auto* spec = std::get_if<TensorSpec>(&c.arguments[k])) {
+          const auto& t = std::get<TensorData>(call.arguments[k]);
+          ASSERT_EQ(t.dtype, spec->dtype);
+          ASSERT_EQ(t.shape, spec->shape);
+        }
+      }
+    }
+  });
+}
+
+TEST(GenerateData, TheSameCaseGivesTheSameBits) {
+  for (const std::string& family : names()) {
+    const std::string c = "mm:f32:self=5x7,mat2=7x3:data=" + family + ":seed=";
+    const Call a = call_of(c + "8");
+    const Call b = call_of(c + "8");
+    const Call other = call_of(c + "9");
+    for (const std::size_t i : {0u, 1u})
+      EXPECT_EQ(std::get<TensorData>(a.arguments[i]).memory, std::get<TensorData>(b.arguments[i]).memory) << family;
+    if (family == "ones") continue;
+    EXPECT_NE(std::get<TensorData>(a.arguments[0]).memory, std::get<TensorData>(other.arguments[0]).memory) << family;
+    EXPECT_NE(values(a, 0)[1], values(a, 1)[1]) << family << ": every argument has numbers of its own";
+  }
+}
+
+// Recorded seeds must bring back the same numbers, on any machine and in any release.
+TEST(GenerateData, NumbersOfASeedAreTheSameOnEveryMachine) {
+  std::map<std::string, std::uint64_t> fingerprints;
+  for (const std::string& family : names()) {
+    std::uint64_t h = 0;
+    for (const char* dtype : {"f64", "f32", "f16", "bf16"}) {
+      const Call call = call_of(std::string("mm:") + dtype + ":self=17x9,mat2=9x5:data=" + family + ":seed=42");
+      for (const std::size_t i : {0u, 1u}) {
+        const auto& memory = std::get<TensorData>(call.arguments[i]).memory;
+        h = mix(h, hash({reinterpret_cast<const char*>(memory.data()), memory.size()}));
+      }
+    }
+    fingerprints[family] = h;
+  }
+  const std::map<std::string, std::uint64_t> recorded{
+      {"cancelling", 11856931353353464517u},
+      {"constant", 15756641370276434535u},
+      {"edge", 9267137281676361666u},
+      {"integers", 7453217122737076461u},
+      {"long", 13940474072708209131u},
+      {"normal", 14943049865193817579u},
+      {"offset", 8988920983928968983u},
+      {"ones", 7130049151602479716u},
+      {"selection", 17141263766357692163u},
+      {"trits", 6960974600550796072u},
+      {"uniform", 133200981330039262u},
+      {"wide", 15794989549187311476u},
+  };
+  EXPECT_EQ(fingerprints, recorded);
+}
+
+TEST(GenerateData, LayoutsMoveNumbersButDoNotChangeThem) {
+  for (const std::string& family : names()) {
+    const auto of = [&](const std::string& layout) {
+      return values(call_of("relu:f32:self=[2x3x4x5]@" + layout + ":data=" + family + ":seed=3"), 0);
+    };
+    const std::vector<double> plain = of("contiguous");
+    for (const char* layout : {"channels_last", "permuted(2,0,3,1)", "step2", "offset(7)", "strides(100,30,7,1)"}) {
+      const std::vector<double> other = of(layout);
+      for (std::size_t i = 0; i < plain.size(); ++i)
+        EXPECT_TRUE(plain[i] == other[i] || (std::isnan(plain[i]) && std::isnan(other[i]))) << family << layout << i;
+    }
+  }
+}
+
+TEST(GenerateData, ExpandedTensorsHoldOneNumberForEachGroup) {
+  const Call call = call_of("relu:f32:self=[3x4]@expanded(0):data=normal:seed=3");
+  EXPECT_EQ(std::get<TensorData>(call.arguments[0]).memory.size(), 4 * sizeof(float));
+  const std::vector<double> x = values(call, 0);
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(x[i], x[i + 4]);
+  EXPECT_NE(x[0], x[1]);
+}
+
+TEST(GenerateData, GapsStayZeroSoThatReadingThemShows) {
+  const Call call = call_of("relu:f32:self=[8]@step2:data=ones:seed=3");
+  const auto& memory = std::get<TensorData>(call.arguments[0]).memory;
+  ASSERT_EQ(memory.size(), 15 * sizeof(float));
+  for (std::size_t i = 0; i < 15; ++i) EXPECT_EQ(load(&memory[i * sizeof(float)], Dtype::f32), i % 2 == 0 ? 1.0 : 0.0);
+}
+
+// Every order of summation gives the same: partial sums of absolute values stay integers of the compute format.
+TEST(GenerateData, SumsOfExactFamiliesAreExact) {
+  for (const std::string family : {"integers", "trits", "ones"})
+    for (const std::string dtype : {"f32", "f16", "bf16", "f64"})
+      for (const int terms : {1, 16, 257, 4096})
+        for (int seed = 20; seed < 40; ++seed) {
+          const Call call = call_of("mm:" + dtype + ":self=1x" + std::to_string(terms) + ",mat2=" + std::to_string(terms) +
+                                    "x1:data=" + family + ":seed=" + std::to_string(seed));
+          const std::vector<double> a = values(call, 0);
+          const std::vector<double> b = values(call, 1);
+          double sum = 0;
+          for (std::size_t k = 0; k < a.size(); ++k) {
+            ASSERT_EQ(a[k], std::nearbyint(a[k]));
+            ASSERT_EQ(b[k], std::nearbyint(b[k]));
+            sum += std::fabs(a[k] * b[k]);
+          }
+          ASSERT_LE(sum, dtype == "f64" ? 0x1p53 : 0x1p24) << family << dtype << terms;
+        }
+}
+
+TEST(GenerateData, TritsAndSelectionsTakeTurns) {
+  std::set<bool> roles;
+  for (int seed = 20; seed < 40; ++seed) {
+    const Call trits = call_of("mm:f32:self=6x40,mat2=40x7:data=trits:seed=" + std::to_string(seed));
+    const auto special = [&](std::size_t i) {
+      for (const double v : values(trits, i))
+        if (std::fabs(v) > 1) return false;
+      return true;
+    };
+    EXPECT_NE(special(0), special(1));
+    roles.insert(special(0));
+    double greatest = 0;
+    for (const double v : values(trits, special(0) ? 1 : 0)) greatest = std::max(greatest, std::fabs(v));
+    EXPECT_GT(greatest, 2048);
+    EXPECT_LT(greatest, 4096);
+
+    const Call selection = call_of("mm:f32:self=6x40,mat2=40x7:data=selection:seed=" + std::to_string(seed));
+    const std::vector<double> a = values(selection, 0);
+    const std::vector<double> b = values(selection, 1);
+    for (std::size_t i = 0; i < 6; ++i)
+      for (std::size_t j = 0; j < 7; ++j) {
+        int products = 0;
+        for (std::size_t k = 0; k < 40; ++k) products += a[i * 40 + k] * b[k * 7 + j] != 0 ? 1 : 0;
+        EXPECT_EQ(products, 1);
+      }
+  }
+  EXPECT_EQ(roles.size(), 2u);
+}
+
+TEST(GenerateData, SelectionsUseEverySignificandBit) {
+  for (const auto& [dtype, precision] : std::map<std::string, int>{{"f64", 53}, {"f32", 24}, {"f16", 11}, {"bf16", 8}}) {
+    const std::vector<double> x = values(call_of("relu:" + dtype + ":self=100:data=selection:seed=30"), 0);
+    int odd = 0;
+    for (const double v : x) {
+      int exponent = 0;
+      const double significand = std::ldexp(std::frexp(std::fabs(v), &exponent), precision);
+      odd += std::fmod(significand, 2) == 1 ? 1 : 0;
+    }
+    EXPECT_GE(odd, 95) << dtype;
+  }
+}
+
+TEST(GenerateData, NormalNumbersAreNormal) {
+  const Stream s(123);
+  constexpr int n = 200'000;
+  double sum = 0, squares = 0, fourth = 0;
+  int beyond2 = 0, beyond3 = 0;
+  for (std::uint64_t i = 0; i < n; ++i) {
+    const double x = normal(s, i);
+    sum += x;
+    squares += x * x;
+    fourth += x * x * x * x;
+    beyond2 += std::fabs(x) > 2 ? 1 : 0;
+    beyond3 += std::fabs(x) > 3 ? 1 : 0;
+  }
+  EXPECT_NEAR(sum / n, 0, 0.01);
+  EXPECT_NEAR(squares / n, 1, 0.01);
+  EXPECT_NEAR(fourth / n, 2.97, 0.08);
+  EXPECT_NEAR(beyond2 / double(n), 0.0455, 0.003);
+  EXPECT_NEAR(beyond3 / double(n), 0.0025, 0.0006);
+}
+
+TEST(GenerateData, SlopesLieBelowZeroBetweenZeroAndOneAndAbove) {
+  int below = 0, between = 0, above = 0, special = 0;
+  for (const double w : values(call_of("prelu:f32:self=2x90,weight=90:data=normal:seed=21"), 1)) {
+    below += w < 0 ? 1 : 0;
+    between += w > 0 && w < 1 ? 1 : 0;
+    above += w > 1 ? 1 : 0;
+    special += w == 0 || w == 1 ? 1 : 0;
+  }
+  EXPECT_GE(below, 10);
+  EXPECT_GE(between, 10);
+  EXPECT_GE(above, 10);
+  EXPECT_GE(special, 2);
+}
+
+TEST(GenerateData, FamiliesAreWhatTheirNamesSay) {
+  const auto range = [](const std::vector<double>& x) {
+    std::pair<double, double> r{INFINITY, 0};
+    for (const double v : x) r = {std::min(r.first, std::fabs(v)), std::max(r.second, std::fabs(v))};
+    return r;
+  };
+  std::set<double> means;
+  double widest = 0;
+  for (int seed = 20; seed < 60; ++seed) {
+    const auto of = [&](const std::string& family, const std::string& dtype = "f32") {
+      return values(call_of("relu:" + dtype + ":self=300:data=" + family + ":seed=" + std::to_string(seed)), 0);
+    };
+    const auto constant = of("constant");
+    EXPECT_EQ(range(constant).first, range(constant).second);
+    EXPECT_LE(range(of("uniform")).second, 8);
+    const auto offset = range(of("offset"));
+    EXPECT_GT(offset.first, 5);
+    EXPECT_LT(offset.second - offset.first, 10);
+    means.insert(std::pow(10, std::round(std::log10(offset.first))));
+    const auto wide = range(of("wide"));
+    EXPECT_GT(wide.second / wide.first, 1e20);
+    widest = std::max(widest, wide.second);
+    for (const double v : of("wide", "f16")) EXPECT_TRUE(std::isfinite(v) && v != 0);
+    for (const double v : of("offset", "f16")) EXPECT_TRUE(std::isfinite(v));
+    EXPECT_GE(range(of("long")).first, 0.5);
+
+    const auto x = of("cancelling");
+    for (std::size_t i = 0; i + 1 < x.size(); i += 2) EXPECT_LT(std::fabs(x[i] + x[i + 1]), 1e-5 * std::fabs(x[i]) + 1e-30);
+  }
+  EXPECT_EQ(means, (std::set<double>{1e1, 1e2, 1e3, 1e4}));
+  EXPECT_GT(widest, 1e28);
+  EXPECT_LT(widest, 1e32);
+}
+
+TEST(GenerateData, ProductsOfCancellingTensorsCancel) {
+  double share = 0;
+  for (int seed = 20; seed < 40; ++seed) {
+    const Call call = call_of("mm:f32:self=1x40,mat2=40x1:data=cancelling:seed=" + std::to_string(seed));
+    const std::vector<double> a = values(call, 0);
+    const std::vector<double> b = values(call, 1);
+    double sum = 0, absolute = 0;
+    for (std::size_t k = 0; k < a.size(); ++k) {
+      sum += a[k] * b[k];
+      absolute += std::fabs(a[k] * b[k]);
+    }
+    share = std::max(share, std::fabs(sum) / absolute);
+  }
+  EXPECT_LT(share, 1e-6);
+}
+
+TEST(GenerateData, TheEdgeFamilyVisitsEveryKindOfNumber) {
+  for (const Dtype dtype : {Dtype::f64, Dtype::f32, Dtype::f16, Dtype::bf16}) {
+    const Format& f = format(dtype);
+    std::map<std::string, int> seen;
+    for (int seed = 20; seed < 80; ++seed)
+      for (const double v : values(call_of("relu:" + std::string(name(dtype)) + ":self=60:data=edge:seed=" + std::to_string(seed)), 0)) {
+        ++seen[std::isnan(v) ? "nan" : std::isinf(v) ? (v < 0 ? "-inf" : "+inf") : "finite"];
+        if (v == 0) ++seen[std::signbit(v) ? "-0" : "+0"];
+        if (v != 0 && std::fabs(v) < f.min_normal) ++seen["subnormal"];
+        if (std::fabs(v) == f.max) ++seen["max"];
+        if (std::fabs(v) == f.min_normal) ++seen["min normal"];
+        if (v == f.min_subnormal) ++seen["kink + ulp"];
+        if (v == 1 + 2 * f.unit || v == 1 - f.unit) ++seen["one's neighbour"];
+      }
+    for (const char* wanted :
+         {"nan", "-inf", "+inf", "finite", "-0", "+0", "subnormal", "max", "min normal", "kink + ulp", "one's neighbour"})
+      EXPECT_GE(seen[wanted], 3) << wanted << " " << name(dtype);
+  }
+}
+
+TEST(GenerateData, EdgeTensorsAreNotAllNaN) {
+  int free_of_nan = 0, infinite_rows = 0;
+  for (int seed = 20; seed < 120; ++seed) {
+    const std::vector<double> x = values(call_of("relu:f32:self=6x20:data=edge:seed=" + std::to_string(seed)), 0);
+    int nan = 0;
+    for (const double v : x) nan += std::isnan(v) ? 1 : 0;
+    free_of_nan += nan == 0 ? 1 : 0;
+    for (std::size_t row = 0; row < 6; ++row) {
+      bool all = true;
+      for (std::size_t j = 0; j < 20; ++j) all = all && x[row * 20 + j] == -INFINITY;
+      infinite_rows += all ? 1 : 0;
+    }
+  }
+  EXPECT_GT(free_of_nan, 40);
+  EXPECT_GT(infinite_rows, 3);
+}
+
+TEST(GenerateData, NeighboursAreNeighbours) {
+  const Format& f = format(Dtype::bf16);
+  EXPECT_EQ(next_above(1, f), 1 + 0x1p-7);
+  EXPECT_EQ(next_below(1, f), 1 - 0x1p-8);
+  EXPECT_EQ(next_above(0, f), f.min_subnormal);
+  EXPECT_EQ(next_below(0, f), -f.min_subnormal);
+  EXPECT_EQ(next_above(-f.min_subnormal, f), 0);
+  EXPECT_EQ(next_above(1, format(Dtype::f64)), std::nextafter(1, 2));
+  EXPECT_TRUE(std::isinf(next_above(f.max, f)));
+  EXPECT_THAT(edge_values(Dtype::f32, "0, -3.5").kinks, ::testing::IsSupersetOf({-3.5, 0.0, 0x1p-149, -3.5 + 0x1p-22}));
+}
+
+TEST(GenerateData, IntegerTensorsHoldTheirDtypesNumbers) {
+  for (const std::string& family : names())
+    for (const auto& [dtype, least, greatest] :
+         {std::tuple{"i8", -128.0, 127.0}, {"u8", 0.0, 255.0}, {"bool", 0.0, 1.0}, {"i64", -0x1p63, 0x1p63}}) {
+      std::set<double> different;
+      for (int seed = 20; seed < 30; ++seed)
+        for (const double v : values(call_of(std::string("toy_integers:") + dtype + ":self=50,other=50,factor=2:data=" +
+                                             family + ":seed=" + std::to_string(seed)), 0)) {
+          EXPECT_GE(v, least);
+          EXPECT_LE(v, greatest);
+          different.insert(v);
+        }
+      const bool all_true = std::string(dtype) == "bool" && (family == "offset" || family == "long");
+      EXPECT_GE(different.size(), family == "ones" || all_true ? 1u : 2u) << family << dtype;
+    }
+}
+
+TEST(GenerateData, AnUnknownFamilyNamesTheKnownOnes) {
+  try {
+    call_of("relu:f32:self=3:data=gauss");
+    FAIL();
+  } catch (const CaseError& e) {
+    EXPECT_THAT(e.what(), HasSubstr("gauss"));
+    EXPECT_THAT(e.what(), HasSubstr("normal, offset"));
+  }
+}
+
+}  // namespace
+}  // namespace assay

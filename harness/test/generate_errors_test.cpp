@@ -1,0 +1,76 @@
+#include "harness/generate/errors.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "generate_fixture.h"
+#include "harness/generate/check_case.h"
+#include "harness/generate/data.h"
+
+namespace assay {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(GenerateErrors, EveryErrorIsRejectedForTheArgumentAndValueItNames) {
+  toys::each_row([](const Operator& op, Dtype dtype) {
+    for (std::uint64_t i = 0; i < 150; ++i) {
+      const InvalidCase e = generate_error(op, dtype, 4, i);
+      const Checked checked = check_case(e.invalid);
+      ASSERT_FALSE(checked.ok()) << text(e.invalid);
+      ASSERT_EQ(checked.argument, e.argument) << text(e.invalid);
+      ASSERT_THAT(checked.error, HasSubstr(e.argument));
+      ASSERT_THAT(checked.error, HasSubstr(e.value));
+      ASSERT_FALSE(e.value.empty());
+      ASSERT_EQ(parse_case(text(e.invalid)), e.invalid) << text(e.invalid);
+    }
+  });
+}
+
+TEST(GenerateErrors, ExactlyOneArgumentIsBroken) {
+  toys::each_row([](const Operator& op, Dtype dtype) {
+    for (std::uint64_t i = 0; i < 150; ++i) {
+      const InvalidCase e = generate_error(op, dtype, 4, i);
+      ASSERT_TRUE(check_case(e.valid).ok()) << text(e.valid);
+      std::size_t different = 0;
+      for (std::size_t k = 0; k < e.valid.arguments.size(); ++k)
+        different += e.valid.arguments[k] == e.invalid.arguments[k] ? 0 : 1;
+      ASSERT_EQ(different, 1u) << text(e.invalid);
+    }
+  });
+}
+
+TEST(GenerateErrors, EveryKindOfErrorIsReached) {
+  std::map<std::string, int> seen;
+  for (std::uint64_t i = 0; i < 500; ++i) {
+    ++seen["mm " + generate_error(ops::mm, Dtype::f32, 0, i).broken];
+    ++seen["add " + generate_error(ops::add_tensor, Dtype::f32, 0, i).broken];
+    ++seen["softmax " + generate_error(ops::softmax_int, Dtype::f32, 0, i).argument];
+    ++seen["prelu " + generate_error(ops::prelu, Dtype::f32, 0, i).argument];
+  }
+  for (const char* wanted :
+       {"mm another size", "mm another number of dimensions", "mm dimensions in another order",
+        "mm a dtype that the operator does not take", "mm another dtype than the other tensors", "add another size",
+        "add dimensions in another order", "softmax self", "softmax dim", "softmax dtype", "prelu self", "prelu weight"})
+    EXPECT_GE(seen[wanted], 10) << wanted;
+}
+
+TEST(GenerateErrors, AnErrorIsAFunctionOfSeedAndIndex) {
+  const InvalidCase a = generate_error(ops::mm, Dtype::f32, 9, 5);
+  generate_error(ops::mm, Dtype::f32, 9, 6);
+  EXPECT_EQ(generate_error(ops::mm, Dtype::f32, 9, 5).invalid, a.invalid);
+}
+
+TEST(GenerateErrors, TheCallSaysWhatIsWrongAndHasNoOutputs) {
+  const InvalidCase e = generate_error(ops::mm, Dtype::f32, 0, 3);
+  const Call call = materialise(e.invalid);
+  EXPECT_EQ(call.blamed, e.argument);
+  EXPECT_THAT(call.error, HasSubstr(e.value));
+  EXPECT_TRUE(call.outputs.empty());
+  EXPECT_TRUE(call.output_layouts.empty());
+}
+
+}  // namespace
+}  // namespace assay

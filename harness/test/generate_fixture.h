@@ -1,0 +1,57 @@
+// Operators for the tests of generation: those of the tree, and toys for what none of them has.
+#pragma once
+
+#include <array>
+
+#include "ops/add.h"
+#include "ops/mm.h"
+#include "ops/prelu.h"
+#include "ops/relu.h"
+#include "ops/softmax.h"
+#include "vocabulary/operators.h"
+
+namespace assay::toys {
+
+inline constexpr Operator norm{
+    .schema = parse_schema("assay::toy_norm(Tensor input, Tensor? weight=None, float eps=1e-05, bool centred=False, "
+                           "int[2] pad=0, Scalar? scale=None) -> Tensor"),
+    .formula = "",
+    .shapes = "input=[N,C,*] weight=[C] -> [N,C,*]",
+    .domains = "eps: real; scale: real",
+};
+
+inline constexpr Operator whole_numbers{
+    .schema = parse_schema("assay::toy_integers(Tensor self, Tensor other, Scalar factor) -> Tensor"),
+    .formula = "",
+    .dtypes = only(Dtype::i64) | only(Dtype::i8) | only(Dtype::u8) | only(Dtype::boolean),
+    .shapes = "self=[*] other=[*] -> [*]",
+    .domains = "factor: real",
+    .kinks = "5",
+};
+
+inline constexpr Operator without_pattern{
+    .schema = parse_schema("assay::toy_unruled(Tensor self, Tensor other) -> Tensor"),
+    .formula = "",
+    .shapes = "self=[*] -> [*]",
+};
+
+inline const std::array<const Operator*, 8>& all() {
+  static const std::array<const Operator*, 8> operators{
+      &ops::relu, &ops::prelu, &ops::prelu_backward, &ops::add_tensor, &ops::mm, &ops::softmax_int, &norm, &whole_numbers};
+  static const bool enrolled = [] {
+    for (const Operator* op : operators) enrol_operator(*op);
+    return true;
+  }();
+  (void)enrolled;
+  return operators;
+}
+
+// Calls visit(operator, dtype) for every dtype of every operator.
+template <class Visit>
+void each_row(const Visit& visit) {
+  for (const Operator* op : all())
+    for (int d = 0; d < kDtypes; ++d)
+      if (op->dtypes.contains(static_cast<Dtype>(d))) visit(*op, static_cast<Dtype>(d));
+}
+
+}  // namespace assay::toys
