@@ -8,13 +8,9 @@
 #include <string>
 #include <unordered_map>
 
-#include "information.h"
-
-namespace assay {
-namespace onednn {
+namespace assay::onednn {
 namespace {
 
-thread_local std::string last_information;
 thread_local bool asking_only = false;
 
 const dnnl::engine& engine() {
@@ -147,7 +143,6 @@ Descriptor with_rank(const Descriptor& tensor, int rank) {
 }
 
 Operation::Operation(const Level& level, dnnl::primitive::kind kind) : level_(&level) {
-  last_information.clear();
   require(level);
   key.kind = kind;
 }
@@ -179,12 +174,7 @@ void Operation::run(PrimitiveCache::Build build) {
   thread_local dnnl::stream stream(engine());
   made->primitive.execute(stream, arguments);
   stream.wait();
-  last_information = made->information;
-  say_information(last_information);
+  say_information(made->information);
 }
 
-}  // namespace onednn
-
-std::string onednn_information() { return onednn::last_information; }
-
-}  // namespace assay
+}  // namespace assay::onednn
