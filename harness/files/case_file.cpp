@@ -92,7 +92,10 @@ void write_call(hid_t group, const RecordedCall& call) {
   hdf5::write_texts(group, "variables", call.variables);
   hdf5::write_number(group, "attempts", call.attempts);
   hdf5::write_number(group, "failed_attempts", call.failed_attempts);
-  for (const auto& [name, value] : call.notes) hdf5::write_text(group, name, value);
+  for (const auto& [name, value] : call.notes) {
+    if (is_call_attribute(name)) throw hdf5::Error(fmt::format("note {} is an attribute of every call", name));
+    hdf5::write_text(group, name, value);
+  }
   write_tensors(group, "inputs", call.inputs);
   write_expected(group, call.outputs);
   write_actual(group, call.outputs);

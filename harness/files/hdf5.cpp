@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace assay::hdf5 {
@@ -26,6 +27,12 @@ std::string reason() {
       },
       &text);
   return text;
+}
+
+// HDF5 knows open files by their names, even where there is none on the disk.
+std::string unused_name() {
+  static std::uint64_t files = 0;
+  return fmt::format("memory {}", files++);
 }
 
 Handle property_list(hid_t kind) { return {H5Pcreate(kind), H5Pclose, "HDF5 cannot make a property list"}; }
@@ -103,7 +110,7 @@ std::string build_file(const std::function<void(hid_t)>& fill) {
   set_reproducible(creation);
   const Handle access = file_access();
   keep_memory_in(access, bytes);
-  Handle file(H5Fcreate("memory", H5F_ACC_TRUNC, creation, access), H5Fclose, "HDF5 cannot make a file");
+  Handle file(H5Fcreate(unused_name().c_str(), H5F_ACC_TRUNC, creation, access), H5Fclose, "HDF5 cannot make a file");
   fill(file);
   file.close("HDF5 cannot finish the file");
   // HDF5 takes memory in steps; where the file ends stands in the superblock.
@@ -117,7 +124,7 @@ Handle open_image(std::span<const std::byte> bytes) {
   const Handle access = file_access();
   // HDF5 copies the image before it changes anything.
   checked(H5Pset_file_image(access, const_cast<std::byte*>(bytes.data()), bytes.size()), "it cannot be loaded");
-  return {H5Fopen("memory", H5F_ACC_RDONLY, access), H5Fclose, "it is truncated or damaged"};
+  return {H5Fopen(unused_name().c_str(), H5F_ACC_RDONLY, access), H5Fclose, "it is truncated or damaged"};
 }
 
 Handle create_group(hid_t parent, const std::string& name) {
@@ -144,11 +151,13 @@ bool is_group(hid_t parent, const std::string& name) {
 
 std::vector<std::string> children(hid_t group) {
   std::vector<std::string> names;
+  // Unsorted: on its way to sorted names, HDF5 1.10 frees what it never set when the group is damaged.
   const auto collect = [](hid_t, const char* name, const auto*, void* result) -> herr_t {
     static_cast<std::vector<std::string>*>(result)->emplace_back(name);
     return 0;
   };
-  checked(H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, nullptr, collect, &names), "a group cannot be listed");
+  checked(H5Literate(group, H5_INDEX_NAME, H5_ITER_NATIVE, nullptr, collect, &names), "a group cannot be listed");
+  std::sort(names.begin(), names.end());
   return names;
 }
 

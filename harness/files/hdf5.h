@@ -85,7 +85,7 @@ Handle open_group(hid_t parent, const std::string& name);
 bool contains(hid_t group, const std::string& name);
 // Throws Error if it is missing or a link to elsewhere.
 bool is_group(hid_t parent, const std::string& name);
-std::vector<std::string> children(hid_t group);
+std::vector<std::string> children(hid_t group);  // their names, sorted
 
 // ---- Attributes -----------------------------------------------------------------------------------------------
 
@@ -93,7 +93,7 @@ void write_text(hid_t object, const std::string& name, const std::string& value)
 void write_texts(hid_t object, const std::string& name, const std::vector<std::string>& values);
 void write_number(hid_t object, const std::string& name, std::uint64_t value);
 bool has_attribute(hid_t object, const std::string& name);
-std::vector<std::string> attributes(hid_t object);
+std::vector<std::string> attributes(hid_t object);  // their names, sorted
 // Whether it is one text. The readers below throw Error if the attribute is missing or something else.
 bool is_text(hid_t object, const std::string& name);
 std::string read_text(hid_t object, const std::string& name);

@@ -111,7 +111,9 @@ std::vector<std::string> attributes(hid_t object) {
     static_cast<std::vector<std::string>*>(result)->emplace_back(name);
     return 0;
   };
-  checked(H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, nullptr, collect, &names), "attributes cannot be listed");
+  // Unsorted, for the reason that children() gives.
+  checked(H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_NATIVE, nullptr, collect, &names), "attributes cannot be listed");
+  std::sort(names.begin(), names.end());
   return names;
 }
 
