@@ -193,9 +193,11 @@ std::string faults(const RunResult& run, const Rules& rules, const Style& style,
 
 // ---- The last lines -------------------------------------------------------------------------------------------
 
-std::string row_counts(const RunResult& run) {
+// "12 pass, 1 refused" of the rows that decide, or of the others.
+std::string row_counts(const RunResult& run, const Rules& rules, bool decides) {
   std::map<Verdict, std::uint64_t> counts;
-  for (const Row& row : run.rows) ++counts[row.verdict];
+  for (const Row& row : run.rows)
+    if (rules.decides(row) == decides) ++counts[row.verdict];
   std::vector<std::string> parts;
   for (const auto& [verdict, n] : counts) parts.push_back(fmt::format("{} {}", grouped(n), words(verdict)));
   return fmt::format("{}", fmt::join(parts, ", "));
@@ -204,10 +206,14 @@ std::string row_counts(const RunResult& run) {
 std::string conclusion(const RunResult& run, const Rules& rules, const Style& style) {
   std::uint64_t cases = 0;
   std::uint64_t failing = 0;
+  std::size_t deciding = 0;
   for (const Row& row : run.rows) {
     cases += row.cases;
     if (fails(row, rules)) ++failing;
+    if (rules.decides(row)) ++deciding;
   }
+  const std::string ours = deciding == 0 ? "" : fmt::format(" ({})", row_counts(run, rules, true));
+  const std::string peers = deciding == run.rows.size() ? "" : fmt::format(" Peers: {}.", row_counts(run, rules, false));
   const int code = exit_code(run, rules);
   std::string verdict;
   if (run.rows.empty())
@@ -215,9 +221,9 @@ std::string conclusion(const RunResult& run, const Rules& rules, const Style& st
   else if (code == 3)
     verdict = "NOTHING RAN: this machine lacks what every kernel needs; see \"Not run\" above.";
   else if (code == 1)
-    verdict = fmt::format("FAILED: {} of {} at fault ({}).", grouped(failing), counted(run.rows.size(), "row"), row_counts(run));
+    verdict = fmt::format("FAILED: {} of {} at fault{}.{}", grouped(failing), counted(deciding, "row"), ours, peers);
   else
-    verdict = fmt::format("PASSED: no fault in {} ({}).", counted(run.rows.size(), "row"), row_counts(run));
+    verdict = fmt::format("PASSED: no fault in {}{}.{}", counted(deciding, "row"), ours, peers);
   std::string out;
   if (!run.complete) {
     const std::string text =
