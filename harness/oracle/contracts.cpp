@@ -32,7 +32,8 @@ constexpr std::array kEntries{
           "bf16: compute=bf16 -- native/Activation.cpp prelu_backward_cpu keeps self * grad_output as bf16 "
           "(weight_grad_collector), native/cpu/SumKernel.cpp CastStoreAccumulate adds partial sums as bf16"},
 
-    // BLAS fixes neither the order of a sum nor which kernel a shape gets.
+    // BLAS fixes neither the order of a sum nor which kernel a shape gets. With AMX, the oneDNN that torch 1.13 uses dies
+    // of an illegal instruction for some shapes with an odd K (uxlfoundation/oneDNN issue 1661): no contract covers that.
     Entry{"mm",
           "f64,f32: layout_invariant=no row_invariant=no thread_invariant=no -- "
           "native/CPUBlas.cpp gemm calls dgemm_ or sgemm_ of the installed BLAS\n"
