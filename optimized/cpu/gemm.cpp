@@ -1,0 +1,209 @@
+// Matrix products.
+//
+// The idea (Goto and van de Geijn 2008; Van Zee and van de Geijn, BLIS, 2015): the inner loop keeps a tile of the output
+// in registers (gemm_tile.h) and adds outer products of a column of a and a row of b, both read from packed panels
+// (gemm_pack.h). Around it, blocks of kGemmBlock values of k make a panel of b stay in the L1 cache, kBlockRows rows of
+// a in L2, kBlockColumns columns of b in L2 or L3. f16 and bf16 are converted to f32 while packing. What is small, or
+// used by one row of tiles only, is read where it lies.
+//
+// The order of accumulation: for every output element k runs upwards through a block in one fused multiply-add (without
+// FMA: product, then sum) a term; the blocks' sums are added in order. That depends on k alone: not on the tile an
+// element falls into, on strides, on the sizes of the other dimensions or on threads, so rows are independent bit for
+// bit. A term passes at most ceil(K / 256) + 256 additions. All of it is in f32 (f64 for f64): where the output cannot
+// hold that, sums over the blocks are kept in a buffer, and rounded once at the end.
+//
+// Layouts: any. If the output is dense along columns, or has few of them, the transposed product is computed.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/gemm.cpp"
+#include "levels.h"
+
+#include "gather.h"
+#include "gemm.h"
+#include "gemm_pack.h"
+#include "gemm_tile.h"
+#include "parallel.h"
+#include "scratch.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace assay::cpu::HWY_NAMESPACE {
+namespace {
+
+constexpr std::int64_t kBlockRows = 240;            // multiples of every kTileRows and every kTileColumns
+constexpr std::int64_t kBlockColumns = 1536;
+constexpr std::int64_t kBufferedRows = 4 * kBlockRows;
+constexpr std::int64_t kSmall = 96 * 96 * 96;          // multiplications below which packing costs more than it brings
+constexpr std::int64_t kGrain = std::int64_t{1} << 20;  // multiplications that are worth another thread
+
+constexpr std::int64_t up(std::int64_t n, std::int64_t step) { return (n + step - 1) / step * step; }
+
+// A matrix of T, read as C from memory with at least one stride 1.
+template <class T, class C>
+class Source {
+ public:
+  Source(Dtype type, const Matrix& m) : type_(type), m_(m) {}
+
+  // Whether it can be packed from where it lies.
+  bool direct() const { return std::is_same_v<T, C> && (m_.row_stride == 1 || m_.column_stride == 1); }
+  const C* at(std::int64_t row, std::int64_t column) const {
+    return static_cast<const C*>(m_.data) + row * m_.row_stride + column * m_.column_stride;
+  }
+
+  // Rows [row, row + rows), columns [column, column + columns), in panels of R rows, or of R columns. `converted` has
+  // room for them if direct() is false.
+  template <int R>
+  void pack_rows(C* to, C* converted, std::int64_t row, std::int64_t rows, std::int64_t column,
+                 std::int64_t columns) const {
+    const Block b = block(converted, row, rows, column, columns);
+    for (std::int64_t r = 0; r < rows; r += R)
+      pack_panel<R>(to + r * columns, b.data + r * b.row_stride, b.row_stride, b.column_stride,
+                    HWY_MIN(std::int64_t{R}, rows - r), columns);
+  }
+  template <int R>
+  void pack_columns(C* to, C* converted, std::int64_t row, std::int64_t rows, std::int64_t column,
+                    std::int64_t columns) const {
+    const Block b = block(converted, row, rows, column, columns);
+    for (std::int64_t c = 0; c < columns; c += R)
+      pack_panel<R>(to + c * rows, b.data + c * b.column_stride, b.column_stride, b.row_stride,
+                    HWY_MIN(std::int64_t{R}, columns - c), rows);
+  }
+
+ private:
+  struct Block {
+    const C* data;
+    std::int64_t row_stride, column_stride;
+  };
+  Block block(C* converted, std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns) const {
+    if (direct()) return {at(row, column), m_.row_stride, m_.column_stride};
+    const T* const from = static_cast<const T*>(m_.data) + row * m_.row_stride + column * m_.column_stride;
+    if (m_.row_stride == 1) {
+      for (std::int64_t c = 0; c < columns; ++c)
+        gather(converted + c * rows, from + c * m_.column_stride, type_, 1, type_, rows);
+      return {converted, 1, rows};
+    }
+    for (std::int64_t r = 0; r < rows; ++r)
+      gather(converted + r * columns, from + r * m_.row_stride, type_, m_.column_stride, type_, columns);
+    return {converted, columns, 1};
+  }
+
+  Dtype type_;
+  const Matrix& m_;
+};
+
+// Small products of matrices of the compute type. Preconditions: the columns of b and of out are dense.
+template <class C>
+void multiply_in_place(const Matrix& a, const Matrix& b, const Matrix& out) {
+  const C* const x = static_cast<const C*>(a.data);
+  for (std::int64_t k = 0; k < a.columns; k += kGemmBlock) {
+    const std::int64_t depth = HWY_MIN(kGemmBlock, a.columns - k);
+    for (std::int64_t j = 0; j < out.columns; j += kTileColumns<C>) {
+      const C* const y = static_cast<const C*>(b.data) + k * b.row_stride + j;
+      for (std::int64_t i = 0; i < out.rows; i += kTileRows)
+        tile<false, C>(HWY_MIN(std::int64_t{kTileRows}, out.rows - i), depth,
+                       {x + i * a.row_stride + k * a.column_stride, a.row_stride, a.column_stride, y, b.row_stride},
+                       static_cast<C*>(out.data) + i * out.row_stride + j, out.row_stride,
+                       HWY_MIN(std::int64_t{kTileColumns<C>}, out.columns - j), k != 0);
+    }
+  }
+}
+
+// The product on one thread.
+template <class T>
+void multiply(Dtype type, const Matrix& a, const Matrix& b, const Matrix& out) {
+  using C = Compute<T>;
+  constexpr std::int64_t width = kTileColumns<C>;
+  const std::int64_t m = out.rows, n = out.columns, depth = a.columns;
+  const bool direct = std::is_same_v<T, C> && out.column_stride == 1;
+  const bool b_dense = std::is_same_v<T, C> && b.column_stride == 1;
+  if (direct && b_dense && m * n * depth <= kSmall) return multiply_in_place<C>(a, b, out);
+
+  const Source<T, C> rows_of_a(type, a), columns_of_b(type, b);
+  const bool b_in_place = b_dense && m <= kTileRows;
+  const bool converts = !rows_of_a.direct() || (!columns_of_b.direct() && !b_in_place);
+  const std::int64_t k_most = HWY_MIN(depth, kGemmBlock);
+  const std::int64_t m_most = HWY_MIN(up(m, kTileRows), kBlockRows), n_most = HWY_MIN(up(n, width), kBlockColumns);
+  const std::int64_t m_kept = direct ? m : HWY_MIN(m, kBufferedRows);
+  const std::int64_t sums_stride = n_most + 16;  // not a power of two, whose multiples share few cache sets
+  const std::int64_t sizes[] = {m_most * k_most, b_in_place ? 0 : n_most * k_most,
+                                converts ? HWY_MAX(m_most, n_most) * k_most : 0, direct ? 0 : m_kept * sums_stride};
+  Scratch scratch(scratch_bytes<C>(sizes[0]) + scratch_bytes<C>(sizes[1]) + scratch_bytes<C>(sizes[2]) +
+                  scratch_bytes<C>(sizes[3]));
+  C* const packed_a = scratch.take<C>(sizes[0]);
+  C* const packed_b = scratch.take<C>(sizes[1]);
+  C* const converted = scratch.take<C>(sizes[2]);
+  C* const sums = scratch.take<C>(sizes[3]);
+
+  for (std::int64_t i0 = 0; i0 < m; i0 += m_kept) {
+    const std::int64_t m_here = HWY_MIN(m_kept, m - i0);
+    for (std::int64_t j0 = 0; j0 < n; j0 += n_most) {
+      const std::int64_t n_here = HWY_MIN(n_most, n - j0);
+      // Where the block's sums are kept: the output itself, or the buffer.
+      C* const kept = direct ? static_cast<C*>(out.data) + i0 * out.row_stride + j0 : sums;
+      const std::int64_t stride = direct ? out.row_stride : sums_stride;
+      for (std::int64_t k0 = 0; k0 < depth; k0 += k_most) {
+        const std::int64_t k_here = HWY_MIN(k_most, depth - k0);
+        if (!b_in_place)
+          columns_of_b.template pack_columns<kTileColumns<C>>(packed_b, converted, k0, k_here, j0, n_here);
+        for (std::int64_t i1 = 0; i1 < m_here; i1 += m_most) {
+          const std::int64_t m_block = HWY_MIN(m_most, m_here - i1);
+          rows_of_a.template pack_rows<kTileRows>(packed_a, converted, i0 + i1, m_block, k0, k_here);
+          for (std::int64_t j = 0; j < n_here; j += width) {
+            const C* const panel = b_in_place ? columns_of_b.at(k0, j0 + j) : packed_b + j * k_here;
+            const std::int64_t b_k = b_in_place ? b.row_stride : width;
+            for (std::int64_t i = 0; i < m_block; i += kTileRows)
+              tile<true, C>(HWY_MIN(std::int64_t{kTileRows}, m_block - i), k_here,
+                            {packed_a + i * k_here, 1, kTileRows, panel, b_k}, kept + (i1 + i) * stride + j, stride,
+                            HWY_MIN(width, n_here - j), k0 != 0);
+          }
+        }
+      }
+      if (direct) continue;
+      T* const to = static_cast<T*>(out.data) + i0 * out.row_stride + j0 * out.column_stride;
+      for (std::int64_t i = 0; i < m_here; ++i)
+        scatter(to + i * out.row_stride, type, out.column_stride, sums + i * sums_stride, n_here);
+    }
+  }
+}
+
+}  // namespace
+
+void gemm(Dtype type, const Matrix& a_given, const Matrix& b_given, const Matrix& out_given) {
+  if (out_given.rows == 0 || out_given.columns == 0) return;
+  // Vectors run along the dense direction of the output, unless that is short and the other one longer.
+  const auto short_beside = [](std::int64_t n, std::int64_t other) { return n < 8 && n < other; };
+  const bool transpose = out_given.column_stride != 1 && out_given.row_stride == 1
+                             ? !short_beside(out_given.rows, out_given.columns)
+                             : short_beside(out_given.columns, out_given.rows);
+  const Matrix a = transpose ? b_given.transposed() : a_given, b = transpose ? a_given.transposed() : b_given;
+  const Matrix out = transpose ? out_given.transposed() : out_given;
+  ASSAY_CPU_WITH_ELEMENT(type, T, {
+    if (a.columns == 0) {
+      const Compute<T> zero = 0;
+      for (std::int64_t i = 0; i < out.rows; ++i)
+        for (std::int64_t j = 0; j < out.columns; ++j)
+          scatter(static_cast<T*>(out.data) + i * out.row_stride + j * out.column_stride, type, 1, &zero, 1);
+      return;
+    }
+    // Threads share the longer side of the output, in whole tiles.
+    const bool by_columns = out.columns >= out.rows;
+    const std::int64_t step = by_columns ? kTileColumns<Compute<T>> : kTileRows;
+    const std::int64_t length = by_columns ? out.columns : out.rows;
+    const std::int64_t work = (by_columns ? out.rows : out.columns) * a.columns * step;
+    parallel_for((length + step - 1) / step, 1 + kGrain / work, [&](std::int64_t begin, std::int64_t end) HWY_ATTR {
+      const std::int64_t first = begin * step, size = HWY_MIN(end * step, length) - first;
+      Matrix part_a = a, part_b = b, part = out;
+      (by_columns ? part.columns : part.rows) = size;
+      part.data = static_cast<T*>(out.data) + first * (by_columns ? out.column_stride : out.row_stride);
+      if (by_columns) {
+        part_b.columns = size;
+        part_b.data = static_cast<T*>(b.data) + first * b.column_stride;
+      } else {
+        part_a.rows = size;
+        part_a.data = static_cast<T*>(a.data) + first * a.row_stride;
+      }
+      multiply<T>(type, part_a, part_b, part);
+    });
+  });
+}
+
+}  // namespace assay::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
