@@ -1,5 +1,7 @@
 #include "adversary.h"
 
+#include "tracked.h"
+
 namespace assay {
 namespace {
 
@@ -18,13 +20,6 @@ double direction() {
 
 bool rounds_to_nearest() { return attack_state().attack.rounding == Attack::Rounding::nearest; }
 
-template <class V>
-bool representable(const V& x, const Rounding& to) {
-  using C = Carrier<V>;
-  const int grid = C::grid(x);
-  return grid >= to.grid && C::exponent(x) < grid + to.format.precision;
-}
-
 // x, which is exact, as a kernel may round it to a format: within half a unit in the last place of x. Numbers of the
 // format have subnormal sums that need no rounding; the perturbed numbers here do not, which must not count.
 template <class V>
@@ -35,12 +30,16 @@ V rounded(const V& x, const Rounding& to, bool is_sum = false) {
   V r = x;
   if (C::size(x) >= static_cast<typename C::Bound>(to.overflow)) {
     r = V(C::negative(x) ? -HUGE_VAL : HUGE_VAL);
-  } else if (rounds_to_nearest()) {
+  } else if (rounds_to_nearest() || (!is_sum && C::size(x) < static_cast<typename C::Bound>(to.half_subnormal))) {
     r = V(round_to(x, f));
-  } else if (!representable(x, to)) {
-    const V away(direction());
-    const bool subnormal = C::size(x) < static_cast<typename C::Bound>(f.min_normal);
-    r = x + (subnormal && !is_sum ? V(to.half_subnormal) : abs(x) * V(f.unit)) * away;
+  } else {
+    const bool subnormal = !is_sum && C::size(x) < static_cast<typename C::Bound>(f.min_normal);
+    const V half_unit = subnormal ? V(to.half_subnormal) : abs(x) * V(f.unit);
+    const V nearest(round_to(x, f));
+    if (abs(x - nearest) <= half_unit * V(detail::kNearby))
+      r = nearest;  // no kernel rounds it elsewhere
+    else
+      r = x + half_unit * V(direction());
   }
   if (C::finite(r) && C::size(r) > static_cast<typename C::Bound>(f.max)) r = V(C::negative(x) ? -f.max : f.max);
   if (arithmetic().flushes && C::size(r) < static_cast<typename C::Bound>(f.min_normal) && attack_state().coin())

@@ -78,6 +78,30 @@ Bound inflate(Bound error) {
   return error * (Bound(1) + Bound(0x1p-48));
 }
 
+// Whether a number on this grid is one of the format, or too large for it.
+template <class V>
+bool representable(const V& value, int grid, const Rounding& in) {
+  return grid >= in.grid && Carrier<V>::exponent(value) < grid + in.format.precision;
+}
+
+// How near to a number of the format a number must be, as a share of half a unit in the last place, for Tracked to
+// take note that it is rounded to that one.
+inline constexpr double kNearby = 0x1p-20;
+
+// What one rounding to the format adds to the error of a number that is not known to be representable.
+template <class V>
+typename Tracked<V>::Bound rounding_error(const Tracked<V>& t, typename Tracked<V>::Bound size, const Rounding& to) {
+  using C = Carrier<V>;
+  using Bound = typename Tracked<V>::Bound;
+  const auto least = static_cast<Bound>(to.half_subnormal);
+  const Bound half_unit = std::max(static_cast<Bound>(to.format.unit) * size, least);
+  if (size < least) return std::max(C::size(t.value) - t.error, Bound(0));  // becomes zero
+  const bool near = t.error < Bound(kNearby) * half_unit;
+  const bool zero = t.value == V{};
+  if (near && t.error != 0 && (zero || representable(t.value, C::grid(t.value), to))) return 0;  // becomes `value`
+  return half_unit;
+}
+
 // One rounding of a closed number to a format.
 template <class V>
 void round_once(Tracked<V>& t, const Rounding& to) {
@@ -86,12 +110,8 @@ void round_once(Tracked<V>& t, const Rounding& to) {
   t.pending = false;
   if (!C::finite(t.value)) return;
   const Bound size = C::size(t.value) + t.error;
-  const bool representable =
-      t.error == 0 && t.grid >= to.grid && C::exponent(t.value) < t.grid + to.format.precision;
-  if (!representable) {
-    const Bound half_unit =
-        std::max(static_cast<Bound>(to.format.unit) * size, static_cast<Bound>(to.half_subnormal));
-    t.error = inflate(t.error + half_unit);
+  if (t.error != 0 || !representable(t.value, t.grid, to)) {
+    t.error = inflate(t.error + rounding_error(t, size, to));
     t.grid = kNoGrid;
   }
   if (size >= static_cast<Bound>(to.overflow)) {

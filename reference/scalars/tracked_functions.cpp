@@ -43,6 +43,7 @@ bool monotone(Function f) { return f != Function::sin && f != Function::cos; }
 
 // Arguments whose function values are rational and computed exactly by every libm of double and by MPFR.
 bool exact_at(Function f, double x) {
+  if (std::isinf(x)) return f != Function::atan;
   if (f == Function::log || f == Function::log2 || f == Function::acos) return x == 1;
   return x == 0;
 }
@@ -93,7 +94,7 @@ Tracked<V> image(Function f, const Tracked<V>& x) {
   using Bound = typename C::Bound;
   const Accuracy& accuracy = arithmetic().of(f);
   const V y = C::limited(evaluate(f, x.value));
-  const bool exactly = x.error == 0 && C::finite(x.value) && exact_at(f, static_cast<double>(x.value));
+  const bool exactly = x.error == 0 && exact_at(f, static_cast<double>(x.value));
   if (x.error == 0) return with_accuracy<V>(y, Bound(0), exactly, accuracy);
   if (!C::finite(x.value) || C::nan(y) || x.error == std::numeric_limits<Bound>::infinity())
     return Tracked<V>::anything(y);

@@ -17,6 +17,8 @@ namespace assay::testing {
 class Call {
  public:
   explicit Call(std::string_view op) : op_(operator_named(op)), reference_(*find_reference(op)) {}
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
 
   // Elements in row-major order, each stored with one rounding; in memory they lie as the strides say, if given.
   Call& tensor(Dtype dtype, Shape shape, const std::vector<double>& elements, std::vector<std::int64_t> strides = {}) {
@@ -66,6 +68,8 @@ class Call {
     arguments_.push_back(v);
     return *this;
   }
+
+  std::span<const assay_value> arguments() const { return arguments_; }
 
   Evaluation& evaluate() {
     const Checked checked = check_arguments(op_, arguments_);

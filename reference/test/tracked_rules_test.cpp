@@ -77,9 +77,26 @@ TEST(TrackedProduct, PropagatesTheErrorsOfBothFactors) {
 
 TEST(TrackedProduct, ThatUnderflowsIsChargedHalfTheLeastSubnormal) {
   const Under under(Dtype::f32);
-  const T c = closed(input(0x1p-100) * input(0x1.8p-60));
+  const T c = closed(input(0x1p-100) * input(0x1.9p-48));
   EXPECT_GE(c.error, 0x1p-150);
   EXPECT_LE(c.error, 0x1p-150 * (1 + 1e-9));
+}
+
+TEST(TrackedProduct, BelowHalfTheLeastSubnormalIsZeroOrFused) {
+  const Under under(Dtype::f32);
+  const T c = closed(input(0x1p-100) * input(0x1.8p-60));
+  EXPECT_GE(c.error, 0x1.8p-160);
+  EXPECT_LE(c.error, 0x1.8p-160 * (1 + 1e-9));
+}
+
+TEST(TrackedRounding, OfWhatIsNearANumberOfTheFormatGivesThatNumber) {
+  const Under under(Dtype::f32);
+  T t = around(1.5, 1e-16);
+  t.pending = true;
+  EXPECT_LE(closed(t).error, 1e-16 * (1 + 1e-9));
+  t = around(1.5 + 0x1p-24, 1e-16);  // a tie
+  t.pending = true;
+  EXPECT_GE(closed(t).error, 0x1p-24);
 }
 
 TEST(TrackedProduct, BeyondDoubleCarriesItsOwnError) {
