@@ -14,8 +14,7 @@ namespace assay {
 
 namespace {
 
-constexpr std::size_t kCanary = 256;                       // bytes of slack that are poisoned next to each buffer
-constexpr std::size_t kLargeBatch = std::size_t{64} << 20; // of large buffers in one batch, unless one call is larger
+constexpr std::size_t kLargeBatch = std::size_t{64} << 20;  // of large buffers in one batch, unless one call is larger
 
 // The memory that output 0 shares, or nullptr.
 const TensorData* shared_input(const Call& call) {

@@ -13,6 +13,9 @@
 
 namespace assay {
 
+// Bytes of slack on either side of a buffer that hold poison.
+inline constexpr std::size_t kCanary = 256;
+
 // A task, with what both of its runs need. Not copied: `arguments` points into the call.
 struct Prepared {
   Task task;

@@ -12,8 +12,6 @@ namespace assay {
 
 namespace {
 
-constexpr std::size_t kCanary = 256;
-
 std::string count_bytes(std::size_t n) { return n == 1 ? "1 byte" : fmt::format("{} bytes", n); }
 
 std::string change(const std::byte* at, std::uint16_t pattern) {

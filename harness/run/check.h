@@ -36,6 +36,10 @@ struct Death {
 // to an input or to the description of its arguments; else `crashed`.
 Outcome explain_death(const Death& death, const Batch& batch, const Entry& entry);
 
+// Of what a process printed before it crashed, one line: the start of a sanitizer's report or of what is said about an
+// uncaught exception; else the end.
+std::string last_words(std::string printed);
+
 // "element 17 ([0,2,5])"
 std::string element_text(const Shape& shape, std::int64_t index);
 

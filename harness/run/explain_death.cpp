@@ -141,4 +141,20 @@ Outcome explain_death(const Death& death, const Batch& batch, const Entry& entry
   return outcome;
 }
 
+std::string last_words(std::string text) {
+  constexpr std::size_t kLongest = 300;
+  for (const char* start : {"ERROR: ", "runtime error: ", "terminate called"})
+    if (const std::size_t at = text.find(start); at != std::string::npos) {
+      text = text.substr(at);
+      std::size_t lines = 0;
+      for (std::size_t i = 0; i < text.size(); ++i)
+        if (text[i] == '\n' && ++lines == 2) text.resize(i);
+      break;
+    }
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
+  if (text.size() > kLongest) text = "..." + text.substr(text.size() - kLongest);
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
 }  // namespace assay

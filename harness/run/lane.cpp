@@ -44,24 +44,6 @@ struct Unit {
   Run first;  // Run::b: only this one is left
 };
 
-// What a crashing process printed, as one line: the start of a sanitizer's report or of an uncaught exception, or the
-// last words.
-std::string last_words(std::string text) {
-  constexpr std::size_t kLongest = 300;
-  for (const char* start : {"ERROR: ", "runtime error: ", "terminate called"})
-    if (const std::size_t at = text.find(start); at != std::string::npos) {
-      text = text.substr(at);
-      std::size_t lines = 0;
-      for (std::size_t i = 0; i < text.size(); ++i)
-        if (text[i] == '\n' && ++lines == 2) text.resize(i);
-      break;
-    }
-  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
-  if (text.size() > kLongest) text = "..." + text.substr(text.size() - kLongest);
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  return text;
-}
-
 }  // namespace
 
 // One environment's worker, and the tasks that wait for it.
@@ -239,7 +221,7 @@ void Lane::State::finish_batch(Side& side) {
 void Lane::State::bury(Side& side) {
   const std::span<const Entry> entries = side.worker.batch().entries();
   const std::uint32_t guilty = std::min(side.worker.current(), static_cast<std::uint32_t>(entries.size() - 1));
-  const std::string text = last_words(side.worker.printed());
+  const std::string printed = last_words(side.worker.printed());
   std::vector<Unit> rest;
   for (std::uint32_t i = guilty + 1; i < entries.size(); ++i)
     if (entries[i].task != entries[guilty].task && (rest.empty() || rest.back().task != entries[i].task))
@@ -256,20 +238,27 @@ void Lane::State::bury(Side& side) {
     verdict.kind = Outcome::Kind::timeout;
     verdict.detail = fmt::format("did not return within {} s, in run {}",
                                  std::chrono::duration<double>(options.time_limit).count(), letter(entry.run));
+  } else if (const Death death = side.worker.death(); death.what == Crash::no_memory) {
+    verdict.detail = printed;  // and kind stays not_run
   } else {
-    verdict = explain_death(side.worker.death(), side.worker.batch(), entry);
-    if (!text.empty()) verdict.detail += "; it printed: " + text;
+    verdict = explain_death(death, side.worker.batch(), entry);
+    if (!printed.empty()) verdict.detail += "; it printed: " + printed;
   }
   const bool by_others = side.worker.killed_by_others();
+  const bool without_memory = !side.worker.timed_out() && verdict.kind == Outcome::Kind::not_run;
   harvest(side, guilty);
 
-  if (by_others && !p.killed_before) {
-    // Perhaps not the kernel's doing: once more.
+  if ((by_others || without_memory) && !p.killed_before) {
+    // Perhaps not this kernel's doing: once more.
     p.killed_before = true;
     p.alone = true;
     p.outcome = {};
     side.waiting.push_front({entry.task, Run::a});
     return;
+  }
+  if (without_memory && entry.run == Run::b) {
+    verdict.kind = Outcome::Kind::crashed;  // alone in a fresh process: its own run A left no room
+    verdict.detail = "left its process without room for run B: " + verdict.detail;
   }
   if (by_others) verdict.detail += ", twice; not by Assay: perhaps the system ran out of memory";
   if (verdict.kind == Outcome::Kind::crashed && after_others && !p.fresh) {

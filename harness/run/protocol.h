@@ -42,7 +42,7 @@ constexpr std::uint32_t window_count() {
 
 // One run of one call, as the worker left it.
 struct EntryResult {
-  enum Status : std::uint32_t { waiting, returned, threw, skipped, no_memory };
+  enum Status : std::uint32_t { waiting, returned, threw, skipped };
   std::atomic<std::uint32_t> status;
   std::int32_t code;                   // what the kernel returned
   std::uint32_t changed_float_state;
@@ -53,7 +53,7 @@ struct EntryResult {
 
 // Written by the worker's signal and exit handlers.
 struct Crash {
-  enum What : std::uint32_t { nothing, signal, exit };
+  enum What : std::uint32_t { nothing, signal, exit, no_memory };  // no_memory: the worker could not map buffers
   std::atomic<std::uint32_t> what;
   std::int32_t number;  // signal, or exit status
   std::int32_t code;    // si_code

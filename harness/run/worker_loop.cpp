@@ -99,7 +99,9 @@ class Worker {
   void map(Place place, std::size_t bytes, int protection, int flags = 0) {
     void* at = mmap(base_ + place.address, bytes, protection, MAP_SHARED | MAP_FIXED | flags, arena_file_,
                     static_cast<off_t>(place.file));
-    if (at == MAP_FAILED) stop("a worker process cannot map its memory");
+    if (at != MAP_FAILED) return;
+    if (control_ != nullptr) control_->crash.what.store(Crash::no_memory);
+    stop("a worker process cannot map its memory");
   }
 
   // Windows stay mapped once they are; the few of very large buffers are mapped for one entry.

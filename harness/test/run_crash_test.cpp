@@ -157,6 +157,18 @@ TEST_F(RunCrash, AWorkerKilledFromOutsideCostsNoVerdict) {
   std::filesystem::remove(mark);
 }
 
+TEST_F(RunCrash, AProcessThatCannotMapItsBuffersIsReplaced) {
+  const Call small = twice_call({3});
+  const Call large = twice_call({100'000});
+  const Kernel& selfish = kernel("exhausts mappings later");
+  const Kernel& good = kernel("twice");
+  const Task tasks[] = {{&selfish, &small}, {&good, &large}};
+  const std::vector<Outcome> outcomes = lane().run(tasks);
+  expect_twice(outcomes[0], small);
+  expect_twice(outcomes[1], large);
+  expect_crashed(run("exhausts mappings", small), "without room for run B");
+}
+
 TEST_F(RunCrash, TwoEnvironmentsAtOnce) {
   const Call call = twice_call({3});
   const Kernel& one = kernel("reports environment", {"RUN_TEST_VALUE=1"});

@@ -17,6 +17,13 @@ namespace assay {
 // Where CMake put run_test_worker.
 inline std::string run_test_worker() { return ASSAY_RUN_TEST_WORKER; }
 
+// Elements of a tensor of 256 MiB. ThreadSanitizer looks at every access: there, one of 16 MiB has to do.
+#if defined(__SANITIZE_THREAD__)
+inline constexpr std::int64_t kHuge = 4 << 20;
+#else
+inline constexpr std::int64_t kHuge = 64 << 20;
+#endif
+
 inline constexpr Operator kTwice{.schema = parse_schema("twice(Tensor self) -> Tensor"), .shapes = "self=[*] -> [*]"};
 inline constexpr Operator kPrelu{.schema = parse_schema("prelu(Tensor self, Tensor weight) -> Tensor"),
                                  .shapes = "self=[*] weight=[1] -> [*]"};

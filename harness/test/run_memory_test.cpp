@@ -176,7 +176,7 @@ TEST_F(RunMemory, TensorListsAndEveryKindOfArgument) {
 
 TEST_F(RunMemory, HugeTensor) {
   Call call = twice_call({0});
-  const std::int64_t n = 64 << 20;  // 256 MiB
+  const std::int64_t n = kHuge;
   self_of(call) = TensorData(Dtype::f32, {n});
   self_of(call).set(0, 1);
   self_of(call).set(n - 1, 7);

@@ -1,6 +1,7 @@
 // A worker program whose kernels misbehave in one way each. Most of them are `twice(Tensor self) -> Tensor` for f32:
 // out = 2 self, honouring strides, before or after the bad deed.
 #include <immintrin.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -190,6 +191,16 @@ int killed_once(const assay_call* call) {
   }
   return twice(call);
 }
+// Leaves the process without room for another mapping.
+int exhausts_mappings(const assay_call* call) {
+  for (bool readable = false;; readable = !readable)
+    if (mmap(nullptr, 4096, readable ? PROT_READ : PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED) break;
+  return twice(call);
+}
+int exhausts_mappings_later(const assay_call* call) {
+  const bool run_b = reinterpret_cast<std::uintptr_t>(in(call)) % 4096 == 0;
+  return run_b ? exhausts_mappings(call) : twice(call);
+}
 int reports_environment(const assay_call* call) {
   const char* value = std::getenv("RUN_TEST_VALUE");
   for (std::int64_t i = 0; i < numel(input(call)); ++i)
@@ -310,6 +321,8 @@ assay::WorkerTable table(std::span<const std::string> arguments) {
   one("crashes if damaged", crashes_if_damaged);
   one("killed by itself", killed_by_itself);
   one("killed once", killed_once);
+  one("exhausts mappings", exhausts_mappings);
+  one("exhausts mappings later", exhausts_mappings_later);
   one("reports environment", reports_environment);
   one("prints", prints);
   one("forks", forks);
