@@ -5,23 +5,30 @@
 namespace assay {
 namespace {
 
-// How far a perturbation goes, between -1 and 1; a little inside, for the roundings of the perturbation itself.
+// How far a perturbation goes, between -1 and 1; a little inside, for the roundings of the perturbation
+// itself.
 double direction() {
   AttackState& s = attack_state();
   switch (s.attack.rounding) {
-    case Attack::Rounding::up: return 1 - 0x1p-20;
-    case Attack::Rounding::down: return -(1 - 0x1p-20);
-    case Attack::Rounding::random_sign: return s.coin() ? 1 - 0x1p-20 : -(1 - 0x1p-20);
-    case Attack::Rounding::uniform: return (1 - 0x1p-20) * (2 * s.uniform() - 1);
-    case Attack::Rounding::nearest: break;
+    case Attack::Rounding::up:
+      return 1 - 0x1p-20;
+    case Attack::Rounding::down:
+      return -(1 - 0x1p-20);
+    case Attack::Rounding::random_sign:
+      return s.coin() ? 1 - 0x1p-20 : -(1 - 0x1p-20);
+    case Attack::Rounding::uniform:
+      return (1 - 0x1p-20) * (2 * s.uniform() - 1);
+    case Attack::Rounding::nearest:
+      break;
   }
   return 0;
 }
 
 bool rounds_to_nearest() { return attack_state().attack.rounding == Attack::Rounding::nearest; }
 
-// x, which is exact, as a kernel may round it to a format: within half a unit in the last place of x. Numbers of the
-// format have subnormal sums that need no rounding; the perturbed numbers here do not, which must not count.
+// x, which is exact, as a kernel may round it to a format: within half a unit in the last place of x. Numbers
+// of the format have subnormal sums that need no rounding; the perturbed numbers here do not, which must not
+// count.
 template <class V>
 V rounded(const V& x, const Rounding& to, bool is_sum = false) {
   using C = Carrier<V>;
@@ -30,7 +37,8 @@ V rounded(const V& x, const Rounding& to, bool is_sum = false) {
   V r = x;
   if (C::size(x) >= static_cast<typename C::Bound>(to.overflow)) {
     r = V(C::negative(x) ? -HUGE_VAL : HUGE_VAL);
-  } else if (rounds_to_nearest() || (!is_sum && C::size(x) < static_cast<typename C::Bound>(to.half_subnormal))) {
+  } else if (rounds_to_nearest() ||
+             (!is_sum && C::size(x) < static_cast<typename C::Bound>(to.half_subnormal))) {
     r = V(round_to(x, f));
   } else {
     const bool subnormal = !is_sum && C::size(x) < static_cast<typename C::Bound>(f.min_normal);
@@ -41,8 +49,10 @@ V rounded(const V& x, const Rounding& to, bool is_sum = false) {
     else
       r = x + half_unit * V(direction());
   }
-  if (C::finite(r) && C::size(r) > static_cast<typename C::Bound>(f.max)) r = V(C::negative(x) ? -f.max : f.max);
-  if (arithmetic().flushes && C::size(r) < static_cast<typename C::Bound>(f.min_normal) && attack_state().coin())
+  if (C::finite(r) && C::size(r) > static_cast<typename C::Bound>(f.max))
+    r = V(C::negative(x) ? -f.max : f.max);
+  if (arithmetic().flushes && C::size(r) < static_cast<typename C::Bound>(f.min_normal) &&
+      attack_state().coin())
     r = V(C::negative(r) ? -0.0 : 0.0);
   return r;
 }
@@ -81,7 +91,8 @@ V pairwise(const std::vector<V>& values, std::size_t begin, std::size_t end, boo
 
 template <class V>
 Adversary<V>::Adversary(double literal) : value(literal) {
-  if (std::isfinite(literal) && attack_state().coin()) value = V(round_to(literal, arithmetic().compute.format));
+  if (std::isfinite(literal) && attack_state().coin())
+    value = V(round_to(literal, arithmetic().compute.format));
 }
 
 template <class V>
@@ -205,7 +216,8 @@ Adversary<V> inexact(Function function, const V& y) {
   const double away = rounds_to_nearest() ? (2 * attack_state().uniform() - 1) * (1 - 0x1p-20) : direction();
   V r = y + V((static_cast<long double>(accuracy.ulp) * ulp + static_cast<long double>(accuracy.absolute)) *
               static_cast<long double>(away));
-  if (C::size(r) >= static_cast<typename C::Bound>(a.compute.overflow)) r = V(C::negative(r) ? -HUGE_VAL : HUGE_VAL);
+  if (C::size(r) >= static_cast<typename C::Bound>(a.compute.overflow))
+    r = V(C::negative(r) ? -HUGE_VAL : HUGE_VAL);
   return {r, Pending::none};
 }
 
@@ -218,20 +230,21 @@ double stored(const Adversary<V>& x) {
     v = V(round_to(v, a.compute.format));
   double r = round_to(v, f);
   if (a.faithful_store) r = attack_state().coin() ? round_up(v, f) : round_down(v, f);
-  if (a.ftz && std::fabs(r) < f.min_normal && attack_state().coin()) r = std::copysign(0.0, r);
+  if (a.ftz && Carrier<V>::size(v) < static_cast<typename Carrier<V>::Bound>(f.min_normal) && attack_state().coin())
+    r = std::copysign(0.0, r);
   return r;
 }
 
-#define ASSAY_INSTANTIATE(V)                                                             \
-  template struct Adversary<V>;                                                          \
-  template struct ScalarOps<Adversary<V>>;                                               \
-  template V settled(const Adversary<V>&);                                               \
-  template V addend(const Adversary<V>&);                                                \
-  template Adversary<V> disorderly_sum(std::vector<Adversary<V>>&);                      \
-  template Adversary<V> operator*(const Adversary<V>&, const Adversary<V>&);             \
-  template Adversary<V> operator/(const Adversary<V>&, const Adversary<V>&);             \
-  template Adversary<V> sqrt(const Adversary<V>&);                                       \
-  template Adversary<V> inexact(Function, const V&);                                     \
+#define ASSAY_INSTANTIATE(V)                                                 \
+  template struct Adversary<V>;                                              \
+  template struct ScalarOps<Adversary<V>>;                                   \
+  template V settled(const Adversary<V>&);                                   \
+  template V addend(const Adversary<V>&);                                    \
+  template Adversary<V> disorderly_sum(std::vector<Adversary<V>>&);          \
+  template Adversary<V> operator*(const Adversary<V>&, const Adversary<V>&); \
+  template Adversary<V> operator/(const Adversary<V>&, const Adversary<V>&); \
+  template Adversary<V> sqrt(const Adversary<V>&);                           \
+  template Adversary<V> inexact(Function, const V&);                         \
   template double stored(const Adversary<V>&);
 
 ASSAY_INSTANTIATE(double)

@@ -72,8 +72,9 @@ Interval finish(const Tracked<V>& x) {
   }
   if (a.ftz) {
     const double normal = std::max(f.min_normal, rounds ? a.compute.format.min_normal : 0);
-    if (r.lower > 0 && r.lower < normal) r.lower = 0;
-    if (r.upper < 0 && r.upper > -normal) r.upper = 0;
+    // IEEE 754 lets tininess be detected before rounding: what would round up to the least normal may be flushed too.
+    if (low > V(0) && low < V(normal)) r.lower = std::min(r.lower, 0.0);
+    if (high < V(0) && high > V(-normal)) r.upper = std::max(r.upper, 0.0);
   }
 
   const bool overflows_up = r.upper > f.max;
