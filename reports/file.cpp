@@ -35,7 +35,8 @@ std::string reason(int error) {
 }
 
 [[noreturn]] void cannot(const char* action, const std::string& path, int error) {
-  throw FileError(fmt::format("cannot {} {}: {}", action, path == "-" ? "standard output" : path, reason(error)));
+  throw FileError(
+      fmt::format("cannot {} {}: {}", action, path == "-" ? "standard output" : path, reason(error)));
 }
 
 class Descriptor {
@@ -107,7 +108,8 @@ void write_and_rename(const std::string& path, std::string_view content) {
   const fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
   std::error_code error;
   fs::create_directories(folder, error);
-  if (error) throw FileError(fmt::format("cannot create the folder {}: {}", folder.string(), reason(error.value())));
+  if (error)
+    throw FileError(fmt::format("cannot create the folder {}: {}", folder.string(), reason(error.value())));
 
   Temporary temporary(folder / fmt::format(".assay-{}-{}.tmp", ::getpid(), counter++));
   const char* name = temporary.path().c_str();

@@ -39,11 +39,14 @@ std::vector<Group> group_by_operator(const RunResult& run) {
     kernel->rows[row.dtype] = &row;
   }
   for (Group& g : groups)
-    std::stable_sort(g.kernels.begin(), g.kernels.end(), [](const Kernel& a, const Kernel& b) { return a.peer < b.peer; });
+    std::stable_sort(g.kernels.begin(), g.kernels.end(),
+                     [](const Kernel& a, const Kernel& b) { return a.peer < b.peer; });
   return groups;
 }
 
-std::string label(const Kernel& kernel) { return "  " + printable(kernel.name) + (kernel.peer ? " (peer)" : ""); }
+std::string label(const Kernel& kernel) {
+  return "  " + printable(kernel.name) + (kernel.peer ? " (peer)" : "");
+}
 
 std::uint64_t faulty_cases(const Row& row) {
   std::uint64_t n = 0;
@@ -59,9 +62,12 @@ std::string undecidable(const Row& row) {
 
 std::string fault_word(Verdict v) {
   switch (v) {
-    case Verdict::wrongly_accepted: return "accepted";
-    case Verdict::wrongly_rejected: return "rejected";
-    default: return std::string(token(v));
+    case Verdict::wrongly_accepted:
+      return "accepted";
+    case Verdict::wrongly_rejected:
+      return "rejected";
+    default:
+      return std::string(token(v));
   }
 }
 
@@ -74,14 +80,18 @@ std::string upper(std::string text) {
 std::string cell_text(const Row& row, const Rules& rules) {
   const bool loud = fails(row, rules);
   const auto word = [&](std::string w) { return loud ? upper(std::move(w)) : w; };
-  if (is_fault(row.verdict)) return fmt::format("{} {}", word(fault_word(row.verdict)), grouped(faulty_cases(row)));
+  if (is_fault(row.verdict))
+    return fmt::format("{} {}", word(fault_word(row.verdict)), grouped(faulty_cases(row)));
   switch (row.verdict) {
     case Verdict::pass:
     case Verdict::suspicious:
       return fmt::format("{} {:.2f}{}", word(std::string(token(row.verdict))), row.worst, undecidable(row));
-    case Verdict::vacuous: return word("vacuous") + undecidable(row);
-    case Verdict::not_run: return row.reason == kNoCases ? "no cases" : "not run";
-    default: return word(std::string(token(row.verdict)));
+    case Verdict::vacuous:
+      return word("vacuous") + undecidable(row);
+    case Verdict::not_run:
+      return row.reason == kNoCases ? "no cases" : "not run";
+    default:
+      return word(std::string(token(row.verdict)));
   }
 }
 
@@ -150,7 +160,8 @@ std::string grid(const RunResult& run, const Rules& rules, const Style& style) {
   for (const Group& g : groups) {
     for (std::size_t at = 0; at < g.dtypes.size(); at += per_block) {
       const auto begin = g.dtypes.begin() + static_cast<std::ptrdiff_t>(at);
-      const auto end = g.dtypes.begin() + static_cast<std::ptrdiff_t>(std::min(at + per_block, g.dtypes.size()));
+      const auto end =
+          g.dtypes.begin() + static_cast<std::ptrdiff_t>(std::min(at + per_block, g.dtypes.size()));
       out += block(g, {begin, end}, at == 0, name_columns, cell_columns, rules, style);
     }
     out += "\n";

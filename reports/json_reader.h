@@ -1,4 +1,5 @@
-// Reads JSON with errors that name the file and the key: "run.json: results[3].cases: expected a whole number, got ..".
+// Reads JSON with errors that name the file and the key: "run.json: results[3].cases: expected a whole
+// number, got ..".
 #pragma once
 
 #include <cstdint>
@@ -20,8 +21,8 @@ class JsonReader {
       : value_(&value), file_(&file), place_(std::move(place)) {}
 
   JsonReader at(const std::string& key) const;
-  Optional find(const std::string& key) const;  // none if the key is missing or null
-  std::vector<JsonReader> items() const;        // of an array
+  Optional find(const std::string& key) const;                      // none if the key is missing or null
+  std::vector<JsonReader> items() const;                            // of an array
   std::vector<std::pair<std::string, JsonReader>> members() const;  // of an object
 
   std::string text() const;

@@ -17,7 +17,12 @@ struct CodePoint {
 CodePoint code_point(std::string_view text, std::size_t i) {
   const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(text[k]); };
   const unsigned char first = byte(i);
-  const std::size_t length = first < 0x80 ? 1 : first < 0xC2 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : first < 0xF5 ? 4 : 0;
+  const std::size_t length = first < 0x80   ? 1
+                             : first < 0xC2 ? 0
+                             : first < 0xE0 ? 2
+                             : first < 0xF0 ? 3
+                             : first < 0xF5 ? 4
+                                            : 0;
   if (length == 0 || i + length > text.size()) return {};
   std::uint32_t value = length == 1 ? first : first & (0x7Fu >> length);
   for (std::size_t k = 1; k < length; ++k) {
@@ -72,7 +77,8 @@ std::string details(const Row& row) {
     text += fmt::format("worst error/bound: {:.4g}\nundecidable elements: {:.3g}%\n", row.worst,
                         100 * row.undecidable());
   if (!row.information.empty()) text += fmt::format("implementation: {}\n", row.information);
-  for (const auto& [reason, cases] : row.refused) text += fmt::format("refused {} cases: {}\n", cases, reason);
+  for (const auto& [reason, cases] : row.refused)
+    text += fmt::format("refused {} cases: {}\n", cases, reason);
   for (const Failure& f : row.failures) {
     text += fmt::format("\n{}: {}\n{}\n", token(f.kind), f.case_text, f.detail);
     if (!f.diagnosis.empty()) text += fmt::format("diagnosis: {}\n", f.diagnosis);
@@ -104,10 +110,12 @@ struct Suite {
 
   void add(const Row& row, const Rules& rules) {
     ++tests;
-    xml += fmt::format("    <testcase classname=\"assay.{}\" name=\"{} {}\">\n", escaped(row.op), escaped(row.impl),
-                       escaped(row.dtype));
+    xml += fmt::format("    <testcase classname=\"assay.{}\" name=\"{} {}\">\n", escaped(row.op),
+                       escaped(row.impl), escaped(row.dtype));
     switch (kind_of(row, rules)) {
-      case Kind::passed: system_out(row); break;
+      case Kind::passed:
+        system_out(row);
+        break;
       case Kind::failure:
         ++failures;
         element("failure", row);
@@ -145,18 +153,20 @@ std::string junit(const RunResult& run, const Rules& rules) {
   Suite all;
   std::string body;
   for (const auto& [op, suite] : suites) {
-    body += fmt::format("  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\">\n{}"
-                        "  </testsuite>\n", escaped(op), suite.tests, suite.failures, suite.errors, suite.skipped,
-                        suite.xml);
+    body += fmt::format(
+        "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\">\n{}"
+        "  </testsuite>\n",
+        escaped(op), suite.tests, suite.failures, suite.errors, suite.skipped, suite.xml);
     all.tests += suite.tests;
     all.failures += suite.failures;
     all.errors += suite.errors;
     all.skipped += suite.skipped;
   }
-  return fmt::format("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-                     "<testsuites name=\"assay\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" "
-                     "time=\"{:.3f}\">\n{}</testsuites>\n", all.tests, all.failures, all.errors, all.skipped,
-                     run.seconds, body);
+  return fmt::format(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+      "<testsuites name=\"assay\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" "
+      "time=\"{:.3f}\">\n{}</testsuites>\n",
+      all.tests, all.failures, all.errors, all.skipped, run.seconds, body);
 }
 
 }  // namespace assay

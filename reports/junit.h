@@ -1,4 +1,5 @@
-// JUnit XML, as GitLab, Jenkins and GitHub actions read it: a test suite for each operator, a test case for each row.
+// JUnit XML, as GitLab, Jenkins and GitHub actions read it: a test suite for each operator, a test case for
+// each row.
 #pragma once
 
 #include <string>
@@ -7,8 +8,8 @@
 
 namespace assay {
 
-// Rows that fail the run are <failure> (<error> when the kernel crashed or hung), rows that are refused or not run are
-// <skipped>, and so is a peer that disagrees. Characters that XML 1.0 forbids are left out.
+// Rows that fail the run are <failure> (<error> when the kernel crashed or hung), rows that are refused or
+// not run are <skipped>, and so is a peer that disagrees. Characters that XML 1.0 forbids are left out.
 std::string junit(const RunResult& run, const Rules& rules = {});
 
 }  // namespace assay

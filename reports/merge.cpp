@@ -28,19 +28,22 @@ std::uint64_t whole_number(std::string_view text) {
 
 Position position(const Shard& shard) {
   if (!shard.run.shard)
-    throw MergeError(fmt::format("{} is no shard: only runs of `assay verify --shard I/N` can be merged", shard.name));
+    throw MergeError(
+        fmt::format("{} is no shard: only runs of `assay verify --shard I/N` can be merged", shard.name));
   const std::string_view text = *shard.run.shard;
   const std::size_t slash = std::min(text.find('/'), text.size());
   const std::uint64_t index = whole_number(text.substr(0, slash));
   const std::uint64_t total = slash == text.size() ? 0 : whole_number(text.substr(slash + 1));
   if (index < 1 || index > total)
-    throw MergeError(fmt::format("{}: its shard is \"{}\", which is not I/N with I from 1 to N", shard.name, text));
+    throw MergeError(
+        fmt::format("{}: its shard is \"{}\", which is not I/N with I from 1 to N", shard.name, text));
   return {index, total};
 }
 
 // The words that decide which cases a run has: without the program, --shard, and how and where results go.
 std::vector<std::string> what_was_asked(const std::vector<std::string>& command) {
-  static const std::set<std::string, std::less<>> kAside{"--shard", "--json", "--junit", "--html", "--out", "--jobs"};
+  static const std::set<std::string, std::less<>> kAside{"--shard", "--json", "--junit",
+                                                         "--html",  "--out",  "--jobs"};
   std::vector<std::string> words;
   for (std::size_t i = 1; i < command.size(); ++i) {
     const std::string_view word = command[i];
@@ -60,8 +63,8 @@ void require_same_run(const Shard& first, const Shard& other) {
   const std::vector<std::string> a = what_was_asked(first.run.command);
   const std::vector<std::string> b = what_was_asked(other.run.command);
   if (a != b)
-    throw MergeError(fmt::format("{} was asked \"{}\" and {} was asked \"{}\": they are not of one run", first.name,
-                                 fmt::join(a, " "), other.name, fmt::join(b, " ")));
+    throw MergeError(fmt::format("{} was asked \"{}\" and {} was asked \"{}\": they are not of one run",
+                                 first.name, fmt::join(a, " "), other.name, fmt::join(b, " ")));
 }
 
 // The shards that are there, in order. Throws MergeError for what does not fit together.
@@ -71,19 +74,22 @@ std::map<std::uint64_t, const Shard*> in_order(const std::vector<Shard>& shards)
   for (const Shard& shard : shards) {
     const Position at = position(shard);
     if (at.total != total)
-      throw MergeError(fmt::format("{} is shard {} and {} is shard {}: they are not of one run", shards.front().name,
-                                   *shards.front().run.shard, shard.name, *shard.run.shard));
+      throw MergeError(fmt::format("{} is shard {} and {} is shard {}: they are not of one run",
+                                   shards.front().name, *shards.front().run.shard, shard.name,
+                                   *shard.run.shard));
     require_same_run(shards.front(), shard);
     const auto [entry, is_new] = ordered.emplace(at.index, &shard);
     if (!is_new)
-      throw MergeError(fmt::format("{} and {} are both shard {}", entry->second->name, shard.name, *shard.run.shard));
+      throw MergeError(
+          fmt::format("{} and {} are both shard {}", entry->second->name, shard.name, *shard.run.shard));
   }
   return ordered;
 }
 
 // Distinct texts, joined; empty ones say nothing.
 void add_text(std::string& all, const std::string& text) {
-  if (text.empty() || text == kNoCases || all == text || ("; " + all + "; ").find("; " + text + "; ") != std::string::npos)
+  if (text.empty() || text == kNoCases || all == text ||
+      ("; " + all + "; ").find("; " + text + "; ") != std::string::npos)
     return;
   if (!all.empty() && all != kNoCases)
     all += "; " + text;
@@ -98,6 +104,7 @@ class MergedRow {
       first_ = false;
       sum_ = part;
     } else {
+      sum_.named = sum_.named || part.named;
       sum_.cases += part.cases;
       for (std::size_t v = 0; v < sum_.counts.size(); ++v) sum_.counts[v] += part.counts[v];
       for (const auto& [reason, cases] : part.refused) sum_.refused[reason] += cases;
@@ -178,8 +185,9 @@ Merged merge(std::vector<Shard> shards) {
     add_text(merged.run.incomplete, shard->run.incomplete);
     merged.run.cases_not_run += shard->run.cases_not_run;
     if (shard->run.machine.cpu != first.run.machine.cpu || shard->run.machine.isa != first.run.machine.isa)
-      merged.warnings.push_back(fmt::format("{} ran on {}, but {} on {}: which kernels run may differ", first.name,
-                                            first.run.machine.cpu, shard->name, shard->run.machine.cpu));
+      merged.warnings.push_back(fmt::format("{} ran on {}, but {} on {}: which kernels run may differ",
+                                            first.name, first.run.machine.cpu, shard->name,
+                                            shard->run.machine.cpu));
   }
   note_missing(ordered, position(first).total, merged);
   return merged;

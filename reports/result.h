@@ -15,9 +15,9 @@ namespace assay {
 struct Failure {
   std::string case_text;
   Verdict kind = Verdict::diverged;
-  std::string detail;     // in plain words: which element, what was expected, what came
-  std::string replay;     // path of the case file, or empty
-  std::string diagnosis;  // empty until `assay diagnose` has looked
+  std::string detail;       // in plain words: which element, what was expected, what came
+  std::string replay;       // path of the case file, or empty
+  std::string diagnosis;    // empty until `assay diagnose` has looked
   std::uint64_t index = 0;  // which case of the row, for a stable order
 };
 
@@ -26,18 +26,19 @@ struct Row {
   std::string op;
   std::string impl;
   bool peer = false;
+  bool named = false;  // --impl named the kernel: a peer's row then decides the exit code too
   std::string dtype;
   Verdict verdict = Verdict::pass;
   std::uint64_t cases = 0;  // executed
   std::array<std::uint64_t, kVerdicts> counts{};
-  std::map<std::string, std::uint64_t> refused;     // reason -> cases
-  std::map<std::string, std::uint64_t> undeclared;  // those of them that the kernel had not declared beforehand
+  std::map<std::string, std::uint64_t> refused;  // reason -> cases
+  std::map<std::string, std::uint64_t> undeclared;  // those of them not declared beforehand by the kernel
   std::uint64_t elements = 0;
   std::uint64_t undecidable_elements = 0;
-  double worst = 0;        // largest error/bound seen
-  std::string worst_case;  // its case text
-  std::string reason;      // why not_run, or a summary of what failed
-  std::string information; // which code ran (oneDNN's impl_info_str), distinct values joined
+  double worst = 0;         // largest error/bound seen
+  std::string worst_case;   // its case text
+  std::string reason;       // why not_run, or a summary of what failed
+  std::string information;  // which code ran (oneDNN's impl_info_str), distinct values joined
   std::vector<Failure> failures;
 
   double undecidable() const { return elements == 0 ? 0 : double(undecidable_elements) / double(elements); }
@@ -57,11 +58,11 @@ struct RunResult {
   Machine machine;
   std::uint64_t seed = 0;
   double seconds = 0;
-  bool complete = true;          // false: interrupted or out of time
-  std::string incomplete;        // why, and how many cases were not run
+  bool complete = true;    // false: interrupted or out of time
+  std::string incomplete;  // why, and how many cases were not run
   std::uint64_t cases_not_run = 0;
   std::optional<std::string> shard;  // "1/4"
-  std::vector<Row> rows;  // sorted by operator, dtype, impl
+  std::vector<Row> rows;             // sorted by operator, dtype, impl
 };
 
 }  // namespace assay

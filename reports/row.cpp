@@ -8,7 +8,9 @@ namespace {
 
 std::uint64_t count(const Row& row, Verdict v) { return row.counts[static_cast<std::size_t>(v)]; }
 
-bool could_show_a_fault(const Row& row) { return count(row, Verdict::pass) + count(row, Verdict::suspicious) > 0; }
+bool could_show_a_fault(const Row& row) {
+  return count(row, Verdict::pass) + count(row, Verdict::suspicious) > 0;
+}
 
 }  // namespace
 
@@ -33,7 +35,8 @@ bool fails(const Row& row, const Rules& rules) {
 bool lacks_environment(const Row& row) { return row.verdict == Verdict::not_run && row.reason != kNoCases; }
 
 int exit_code(const RunResult& run, const Rules& rules) {
-  if (std::any_of(run.rows.begin(), run.rows.end(), [&](const Row& row) { return fails(row, rules); })) return 1;
+  if (std::any_of(run.rows.begin(), run.rows.end(), [&](const Row& row) { return fails(row, rules); }))
+    return 1;
   if (std::all_of(run.rows.begin(), run.rows.end(), lacks_environment)) return 3;
   return 0;
 }

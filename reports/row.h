@@ -12,23 +12,22 @@ namespace assay {
 // A row whose undecidable share is above this proves too little to pass.
 inline constexpr double kUndecidableLimit = 0.01;
 
-// The `reason` of a row none of whose cases belong to this run (a small shard, a filter, no time left): unlike other
-// rows that are not_run, it says nothing about the machine.
+// The `reason` of a row none of whose cases belong to this run (a small shard, a filter, no time left):
+// unlike other rows that are not_run, it says nothing about the machine.
 inline constexpr std::string_view kNoCases = "no case of this row belongs to this run";
 
-// The most severe verdict among the row's counts, with these exceptions: vacuous (when there is no fault) only when
-// no case could have shown one or more than kUndecidableLimit of the elements are undecidable; refused only when
-// every case was. A row without cases is not_run.
+// The most severe verdict among the row's counts, with these exceptions: vacuous (when there is no fault)
+// only when no case could have shown one or more than kUndecidableLimit of the elements are undecidable;
+// refused only when every case was. A row without cases is not_run.
 Verdict row_verdict(const Row& row);
 
 // Who decides the exit code.
 struct Rules {
-  // Whether this row's faults fail the run. By default every row but those of peers; `--impl` names peers too.
-  std::function<bool(const Row&)> decides = [](const Row& row) { return !row.peer; };
+  // Whether this row's faults fail the run. By default those of peers do not, unless --impl named the peer.
+  std::function<bool(const Row&)> decides = [](const Row& row) { return !row.peer || row.named; };
   // Whether the kernel had declared this refusal beforehand.
-  std::function<bool(const Row&, std::string_view reason)> declared = [](const Row& row, std::string_view reason) {
-    return !row.undeclared.contains(std::string(reason));
-  };
+  std::function<bool(const Row&, std::string_view reason)> declared =
+      [](const Row& row, std::string_view reason) { return !row.undeclared.contains(std::string(reason)); };
 };
 
 // Whether the row alone makes the run fail.
@@ -37,7 +36,8 @@ bool fails(const Row& row, const Rules& rules);
 // Whether it is a row of a kernel that this machine lacks something for.
 bool lacks_environment(const Row& row);
 
-// 0: all well. 1: a row fails. 3: every row lacks its environment (device, library, ISA), or there is no row at all.
+// 0: all well. 1: a row fails. 3: every row lacks its environment (device, library, ISA), or there is no row
+// at all.
 int exit_code(const RunResult& run, const Rules& rules = {});
 
 }  // namespace assay

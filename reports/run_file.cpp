@@ -16,7 +16,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kFormat = "assay.run/1";
 
-// ---- Writing --------------------------------------------------------------------------------------------------
+// ---- Writing ----------------------------------------------------------------------------------------------
 
 Json number(double value) {
   if (std::isnan(value)) return "nan";
@@ -47,6 +47,7 @@ Json to_json(const Row& row) {
   return {{"op", row.op},
           {"impl", row.impl},
           {"peer", row.peer},
+          {"named", row.named},
           {"dtype", row.dtype},
           {"verdict", token(row.verdict)},
           {"cases", row.cases},
@@ -63,11 +64,11 @@ Json to_json(const Row& row) {
 }
 
 Json to_json(const Machine& m) {
-  return {{"cpu", m.cpu},           {"cores", m.cores},       {"isa", m.isa},
-          {"libraries", m.libraries}, {"compiler", m.compiler}, {"version", m.version}};
+  return {{"cpu", m.cpu},           {"cores", m.cores},    {"isa", m.isa}, {"libraries", m.libraries},
+          {"compiler", m.compiler}, {"version", m.version}};
 }
 
-// ---- Reading --------------------------------------------------------------------------------------------------
+// ---- Reading ----------------------------------------------------------------------------------------------
 
 Verdict verdict(const JsonReader& value) {
   try {
@@ -100,7 +101,8 @@ void read_shares(const JsonReader& value, Row& row) {
   if (!(share >= 0 && share <= 1)) undecidable.fail("expected a share from 0 to 1");
   if (share > 0 && !value.find("elements")) undecidable.fail("above 0, but the key elements is missing");
   row.elements = value.count_or("elements", 0);
-  row.undecidable_elements = static_cast<std::uint64_t>(std::llround(share * static_cast<double>(row.elements)));
+  row.undecidable_elements =
+      static_cast<std::uint64_t>(std::llround(share * static_cast<double>(row.elements)));
 }
 
 Row read_row(const JsonReader& value) {
@@ -108,6 +110,7 @@ Row read_row(const JsonReader& value) {
   row.op = value.at("op").text();
   row.impl = value.at("impl").text();
   row.peer = value.at("peer").boolean();
+  if (const JsonReader::Optional named = value.find("named")) row.named = named->boolean();
   row.dtype = value.at("dtype").text();
   row.verdict = verdict(value.at("verdict"));
   row.cases = value.at("cases").count();
@@ -119,13 +122,15 @@ Row read_row(const JsonReader& value) {
     }
   }
   row.refused = read_reasons(value.at("refused"));
-  if (const JsonReader::Optional undeclared = value.find("undeclared")) row.undeclared = read_reasons(*undeclared);
+  if (const JsonReader::Optional undeclared = value.find("undeclared"))
+    row.undeclared = read_reasons(*undeclared);
   read_shares(value, row);
   row.worst = value.at("worst").number();
   row.worst_case = value.text_or("worst_case", "");
   row.reason = value.at("reason").text();
   row.information = value.text_or("information", "");
-  for (const JsonReader& failure : value.at("failures").items()) row.failures.push_back(read_failure(failure));
+  for (const JsonReader& failure : value.at("failures").items())
+    row.failures.push_back(read_failure(failure));
   return row;
 }
 

@@ -1,19 +1,21 @@
 // Run files: a RunResult as JSON, format "assay.run/1".
 //
 //   {"format", "command", "machine", "seed", "seconds", "complete", "incomplete", "cases_not_run", "shard",
-//    "results": [{"op", "impl", "peer", "dtype", "verdict", "cases", "counts", "refused", "undeclared", "elements",
-//                 "undecidable", "worst", "worst_case", "reason", "information",
+//    "results": [{"op", "impl", "peer", "named", "dtype", "verdict", "cases", "counts", "refused",
+//                 "undeclared", "elements", "undecidable", "worst", "worst_case", "reason", "information",
 //                 "failures": [{"case", "index", "kind", "detail", "replay", "diagnosis"}]}],
 //    "summary": {token: rows}}
 //
-//   cases        cases executed; `counts` says how many had which verdict, `refused` how many for which reason,
-//                `undeclared` which of those the kernel had not declared beforehand
+//   named        --impl named the kernel, so that its row decides the exit code even if it is a peer
+//   cases        cases executed; `counts` says how many had which verdict, `refused` how many for which
+//                reason, `undeclared` which of those the kernel had not declared beforehand
 //   undecidable  share of `elements` that any result would have passed, 0 to 1
 //   worst        largest error/bound seen
 //   shard        "I/N", or null
 //
-// JSON knows no infinities and no NaN: such numbers are the strings "inf", "-inf" and "nan". Bytes that are not UTF-8
-// are written as U+FFFD. Readers ignore keys they do not know; `summary` is for other programs and not read back.
+// JSON knows no infinities and no NaN: such numbers are the strings "inf", "-inf" and "nan". Bytes that are
+// not UTF-8 are written as U+FFFD. Readers ignore keys they do not know; `summary` is for other programs and
+// not read back.
 #pragma once
 
 #include <string>

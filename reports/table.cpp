@@ -17,11 +17,16 @@ constexpr std::size_t kMostReasons = 20;
 
 std::string words(Verdict v) {
   switch (v) {
-    case Verdict::not_run: return "not run";
-    case Verdict::wrongly_accepted: return "took arguments that are wrong";
-    case Verdict::wrongly_rejected: return "rejected arguments that are right";
-    case Verdict::memory: return "memory fault";
-    default: return std::string(token(v));
+    case Verdict::not_run:
+      return "not run";
+    case Verdict::wrongly_accepted:
+      return "took arguments that are wrong";
+    case Verdict::wrongly_rejected:
+      return "rejected arguments that are right";
+    case Verdict::memory:
+      return "memory fault";
+    default:
+      return std::string(token(v));
   }
 }
 
@@ -35,16 +40,19 @@ std::string heading(const Style& style, std::string_view title, std::string_view
   return style.heading(title) + text.substr(title.size());
 }
 
-// ---- What was not run, and what was refused -------------------------------------------------------------------
+// ---- What was not run, and what was refused ---------------------------------------------------------------
 
 std::string not_run(const RunResult& run, const Style& style) {
-  std::map<std::string, std::map<std::string, std::set<std::string>>> kernels;  // reason -> kernel -> operators
+  std::map<std::string, std::map<std::string, std::set<std::string>>>
+      kernels;  // reason -> kernel -> operators
   for (const Row& row : run.rows)
-    if (lacks_environment(row)) kernels[row.reason.empty() ? "no reason given" : row.reason][row.impl].insert(row.op);
+    if (lacks_environment(row))
+      kernels[row.reason.empty() ? "no reason given" : row.reason][row.impl].insert(row.op);
   if (kernels.empty()) return {};
   std::string out = heading(style, "Not run", "this machine lacks something that these kernels need.");
   for (const auto& [reason, operators_of] : kernels) {
-    std::map<std::set<std::string>, std::set<std::string>> kernels_of;  // kernels with the same operators share a line
+    std::map<std::set<std::string>, std::set<std::string>>
+        kernels_of;  // kernels with the same operators share a line
     for (const auto& [kernel, operators] : operators_of) kernels_of[operators].insert(kernel);
     out += paragraph(reason, "  ", "  ");
     for (const auto& [operators, names] : kernels_of)
@@ -72,8 +80,9 @@ std::string refused_by_peers(const RunResult& run, const Rules& rules, const Sty
   if (cases == 0) return {};
   std::vector<std::string> parts;
   for (const auto& [kernel, n] : cases_of) parts.push_back(fmt::format("{} {}", kernel, grouped(n)));
-  return heading(style, "Refused by peers", fmt::format("{} that other libraries do not support; the run file lists the reasons.",
-                                                        counted(cases, "case"))) +
+  return heading(style, "Refused by peers",
+                 fmt::format("{} that other libraries do not support; the run file lists the reasons.",
+                             counted(cases, "case"))) +
          paragraph(fmt::format("{}", fmt::join(parts, ", ")), "  ", "  ") + "\n";
 }
 
@@ -92,7 +101,8 @@ std::string refused(const RunResult& run, const Rules& rules, const Style& style
     }
   const std::string peers = refused_by_peers(run, rules, style);
   if (refusals.empty()) return peers;
-  std::string out = heading(style, "Refused", fmt::format("{} that kernels say they do not support.", counted(cases, "case")));
+  std::string out = heading(style, "Refused",
+                            fmt::format("{} that kernels say they do not support.", counted(cases, "case")));
   std::size_t listed = 0;
   for (const auto& [reason, refusal] : refusals) {
     if (listed++ == kMostReasons) {
@@ -103,30 +113,35 @@ std::string refused(const RunResult& run, const Rules& rules, const Style& style
     std::string who = fmt::format("{}: {} for {}", counted(refusal.cases, "case"), joined(refusal.kernels),
                                   joined(refusal.operators));
     if (refusal.undeclared > 0)
-      who += fmt::format(" ({} of them not declared beforehand by the kernel's `refuses`)", grouped(refusal.undeclared));
+      who += fmt::format(" ({} of them not declared beforehand by the kernel's `refuses`)",
+                         grouped(refusal.undeclared));
     out += paragraph(who, "      ", "        ");
   }
   return out + "\n" + peers;
 }
 
-// ---- Faults ---------------------------------------------------------------------------------------------------
+// ---- Faults -----------------------------------------------------------------------------------------------
 
 // Why the row fails, or why a peer's row is listed.
 std::string summary(const Row& row, const Rules& rules) {
   std::vector<std::string> parts;
   for (int v = kVerdicts - 1; is_fault(static_cast<Verdict>(v)); --v)
     if (const std::uint64_t n = row.counts[static_cast<std::size_t>(v)]; n > 0)
-      parts.push_back(fmt::format("{} in {} of {}", words(static_cast<Verdict>(v)), grouped(n), counted(row.cases, "case")));
+      parts.push_back(fmt::format("{} in {} of {}", words(static_cast<Verdict>(v)), grouped(n),
+                                  counted(row.cases, "case")));
   if (row.verdict == Verdict::vacuous) {
-    parts.push_back(row.undecidable() > kUndecidableLimit
-                        ? fmt::format("vacuous: any result at all would have passed for {:.1f}% of its elements; "
-                                      "above {:.0f}% proves too little", 100 * row.undecidable(), 100 * kUndecidableLimit)
-                        : "vacuous: none of its cases could have shown a fault");
+    parts.push_back(
+        row.undecidable() > kUndecidableLimit
+            ? fmt::format("vacuous: any result at all would have passed for {:.1f}% of its elements; "
+                          "above {:.0f}% proves too little",
+                          100 * row.undecidable(), 100 * kUndecidableLimit)
+            : "vacuous: none of its cases could have shown a fault");
   }
   std::uint64_t undeclared = 0;
   for (const auto& [reason, n] : row.refused)
     if (rules.decides(row) && !rules.declared(row, reason)) undeclared += n;
-  if (undeclared > 0) parts.push_back(fmt::format("refused {} without having declared it", counted(undeclared, "case")));
+  if (undeclared > 0)
+    parts.push_back(fmt::format("refused {} without having declared it", counted(undeclared, "case")));
   if (parts.empty()) parts.push_back(words(row.verdict));
   return fmt::format("{}", fmt::join(parts, "; "));
 }
@@ -134,16 +149,21 @@ std::string summary(const Row& row, const Rules& rules) {
 std::string failure_text(const Row& row, const Failure& failure) {
   std::string out = paragraph(failure.case_text, "    ", "      ");
   if (!failure.detail.empty())
-    out += paragraph(failure.kind == row.verdict ? failure.detail : words(failure.kind) + ": " + failure.detail, "      ", "      ");
+    out +=
+        paragraph(failure.kind == row.verdict ? failure.detail : words(failure.kind) + ": " + failure.detail,
+                  "      ", "      ");
   if (!failure.diagnosis.empty()) out += paragraph("diagnosis: " + failure.diagnosis, "      ", "      ");
-  return out + (failure.replay.empty() ? command({"assay", "verify", "--impl", row.impl, "--case", failure.case_text}, 6)
-                                       : command({"assay", "replay", failure.replay}, 6));
+  return out + (failure.replay.empty()
+                    ? command({"assay", "verify", "--impl", row.impl, "--case", failure.case_text}, 6)
+                    : command({"assay", "replay", failure.replay}, 6));
 }
 
-std::string row_faults(const Row& row, const Rules& rules, const Style& style, std::size_t most, bool decides) {
+std::string row_faults(const Row& row, const Rules& rules, const Style& style, std::size_t most,
+                       bool decides) {
   const std::string text = paragraph(fmt::format("{}: {}", row_name(row), summary(row, rules)), "  ", "    ");
   const std::size_t end = text.find('\n');
-  std::string out = (decides ? style.bad(text.substr(0, end)) : style.doubtful(text.substr(0, end))) + text.substr(end);
+  std::string out =
+      (decides ? style.bad(text.substr(0, end)) : style.doubtful(text.substr(0, end))) + text.substr(end);
   if (!row.reason.empty()) out += paragraph(row.reason, "    ", "    ");
   std::size_t listed = 0;
   for (const Failure& failure : row.failures) {
@@ -164,12 +184,14 @@ std::string fault_list(const std::vector<const Row*>& rows, const Rules& rules, 
   return out + "\n";
 }
 
-std::string peers_that_disagree(const RunResult& run, const Rules& rules, const Style& style, const TableOptions& options) {
+std::string peers_that_disagree(const RunResult& run, const Rules& rules, const Style& style,
+                                const TableOptions& options) {
   std::vector<const Row*> rows;
   for (const Row& row : run.rows)
     if (is_fault(row.verdict) && !rules.decides(row)) rows.push_back(&row);
   if (rows.empty()) return {};
-  return heading(style, "Peers that disagree", "other libraries, run for comparison; these do not decide the run.") +
+  return heading(style, "Peers that disagree",
+                 "other libraries, run for comparison; these do not decide the run.") +
          fault_list(rows, rules, style, options, 1, false);
 }
 
@@ -177,21 +199,27 @@ std::string suspicious(const RunResult& run, const Style& style) {
   std::string out;
   for (const Row& row : run.rows)
     if (row.verdict == Verdict::suspicious)
-      out += paragraph(fmt::format("{}: {}", row_name(row), row.reason.empty() ? "see the run file" : row.reason), "  ", "    ");
+      out += paragraph(
+          fmt::format("{}: {}", row_name(row), row.reason.empty() ? "see the run file" : row.reason), "  ",
+          "    ");
   if (out.empty()) return {};
-  return heading(style, "Suspicious", "inside the bounds, but unlikely for a right kernel; this never fails a run.") + out + "\n";
+  return heading(style, "Suspicious",
+                 "inside the bounds, but unlikely for a right kernel; this never fails a run.") +
+         out + "\n";
 }
 
-std::string faults(const RunResult& run, const Rules& rules, const Style& style, const TableOptions& options) {
+std::string faults(const RunResult& run, const Rules& rules, const Style& style,
+                   const TableOptions& options) {
   std::vector<const Row*> rows;
   for (const Row& row : run.rows)
     if (fails(row, rules)) rows.push_back(&row);
   if (rows.empty()) return {};
-  return heading(style, "Faults", "each with the smallest case that shows it and the command that runs it again.") +
+  return heading(style, "Faults",
+                 "each with the smallest case that shows it and the command that runs it again.") +
          fault_list(rows, rules, style, options, options.failures_per_row, true);
 }
 
-// ---- The last lines -------------------------------------------------------------------------------------------
+// ---- The last lines ---------------------------------------------------------------------------------------
 
 // "12 pass, 1 refused" of the rows that decide, or of the others.
 std::string row_counts(const RunResult& run, const Rules& rules, bool decides) {
@@ -213,7 +241,8 @@ std::string conclusion(const RunResult& run, const Rules& rules, const Style& st
     if (rules.decides(row)) ++deciding;
   }
   const std::string ours = deciding == 0 ? "" : fmt::format(" ({})", row_counts(run, rules, true));
-  const std::string peers = deciding == run.rows.size() ? "" : fmt::format(" Peers: {}.", row_counts(run, rules, false));
+  const std::string peers =
+      deciding == run.rows.size() ? "" : fmt::format(" Peers: {}.", row_counts(run, rules, false));
   const int code = exit_code(run, rules);
   std::string verdict;
   if (run.rows.empty())
@@ -221,29 +250,32 @@ std::string conclusion(const RunResult& run, const Rules& rules, const Style& st
   else if (code == 3)
     verdict = "NOTHING RAN: this machine lacks what every kernel needs; see \"Not run\" above.";
   else if (code == 1)
-    verdict = fmt::format("FAILED: {} of {} at fault{}.{}", grouped(failing), counted(deciding, "row"), ours, peers);
+    verdict = fmt::format("FAILED: {} of {} at fault{}.{}", grouped(failing), counted(deciding, "row"), ours,
+                          peers);
   else
     verdict = fmt::format("PASSED: no fault in {}{}.{}", counted(deciding, "row"), ours, peers);
   std::string out;
   if (!run.complete) {
-    const std::string text =
-        paragraph(fmt::format("INCOMPLETE: {}{}", run.incomplete.empty() ? "the run was stopped" : run.incomplete,
-                              run.cases_not_run > 0 ? fmt::format("; {} not run", counted(run.cases_not_run, "case")) : ""),
-                  "", "  ");
+    const std::string text = paragraph(
+        fmt::format(
+            "INCOMPLETE: {}{}", run.incomplete.empty() ? "the run was stopped" : run.incomplete,
+            run.cases_not_run > 0 ? fmt::format("; {} not run", counted(run.cases_not_run, "case")) : ""),
+        "", "  ");
     out += style.doubtful(text.substr(0, text.size() - 1)) + "\n";
   }
   std::string line = paragraph(verdict, "", "  ");
   line.pop_back();
-  const std::string figures = fmt::format("{} in {}, seed {}{}.", counted(cases, "case"), duration(run.seconds), run.seed,
-                                          run.shard ? ", shard " + printable(*run.shard) : "");
+  const std::string figures =
+      fmt::format("{} in {}, seed {}{}.", counted(cases, "case"), duration(run.seconds), run.seed,
+                  run.shard ? ", shard " + printable(*run.shard) : "");
   const std::size_t last = line.rfind('\n') + 1;  // 0 if there is one line only
   line += (width(line) - last + 1 + width(figures) <= kTextWidth ? " " : "\n") + figures;
   return out + (code == 0 ? style.good(line) : style.bad(line)) + "\n";
 }
 
 std::string legend(const Style& style) {
-  return style.faint("Behind \"pass\": the largest error seen, where 1 is the most that is allowed. Behind a fault: how many "
-                     "cases show it.") +
+  return style.faint("Behind \"pass\": the largest error seen, where 1 is the most that is allowed. "
+                     "Behind a fault: how many cases show it.") +
          "\n" + style.faint("~: the share of elements for which any result would have passed.") + "\n\n";
 }
 

@@ -63,7 +63,8 @@ class Lines {
 }  // namespace
 
 std::size_t width(std::string_view text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return !continues(c); }));
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return !continues(c); }));
 }
 
 std::string pad_right(std::string_view text, std::size_t columns) {
@@ -130,7 +131,8 @@ std::string command(const std::vector<std::string>& words, std::size_t indent) {
       empty = true;
     }
     if (!empty) line += ' ';
-    // A word wider than a line: the pieces are quoted one by one and join where the next line begins at its margin.
+    // A word wider than a line: the pieces are quoted one by one and join where the next line begins at its
+    // margin.
     std::string_view left = w;
     while (width(line) + width(quoted) > kLine) {
       const std::size_t room = kLine > width(line) + 12 ? kLine - width(line) - 12 : 1;

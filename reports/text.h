@@ -19,18 +19,20 @@ std::string pad_left(std::string_view text, std::size_t columns);
 // Without control characters, which could steer the terminal: each becomes a space.
 std::string printable(std::string_view text);
 
-// Lines of at most kTextWidth columns: the first begins with `first`, the others with `rest`. Breaks at spaces, and
-// inside of words that are wider than a line. Line ends in the text stay; the rest is made printable.
+// Lines of at most kTextWidth columns: the first begins with `first`, the others with `rest`. Breaks at
+// spaces, and inside of words that are wider than a line. Line ends in the text stay; the rest is made
+// printable.
 std::string paragraph(std::string_view text, std::string_view first, std::string_view rest);
 
-// The word as a shell needs it: quoted if it must be, control characters as escapes (which bash and zsh read).
+// The word as a shell needs it: quoted if it must be, control characters as escapes (which bash and zsh
+// read).
 std::string shell_word(std::string_view word);
 
 // A command that can be copied into a shell. What does not fit goes on behind a backslash at the line's end.
 std::string command(const std::vector<std::string>& words, std::size_t indent);
 
-std::string grouped(std::uint64_t number);                                  // 1,234,567
-std::string counted(std::uint64_t number, std::string_view noun);           // "1 case", "2 cases"
-std::string duration(double seconds);                                       // "0.4 s", "2 min 5 s"
+std::string grouped(std::uint64_t number);                         // 1,234,567
+std::string counted(std::uint64_t number, std::string_view noun);  // "1 case", "2 cases"
+std::string duration(double seconds);                              // "0.4 s", "2 min 5 s"
 
 }  // namespace assay

@@ -10,15 +10,15 @@ namespace assay {
 // From harmless to severe: a row's verdict is the most severe of its cases.
 enum class Verdict : std::uint8_t {
   pass,
-  refused,            // the kernel said, with a reason, that it does not support the call
-  vacuous,            // the data could not have shown a fault
-  not_run,            // no device, library or ISA here
-  suspicious,         // statistical tier only; never fails
-  wrongly_accepted,   // arguments the operator does not allow were taken
-  wrongly_rejected,   // arguments the operator allows were called wrong
-  unstable,           // other bits in another run, placement or layout, against the contract
-  diverged,           // a result outside its interval
-  memory,             // wrote or read outside its buffers, changed an input, left output unwritten
+  refused,           // the kernel said, with a reason, that it does not support the call
+  vacuous,           // the data could not have shown a fault
+  not_run,           // no device, library or ISA here
+  suspicious,        // statistical tier only; never fails
+  wrongly_accepted,  // arguments the operator does not allow were taken
+  wrongly_rejected,  // arguments the operator allows were called wrong
+  unstable,          // other bits in another run, placement or layout, against the contract
+  diverged,          // a result outside its interval
+  memory,            // wrote or read outside its buffers, changed an input, left output unwritten
   timeout,
   crashed,
 };

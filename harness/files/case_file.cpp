@@ -31,7 +31,7 @@ bool is_call_attribute(std::string_view name) {
   return false;
 }
 
-// ---- Writing --------------------------------------------------------------------------------------------------
+// ---- Writing ----------------------------------------------------------------------------------------------
 
 template <class T>
 std::span<const std::byte> raw(const std::vector<T>& values) {
@@ -43,7 +43,8 @@ void write_tensor(hid_t group, const std::string& name, const RecordedTensor& t)
 }
 
 // Keys with a "/" are entries of a list and go to a group of its name.
-void write_tensors(hid_t call, const std::string& name, const std::map<std::string, RecordedTensor>& tensors) {
+void write_tensors(hid_t call, const std::string& name,
+                   const std::map<std::string, RecordedTensor>& tensors) {
   const Handle group = hdf5::create_group(call, name);
   for (const auto& [key, tensor] : tensors) {
     const std::size_t slash = key.find('/');
@@ -52,7 +53,8 @@ void write_tensors(hid_t call, const std::string& name, const std::map<std::stri
       continue;
     }
     const std::string list = key.substr(0, slash);
-    const Handle entries = hdf5::contains(group, list) ? hdf5::open_group(group, list) : hdf5::create_group(group, list);
+    const Handle entries =
+        hdf5::contains(group, list) ? hdf5::open_group(group, list) : hdf5::create_group(group, list);
     write_tensor(entries, key.substr(slash + 1), tensor);
   }
 }
@@ -93,7 +95,8 @@ void write_call(hid_t group, const RecordedCall& call) {
   hdf5::write_number(group, "attempts", call.attempts);
   hdf5::write_number(group, "failed_attempts", call.failed_attempts);
   for (const auto& [name, value] : call.notes) {
-    if (is_call_attribute(name)) throw hdf5::Error(fmt::format("note {} is an attribute of every call", name));
+    if (is_call_attribute(name))
+      throw hdf5::Error(fmt::format("note {} is an attribute of every call", name));
     hdf5::write_text(group, name, value);
   }
   write_tensors(group, "inputs", call.inputs);
@@ -119,7 +122,7 @@ void write_root(hid_t root, const CaseFile& file) {
     }
 }
 
-// ---- Reading --------------------------------------------------------------------------------------------------
+// ---- Reading ----------------------------------------------------------------------------------------------
 
 std::string text_or_empty(hid_t object, const std::string& name) {
   return hdf5::has_attribute(object, name) ? hdf5::read_text(object, name) : std::string();
@@ -155,7 +158,8 @@ template <class T>
 std::vector<T> read_numbers(hid_t group, const std::string& name, Dtype dtype, const RecordedOutput& output) {
   const hdf5::Array array = hdf5::read_dataset(group, name);
   if (array.dtype != dtype)
-    throw hdf5::Error(fmt::format("dataset {} is {}, not {}", name, assay::name(array.dtype), assay::name(dtype)));
+    throw hdf5::Error(
+        fmt::format("dataset {} is {}, not {}", name, assay::name(array.dtype), assay::name(dtype)));
   if (array.shape != output.shape)
     throw hdf5::Error(
         fmt::format("dataset {} is [{}], but value is [{}]", name, text(array.shape), text(output.shape)));
@@ -212,7 +216,8 @@ RecordedCall read_call(hid_t group) {
   call.attempts = number_or_zero(group, "attempts");
   call.failed_attempts = number_or_zero(group, "failed_attempts");
   for (const std::string& name : hdf5::attributes(group))
-    if (!is_call_attribute(name) && hdf5::is_text(group, name)) call.notes[name] = hdf5::read_text(group, name);
+    if (!is_call_attribute(name) && hdf5::is_text(group, name))
+      call.notes[name] = hdf5::read_text(group, name);
   call.inputs = read_tensors(hdf5::open_group(group, "inputs"));
   read_outputs(group, call.outputs);
   if (hdf5::contains(group, "stages")) call.stages = read_tensors(hdf5::open_group(group, "stages"));
@@ -225,8 +230,10 @@ void require_format(hid_t root) {
   const std::string format = hdf5::read_text(root, "format");
   if (format == kFormat) return;
   if (format.starts_with(kFamily))
-    throw hdf5::Error(fmt::format("its format is {}, and this program reads {}: use a newer Assay", format, kFormat));
-  throw hdf5::Error(fmt::format("it is HDF5, but not a case file: its format is \"{}\", not {}", format, kFormat));
+    throw hdf5::Error(
+        fmt::format("its format is {}, and this program reads {}: use a newer Assay", format, kFormat));
+  throw hdf5::Error(
+      fmt::format("it is HDF5, but not a case file: its format is \"{}\", not {}", format, kFormat));
 }
 
 CaseFile read_root(hid_t root) {
@@ -258,13 +265,13 @@ CaseFile read_root(hid_t root) {
 // What HDF5 1.10 would say of these would not help, and damaged files of the older format crash or hang it.
 void require_hdf5(std::string_view bytes) {
   if (bytes.empty()) throw hdf5::Error("it is empty");
-  if (!bytes.starts_with(kSignature.substr(0, bytes.size())))
-    throw hdf5::Error("it is not an HDF5 file");
+  if (!bytes.starts_with(kSignature.substr(0, bytes.size()))) throw hdf5::Error("it is not an HDF5 file");
   if (bytes.size() <= kSignature.size()) throw hdf5::Error("it is truncated");
   const unsigned version = static_cast<unsigned char>(bytes[kSignature.size()]);
   if (version < kFirstChecksummedVersion)
-    throw hdf5::Error("it is in HDF5's older file format, which has no checksums; write it in the newer one "
-                      "(libver=\"latest\" in h5py)");
+    throw hdf5::Error(
+        "it is in HDF5's older file format, which has no checksums; write it in the newer one "
+        "(libver=\"latest\" in h5py)");
 }
 
 }  // namespace
@@ -289,7 +296,9 @@ CaseFile decode_case_file(std::span<const std::byte> bytes, const std::string& n
   throw FileError(fmt::format("cannot read the case file {}: it needs more memory than there is", name));
 }
 
-void write_case_file(const std::string& path, const CaseFile& file) { write_file(path, encode_case_file(file, path)); }
+void write_case_file(const std::string& path, const CaseFile& file) {
+  write_file(path, encode_case_file(file, path));
+}
 
 CaseFile read_case_file(const std::string& path) {
   const std::string bytes = read_file(path);

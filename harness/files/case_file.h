@@ -1,20 +1,20 @@
 // Case files: recorded calls with their data as HDF5, format "assay.case/1".
 //
-//   /                        attributes format = "assay.case/1", creator, cpu, isa, libraries (NAME=VERSION each)
-//   /calls/N                 attributes op, case, seed, impl, contract; verdict, detail, name, plugin, program,
-//                            variables, attempts, failed_attempts; further text attributes are kept
+//   /                        attributes format = "assay.case/1", creator, cpu, isa, libraries (NAME=VERSION)
+//   /calls/N                 attributes op, case, seed, impl, contract; verdict, detail, name, plugin,
+//                            program, variables, attempts, failed_attempts; further texts are kept
 //     inputs/ARGUMENT        a tensor; entry i of a Tensor[] argument is inputs/ARGUMENT/i
 //     expected/OUTPUT/value, lower, upper, special
 //     actual/OUTPUT          a tensor
 //     stages/NAME            optional tensors between input and output, for diagnosis
 //
-// A tensor is a dataset in row-major order whose attribute `dtype` is a name of vocabulary/dtype.h. f16 is stored as
-// an IEEE half, bf16 as u16, f8 and bool as u8. Every bit comes back, those of NaN too. In text, zero bytes at the
-// end do not.
+// A tensor is a dataset in row-major order whose attribute `dtype` is a name of vocabulary/dtype.h. f16 is
+// stored as an IEEE half, bf16 as u16, f8 and bool as u8. Every bit comes back, those of NaN too. In text,
+// zero bytes at the end do not.
 //
-// Every byte written is under a checksum of HDF5 (its file format of 1.10, compact or chunked datasets): a damaged
-// file is an error, never other numbers. Files in HDF5's older format have no checksums and are refused (h5py writes
-// the newer one with libver="latest").
+// Every byte written is under a checksum of HDF5 (its file format of 1.10, compact or chunked datasets): a
+// damaged file is an error, never other numbers. Files in HDF5's older format have no checksums and are
+// refused (h5py writes the newer one with libver="latest").
 #pragma once
 
 #include <cstddef>
@@ -67,9 +67,9 @@ struct RecordedCall {
   std::vector<std::string> variables;  // NAME=VALUE, the environment it needs
   std::uint64_t attempts = 0;          // runs that were made, and how many of them showed the fault
   std::uint64_t failed_attempts = 0;
-  std::map<std::string, std::string> notes;  // further text attributes
-  std::map<std::string, RecordedTensor> inputs;   // by argument; "tensors/0" for entries of lists
-  std::map<std::string, RecordedOutput> outputs;  // by the schema's result names; else "out", or "out0", "out1", ..
+  std::map<std::string, std::string> notes;      // further text attributes
+  std::map<std::string, RecordedTensor> inputs;  // by argument; "tensors/0" for entries of lists
+  std::map<std::string, RecordedOutput> outputs;  // by the schema's result names; else "out" or "out0", ..
   std::map<std::string, RecordedTensor> stages;
 };
 
@@ -84,9 +84,9 @@ struct CaseFile {
 // Throws FileError that names the file and the reason, and then no file was changed. See reports/file.h.
 void write_case_file(const std::string& path, const CaseFile& file);
 
-// Throws FileError that names the file and what is wrong: not HDF5, truncated, damaged, another format or version,
-// an attribute or dataset missing, of another type or size, or at odds with the case text. Calls of operators that
-// this program does not know are read without comparing them with their case text.
+// Throws FileError that names the file and what is wrong: not HDF5, truncated, damaged, another format or
+// version, an attribute or dataset missing, of another type or size, or at odds with the case text. Calls of
+// operators that this program does not know are read without comparing them with their case text.
 CaseFile read_case_file(const std::string& path);
 
 // The same in memory; `name` stands for the file in messages.

@@ -16,7 +16,9 @@ template <class... Arguments>
   throw std::runtime_error(fmt::format(format, std::forward<Arguments>(arguments)...));
 }
 
-std::string describe(Dtype dtype, const Shape& shape) { return fmt::format("{}[{}]", name(dtype), text(shape)); }
+std::string describe(Dtype dtype, const Shape& shape) {
+  return fmt::format("{}[{}]", name(dtype), text(shape));
+}
 
 void check_name(std::string_view kind, const std::string& name) {
   const bool printable = std::none_of(name.begin(), name.end(), [](unsigned char c) { return c < ' '; });
@@ -31,23 +33,26 @@ void check_tensor_name(std::string_view kind, const std::string& name) {
   if (slash != std::string::npos) check_name(kind, name.substr(slash + 1));
 }
 
-void check_length(const std::string& name, std::string_view part, std::size_t length, const RecordedOutput& output) {
+void check_length(const std::string& name, std::string_view part, std::size_t length,
+                  const RecordedOutput& output) {
   // Multiplied as doubles: only equality with a real vector's length matters.
   double elements = 1;
   for (const std::int64_t size : output.shape) elements *= static_cast<double>(size);
   if (static_cast<double>(length) != elements)
-    wrong("expected/{}/{} has {} numbers, its shape [{}] needs {}", name, part, length, text(output.shape), elements);
+    wrong("expected/{}/{} has {} numbers, its shape [{}] needs {}", name, part, length, text(output.shape),
+          elements);
 }
 
 void check_output(const std::string& name, const RecordedOutput& output) {
   check_name("output", name);
   if (output.actual && output.actual->shape != output.shape)
     wrong("actual/{} is [{}], but expected is [{}]", name, text(output.actual->shape), text(output.shape));
-  const bool only_actual = output.actual && output.value.empty() && output.lower.empty() && output.upper.empty() &&
-                           output.special.empty();
+  const bool only_actual = output.actual && output.value.empty() && output.lower.empty() &&
+                           output.upper.empty() && output.special.empty();
   if (only_actual) return;
   check_length(name, "value", output.value.size(), output);
-  if (output.lower.empty() != output.upper.empty()) wrong("expected/{} has only one of lower and upper", name);
+  if (output.lower.empty() != output.upper.empty())
+    wrong("expected/{} has only one of lower and upper", name);
   if (!output.lower.empty()) check_length(name, "lower", output.lower.size(), output);
   if (!output.upper.empty()) check_length(name, "upper", output.upper.size(), output);
   if (!output.special.empty()) check_length(name, "special", output.special.size(), output);
@@ -68,13 +73,15 @@ class CaseTextCheck {
         for (std::size_t entry = 0; entry < list->size(); ++entry)
           expect(fmt::format("{}/{}", name, entry), (*list)[entry]);
     }
-    if (!left_.empty()) wrong("dataset inputs/{} is there, but the case text has no such tensor", *left_.begin());
+    if (!left_.empty())
+      wrong("dataset inputs/{} is there, but the case text has no such tensor", *left_.begin());
   }
 
  private:
   void expect(const std::string& name, const TensorSpec& spec) {
     const auto found = call_.inputs.find(name);
-    if (found == call_.inputs.end()) wrong("dataset inputs/{} is missing: the case text has that tensor", name);
+    if (found == call_.inputs.end())
+      wrong("dataset inputs/{} is missing: the case text has that tensor", name);
     const RecordedTensor& t = found->second;
     if (t.dtype != spec.dtype || t.shape != spec.shape)
       wrong("dataset inputs/{} is {}, but the case text says {}", name, describe(t.dtype, t.shape),

@@ -5,8 +5,8 @@
 
 namespace assay {
 
-// Throws std::runtime_error that says what is at odds: data with its shape, names with the format, tensors with the
-// case text (if the operator is known to this program).
+// Throws std::runtime_error that says what is at odds: data with its shape, names with the format, tensors
+// with the case text (if the operator is known to this program).
 void check_recorded(const RecordedCall& call);
 
 }  // namespace assay

@@ -15,7 +15,8 @@ std::mutex& session_mutex() {
   return mutex;
 }
 
-// The description at the root of HDF5's error stack, such as "incorrect metadata checksum after all read attempts".
+// The description at the root of HDF5's error stack, such as "incorrect metadata checksum after all read
+// attempts".
 std::string reason() {
   std::string text;
   H5Ewalk2(
@@ -45,10 +46,12 @@ void* resized(void* bytes, std::size_t size) try {
   return nullptr;  // HDF5 then says that memory ran out
 }
 
-// Nothing of HDF5's 1.8 formats (whose metadata has no checksums), nothing newer than 1.10, which everybody reads.
+// Nothing of HDF5's 1.8 formats (whose metadata has no checksums), nothing newer than 1.10, which everybody
+// reads.
 Handle file_access() {
   Handle access = property_list(H5P_FILE_ACCESS);
-  checked(H5Pset_libver_bounds(access, H5F_LIBVER_V110, H5F_LIBVER_V110), "HDF5 lacks the file format of 1.10");
+  checked(H5Pset_libver_bounds(access, H5F_LIBVER_V110, H5F_LIBVER_V110),
+          "HDF5 lacks the file format of 1.10");
   checked(H5Pset_fclose_degree(access, H5F_CLOSE_STRONG), "HDF5 refuses a property");
   checked(H5Pset_fapl_core(access, 1 << 16, false), "HDF5 cannot keep files in memory");
   return access;
@@ -61,11 +64,13 @@ void set_reproducible(const Id& creation) {
   checked(H5Pset_attr_phase_change(creation, 64, 32), "HDF5 refuses a property");
 }
 
-// HDF5's file in memory grows inside of `bytes`, which has all of it once the file is closed. (H5Fget_file_image() would
-// return a superblock whose checksum is wrong: it clears a flag there.)
+// HDF5's file in memory grows inside of `bytes`, which has all of it once the file is closed.
+// (H5Fget_file_image() would return a superblock whose checksum is wrong: it clears a flag there.)
 void keep_memory_in(hid_t access, std::string& bytes) {
   H5FD_file_image_callbacks_t callbacks{};
-  callbacks.image_malloc = [](std::size_t size, H5FD_file_image_op_t, void* data) { return resized(data, size); };
+  callbacks.image_malloc = [](std::size_t size, H5FD_file_image_op_t, void* data) {
+    return resized(data, size);
+  };
   callbacks.image_memcpy = [](void* to, const void* from, std::size_t size, H5FD_file_image_op_t, void*) {
     return std::memcpy(to, from, size);
   };
@@ -110,7 +115,8 @@ std::string build_file(const std::function<void(hid_t)>& fill) {
   set_reproducible(creation);
   const Handle access = file_access();
   keep_memory_in(access, bytes);
-  Handle file(H5Fcreate(unused_name().c_str(), H5F_ACC_TRUNC, creation, access), H5Fclose, "HDF5 cannot make a file");
+  Handle file(H5Fcreate(unused_name().c_str(), H5F_ACC_TRUNC, creation, access), H5Fclose,
+              "HDF5 cannot make a file");
   fill(file);
   file.close("HDF5 cannot finish the file");
   // HDF5 takes memory in steps; where the file ends stands in the superblock.
@@ -123,7 +129,8 @@ std::string build_file(const std::function<void(hid_t)>& fill) {
 Handle open_image(std::span<const std::byte> bytes) {
   const Handle access = file_access();
   // HDF5 copies the image before it changes anything.
-  checked(H5Pset_file_image(access, const_cast<std::byte*>(bytes.data()), bytes.size()), "it cannot be loaded");
+  checked(H5Pset_file_image(access, const_cast<std::byte*>(bytes.data()), bytes.size()),
+          "it cannot be loaded");
   return {H5Fopen(unused_name().c_str(), H5F_ACC_RDONLY, access), H5Fclose, "it is truncated or damaged"};
 }
 
@@ -140,12 +147,14 @@ Handle open_group(hid_t parent, const std::string& name) {
 }
 
 bool contains(hid_t group, const std::string& name) {
-  return checked(H5Lexists(group, name.c_str(), H5P_DEFAULT), fmt::format("{} cannot be looked up", name)) > 0;
+  return checked(H5Lexists(group, name.c_str(), H5P_DEFAULT), fmt::format("{} cannot be looked up", name)) >
+         0;
 }
 
 bool is_group(hid_t parent, const std::string& name) {
   require_here(parent, name);
-  const Handle object(H5Oopen(parent, name.c_str(), H5P_DEFAULT), H5Oclose, fmt::format("{} cannot be read", name));
+  const Handle object(H5Oopen(parent, name.c_str(), H5P_DEFAULT), H5Oclose,
+                      fmt::format("{} cannot be read", name));
   return H5Iget_type(object) == H5I_GROUP;
 }
 
@@ -156,7 +165,8 @@ std::vector<std::string> children(hid_t group) {
     static_cast<std::vector<std::string>*>(result)->emplace_back(name);
     return 0;
   };
-  checked(H5Literate(group, H5_INDEX_NAME, H5_ITER_NATIVE, nullptr, collect, &names), "a group cannot be listed");
+  checked(H5Literate(group, H5_INDEX_NAME, H5_ITER_NATIVE, nullptr, collect, &names),
+          "a group cannot be listed");
   std::sort(names.begin(), names.end());
   return names;
 }

@@ -1,11 +1,10 @@
 // The part of HDF5's C API that we use, as values that close themselves and functions that throw.
 //
-// HDF5 keeps global state: hold a Session while calling anything here. It admits one thread at a time and silences
-// the printing of HDF5's error stack.
+// HDF5 keeps global state: hold a Session while calling anything here. It admits one thread at a time and
+// silences the printing of HDF5's error stack.
 #pragma once
 
 #include <hdf5.h>
-
 
 #include <cstddef>
 #include <cstdint>
@@ -70,14 +69,14 @@ class Handle {
   Close close_;
 };
 
-// ---- Files in memory ------------------------------------------------------------------------------------------
+// ---- Files in memory --------------------------------------------------------------------------------------
 
 // The bytes of a file whose root group `fill` fills.
 std::string build_file(const std::function<void(hid_t)>& fill);
 // The file that these bytes are, read-only.
 Handle open_image(std::span<const std::byte> bytes);
 
-// ---- Groups ---------------------------------------------------------------------------------------------------
+// ---- Groups -----------------------------------------------------------------------------------------------
 
 Handle create_group(hid_t parent, const std::string& name);
 // Throws Error if it is missing, a link to elsewhere, or something other than a group.
@@ -87,7 +86,7 @@ bool contains(hid_t group, const std::string& name);
 bool is_group(hid_t parent, const std::string& name);
 std::vector<std::string> children(hid_t group);  // their names, sorted
 
-// ---- Attributes -----------------------------------------------------------------------------------------------
+// ---- Attributes -------------------------------------------------------------------------------------------
 
 void write_text(hid_t object, const std::string& name, const std::string& value);
 void write_texts(hid_t object, const std::string& name, const std::vector<std::string>& values);
@@ -100,7 +99,7 @@ std::string read_text(hid_t object, const std::string& name);
 std::vector<std::string> read_texts(hid_t object, const std::string& name);
 std::uint64_t read_number(hid_t object, const std::string& name);
 
-// ---- Datasets -------------------------------------------------------------------------------------------------
+// ---- Datasets ---------------------------------------------------------------------------------------------
 
 // How elements of this dtype lie in a file. Little-endian, so that equal tensors make equal files.
 Handle storage_type(Dtype dtype);
@@ -114,8 +113,9 @@ struct Array {
   Shape shape;
   std::vector<std::byte> data;
 };
-// The dtype is that of the attribute `dtype`, or else that of the HDF5 type. Throws Error if the dataset is missing,
-// a link to elsewhere, of a type that does not hold its dtype, or holds less data than its shape says.
+// The dtype is that of the attribute `dtype`, or else that of the HDF5 type. Throws Error if the dataset is
+// missing, a link to elsewhere, of a type that does not hold its dtype, or holds less data than its shape
+// says.
 Array read_dataset(hid_t group, const std::string& name);
 
 }  // namespace assay::hdf5

@@ -23,7 +23,8 @@ Handle text_type(std::size_t length) {
 
 void write_attribute(hid_t object, const std::string& name, hid_t type, hid_t space, const void* data) {
   const std::string what = fmt::format("attribute {} cannot be written", name);
-  const Handle attribute(H5Acreate2(object, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose, what);
+  const Handle attribute(H5Acreate2(object, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
+                         what);
   checked(H5Awrite(attribute, type, data), what);
 }
 
@@ -49,7 +50,8 @@ struct Attribute {
  private:
   static Handle open(hid_t object, const std::string& name) {
     if (!has_attribute(object, name)) throw Error(fmt::format("attribute {} is missing", name));
-    return {H5Aopen(object, name.c_str(), H5P_DEFAULT), H5Aclose, fmt::format("attribute {} cannot be read", name)};
+    return {H5Aopen(object, name.c_str(), H5P_DEFAULT), H5Aclose,
+            fmt::format("attribute {} cannot be read", name)};
   }
 };
 
@@ -61,8 +63,10 @@ std::string up_to_padding(const char* text, std::size_t length) {
 std::vector<std::string> texts_of(const Attribute& attribute) {
   if (attribute.kind() != H5T_STRING) throw Error(fmt::format("attribute {} is not text", attribute.name));
   if (H5Tis_variable_str(attribute.type) != 0)
-    throw Error(fmt::format("attribute {} is text of variable length, which HDF5 keeps without a checksum; write it "
-                            "with a fixed length (numpy.bytes_ in h5py)", attribute.name));
+    throw Error(
+        fmt::format("attribute {} is text of variable length, which HDF5 keeps without a checksum; write it "
+                    "with a fixed length (numpy.bytes_ in h5py)",
+                    attribute.name));
   const std::size_t count = attribute.count();
   const std::size_t length = H5Tget_size(attribute.type);
   if (count > kMostTexts || length > kMostTextBytes / std::max<std::size_t>(count, 1))
@@ -112,7 +116,8 @@ std::vector<std::string> attributes(hid_t object) {
     return 0;
   };
   // Unsorted, for the reason that children() gives.
-  checked(H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_NATIVE, nullptr, collect, &names), "attributes cannot be listed");
+  checked(H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_NATIVE, nullptr, collect, &names),
+          "attributes cannot be listed");
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -125,7 +130,8 @@ bool is_text(hid_t object, const std::string& name) {
 std::string read_text(hid_t object, const std::string& name) {
   const Attribute attribute(object, name);
   std::vector<std::string> values = texts_of(attribute);
-  if (values.size() != 1) throw Error(fmt::format("attribute {} is not one text but {}", name, values.size()));
+  if (values.size() != 1)
+    throw Error(fmt::format("attribute {} is not one text but {}", name, values.size()));
   return values.front();
 }
 

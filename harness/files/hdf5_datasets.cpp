@@ -1,5 +1,5 @@
-// Datasets: small ones inside the object's header, whose checksum covers them; larger ones compressed in chunks with a
-// checksum each.
+// Datasets: small ones inside the object's header, whose checksum covers them; larger ones compressed in
+// chunks with a checksum each.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +20,8 @@ std::optional<std::size_t> byte_count(const Shape& shape, Dtype dtype) {
   if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;
   std::size_t total = static_cast<std::size_t>(bytes(dtype));
   for (const std::int64_t size : shape)
-    if (size < 0 || __builtin_mul_overflow(total, static_cast<std::size_t>(size), &total)) return std::nullopt;
+    if (size < 0 || __builtin_mul_overflow(total, static_cast<std::size_t>(size), &total))
+      return std::nullopt;
   return total;
 }
 
@@ -62,7 +63,8 @@ Handle storage_plan(const Shape& shape, Dtype dtype, std::size_t size) {
 }
 
 Dtype dtype_of_type(hid_t type) {
-  for (const Dtype dtype : {Dtype::f64, Dtype::f32, Dtype::f16, Dtype::i64, Dtype::i32, Dtype::i16, Dtype::i8, Dtype::u8})
+  for (const Dtype dtype :
+       {Dtype::f64, Dtype::f32, Dtype::f16, Dtype::i64, Dtype::i32, Dtype::i16, Dtype::i8, Dtype::u8})
     if (H5Tequal(type, storage_type(dtype)) > 0) return dtype;
   throw Error("its HDF5 type is that of no dtype, and it has no attribute dtype");
 }
@@ -126,25 +128,34 @@ Array read_here(hid_t group, const std::string& name) try {
 Handle storage_type(Dtype dtype) {
   const auto copy = [](hid_t type) { return Handle(H5Tcopy(type), H5Tclose, "HDF5 cannot make a type"); };
   switch (dtype) {
-    case Dtype::f64: return copy(H5T_IEEE_F64LE);
-    case Dtype::f32: return copy(H5T_IEEE_F32LE);
+    case Dtype::f64:
+      return copy(H5T_IEEE_F64LE);
+    case Dtype::f32:
+      return copy(H5T_IEEE_F32LE);
     case Dtype::f16: {
-      Handle half = copy(H5T_IEEE_F32LE);  // made narrower: sign at bit 15, 5 bits of exponent, 10 of mantissa
+      Handle half =
+          copy(H5T_IEEE_F32LE);  // made narrower: sign at bit 15, 5 bits of exponent, 10 of mantissa
       checked(H5Tset_fields(half, 15, 10, 5, 0, 10), "HDF5 cannot make a type");
       checked(H5Tset_precision(half, 16), "HDF5 cannot make a type");
       checked(H5Tset_size(half, 2), "HDF5 cannot make a type");
       checked(H5Tset_ebias(half, 15), "HDF5 cannot make a type");
       return half;
     }
-    case Dtype::bf16: return copy(H5T_STD_U16LE);
-    case Dtype::i64: return copy(H5T_STD_I64LE);
-    case Dtype::i32: return copy(H5T_STD_I32LE);
-    case Dtype::i16: return copy(H5T_STD_I16LE);
-    case Dtype::i8: return copy(H5T_STD_I8LE);
+    case Dtype::bf16:
+      return copy(H5T_STD_U16LE);
+    case Dtype::i64:
+      return copy(H5T_STD_I64LE);
+    case Dtype::i32:
+      return copy(H5T_STD_I32LE);
+    case Dtype::i16:
+      return copy(H5T_STD_I16LE);
+    case Dtype::i8:
+      return copy(H5T_STD_I8LE);
     case Dtype::f8e4m3:
     case Dtype::f8e5m2:
     case Dtype::u8:
-    case Dtype::boolean: break;
+    case Dtype::boolean:
+      break;
   }
   return copy(H5T_STD_U8LE);
 }
@@ -153,15 +164,16 @@ void write_dataset(hid_t group, const std::string& name, Dtype dtype, const Shap
                    std::span<const std::byte> data, bool labelled) {
   const std::optional<std::size_t> size = byte_count(shape, dtype);
   if (!size || *size != data.size())
-    throw Error(fmt::format("{} has {} bytes of data, which is not {}[{}]", name, data.size(), assay::name(dtype),
-                            text(shape)));
+    throw Error(fmt::format("{} has {} bytes of data, which is not {}[{}]", name, data.size(),
+                            assay::name(dtype), text(shape)));
   if (shape.size() > H5S_MAX_RANK)
     throw Error(fmt::format("{} has {} dimensions; HDF5 allows {}", name, shape.size(), H5S_MAX_RANK));
   const Handle type = storage_type(dtype);
   const Handle space = make_space(shape);
   const Handle plan = storage_plan(shape, dtype, *size);
   const std::string what = fmt::format("{} cannot be written", name);
-  const Handle dataset(H5Dcreate2(group, name.c_str(), type, space, H5P_DEFAULT, plan, H5P_DEFAULT), H5Dclose, what);
+  const Handle dataset(H5Dcreate2(group, name.c_str(), type, space, H5P_DEFAULT, plan, H5P_DEFAULT), H5Dclose,
+                       what);
   // The same type in memory and in the file: nothing is converted, so NaN payloads survive.
   if (*size > 0) checked(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data.data()), what);
   if (labelled) write_text(dataset, "dtype", std::string(assay::name(dtype)));

@@ -76,9 +76,12 @@ TEST_F(FileTest, LeavesDevicesInPlace) {
 }
 
 TEST_F(FileTest, NamesTheFileAndTheReason) {
-  EXPECT_EQ(error_of([&] { read_file(path("missing")); }), "cannot read " + path("missing") + ": No such file or directory");
-  EXPECT_EQ(error_of([&] { read_file(folder_.string()); }), "cannot read " + folder_.string() + ": Is a directory");
-  EXPECT_EQ(error_of([&] { write_file(folder_.string(), "x"); }), "cannot write " + folder_.string() + ": Is a directory");
+  EXPECT_EQ(error_of([&] { read_file(path("missing")); }),
+            "cannot read " + path("missing") + ": No such file or directory");
+  EXPECT_EQ(error_of([&] { read_file(folder_.string()); }),
+            "cannot read " + folder_.string() + ": Is a directory");
+  EXPECT_EQ(error_of([&] { write_file(folder_.string(), "x"); }),
+            "cannot write " + folder_.string() + ": Is a directory");
   EXPECT_EQ(error_of([&] { write_file("", "x"); }), "cannot write a file: its name is empty");
   write_file(path("file"), "x");
   EXPECT_EQ(error_of([&] { write_file(path("file/inside/f"), "x"); }),
@@ -102,13 +105,15 @@ class OtherUser {
 TEST_F(FileTest, SaysWhenThereIsNoPermission) {
   write_file(path("f"), "old");
   fs::permissions(folder_ / "f", fs::perms::owner_read | fs::perms::group_read | fs::perms::others_read);
-  fs::permissions(folder_, fs::perms::owner_read | fs::perms::owner_exec | fs::perms::group_read | fs::perms::group_exec |
-                                fs::perms::others_read | fs::perms::others_exec);
+  fs::permissions(folder_, fs::perms::owner_read | fs::perms::owner_exec | fs::perms::group_read |
+                               fs::perms::group_exec | fs::perms::others_read | fs::perms::others_exec);
   const OtherUser other;
-  EXPECT_EQ(error_of([&] { write_file(path("new"), "x"); }),
-            "cannot write " + path("new") + ": Permission denied: change the permissions, or choose another place");
+  EXPECT_EQ(
+      error_of([&] { write_file(path("new"), "x"); }),
+      "cannot write " + path("new") + ": Permission denied: change the permissions, or choose another place");
   EXPECT_EQ(error_of([&] { write_file(path("sub/new"), "x"); }),
-            "cannot create the folder " + path("sub") + ": Permission denied: change the permissions, or choose another place");
+            "cannot create the folder " + path("sub") +
+                ": Permission denied: change the permissions, or choose another place");
   EXPECT_EQ(read_file(path("f")), "old");
 }
 

@@ -67,7 +67,8 @@ std::string with_detail(const std::string& detail, Verdict verdict = Verdict::di
 }
 
 TEST(JUnit, EscapesAndLeavesOutWhatXmlForbids) {
-  EXPECT_NE(with_detail("a<b>&\"c'").find("message=\"diverged: a&#60;b&#62;&#38;&#34;c'\""), std::string::npos);
+  EXPECT_NE(with_detail("a<b>&\"c'").find("message=\"diverged: a&#60;b&#62;&#38;&#34;c'\""),
+            std::string::npos);
   EXPECT_NE(with_detail("a\nb\tc\rd").find("message=\"diverged: a&#10;b&#9;c&#13;d\""), std::string::npos);
   EXPECT_NE(with_detail("x\x01\x1b[31m\x7Fy").find("message=\"diverged: x[31m\x7Fy\""), std::string::npos);
   EXPECT_NE(with_detail("ä→𝄞").find("message=\"diverged: ä→𝄞\""), std::string::npos);
@@ -82,12 +83,16 @@ TEST(JUnit, EscapesAndLeavesOutWhatXmlForbids) {
 }
 
 TEST(JUnit, MapsVerdicts) {
-  const auto has = [](Verdict v, const char* element) { return with_detail("x", v).find(element) != std::string::npos; };
-  for (const Verdict v : {Verdict::diverged, Verdict::memory, Verdict::unstable, Verdict::vacuous, Verdict::wrongly_accepted,
-                          Verdict::wrongly_rejected})
+  const auto has = [](Verdict v, const char* element) {
+    return with_detail("x", v).find(element) != std::string::npos;
+  };
+  for (const Verdict v : {Verdict::diverged, Verdict::memory, Verdict::unstable, Verdict::vacuous,
+                          Verdict::wrongly_accepted, Verdict::wrongly_rejected})
     EXPECT_TRUE(has(v, "<failure type=")) << token(v);
-  for (const Verdict v : {Verdict::crashed, Verdict::timeout}) EXPECT_TRUE(has(v, "<error type=")) << token(v);
-  for (const Verdict v : {Verdict::refused, Verdict::not_run}) EXPECT_TRUE(has(v, "<skipped message=")) << token(v);
+  for (const Verdict v : {Verdict::crashed, Verdict::timeout})
+    EXPECT_TRUE(has(v, "<error type=")) << token(v);
+  for (const Verdict v : {Verdict::refused, Verdict::not_run})
+    EXPECT_TRUE(has(v, "<skipped message=")) << token(v);
   for (const Verdict v : {Verdict::pass, Verdict::suspicious})
     for (const char* element : {"<failure", "<error", "<skipped"}) EXPECT_FALSE(has(v, element)) << token(v);
 }
@@ -95,10 +100,12 @@ TEST(JUnit, MapsVerdicts) {
 TEST(JUnit, FailsForPeersThatWereNamedAndRefusalsThatWereNotDeclared) {
   Rules rules;
   rules.decides = [](const Row&) { return true; };
-  EXPECT_NE(junit(sample_run(), rules).find("<error type=\"crashed\" message=\"crashed: SIGSEGV\">"), std::string::npos);
+  EXPECT_NE(junit(sample_run(), rules).find("<error type=\"crashed\" message=\"crashed: SIGSEGV\">"),
+            std::string::npos);
   RunResult run = sample_run();
   run.rows[1].undeclared = run.rows[1].refused;
-  EXPECT_NE(junit(run).find("<failure type=\"refused\" message=\"refused: no f32 in AMX\">"), std::string::npos);
+  EXPECT_NE(junit(run).find("<failure type=\"refused\" message=\"refused: no f32 in AMX\">"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -71,8 +71,9 @@ TEST(Merge, SumsAndKeepsTheWorst) {
 }
 
 TEST(Merge, PutsFailuresInTheOrderOfTheirCases) {
-  const Merged merged = merge({shard("1.json", "1/3", {failing_row(6)}), shard("2.json", "2/3", {failing_row(1)}),
-                               shard("3.json", "3/3", {failing_row(2)})});
+  const Merged merged =
+      merge({shard("1.json", "1/3", {failing_row(6)}), shard("2.json", "2/3", {failing_row(1)}),
+             shard("3.json", "3/3", {failing_row(2)})});
   ASSERT_EQ(merged.run.rows.at(0).failures.size(), 3u);
   EXPECT_EQ(merged.run.rows[0].failures[0].index, 1u);
   EXPECT_EQ(merged.run.rows[0].failures[1].index, 2u);
@@ -108,7 +109,8 @@ TEST(Merge, DoesNotHideThatAShardCouldNotRunAKernel) {
   EXPECT_EQ(merged_verdict(absent, good), not_run);
   absent.reason = kNoCases;
   EXPECT_EQ(merged_verdict(good, absent), pass);
-  EXPECT_EQ(merge({shard("1.json", "1/2", {absent}), shard("2.json", "2/2", {good})}).run.rows.at(0).reason, "");
+  EXPECT_EQ(merge({shard("1.json", "1/2", {absent}), shard("2.json", "2/2", {good})}).run.rows.at(0).reason,
+            "");
 }
 
 TEST(Merge, TakesANaNForTheWorst) {
@@ -128,7 +130,8 @@ TEST(Merge, SaysWhichShardsAreMissing) {
   EXPECT_FALSE(one.run.complete);
   EXPECT_EQ(one.run.incomplete, "shard 2/2 is missing");
   EXPECT_EQ(one.warnings, std::vector<std::string>{"shard 2/2 is missing: the merged run is incomplete"});
-  EXPECT_EQ(merge({shard("1.json", "2/4", {}), shard("2.json", "3/4", {})}).run.incomplete, "shards 1/4, 4/4 are missing");
+  EXPECT_EQ(merge({shard("1.json", "2/4", {}), shard("2.json", "3/4", {})}).run.incomplete,
+            "shards 1/4, 4/4 are missing");
   EXPECT_EQ(merge({shard("1.json", "1/20", {})}).run.incomplete,
             "shards 2/20, 3/20, 4/20, 5/20, 6/20, 7/20, 8/20, 9/20 and 11 more are missing");
 }
@@ -163,15 +166,18 @@ TEST(Merge, RefusesWhatDoesNotBelongTogether) {
   EXPECT_EQ(error_of({first, other}), "1.json has seed 42 and 2.json has seed 43: they are not of one run");
   other = shard("2.json", "2/2", {});
   other.run.command = {"assay", "verify", "relu", "--shard=2/2"};
-  EXPECT_EQ(error_of({first, other}),
-            "1.json was asked \"verify prelu\" and 2.json was asked \"verify relu\": they are not of one run");
+  EXPECT_EQ(
+      error_of({first, other}),
+      "1.json was asked \"verify prelu\" and 2.json was asked \"verify relu\": they are not of one run");
   other.run.command = {"assay", "verify", "prelu", "--shard=2/2", "--jobs", "4", "--out=x"};
   EXPECT_EQ(error_of({first, other}), "no error");
   other.run.shard.reset();
-  EXPECT_EQ(error_of({first, other}), "2.json is no shard: only runs of `assay verify --shard I/N` can be merged");
+  EXPECT_EQ(error_of({first, other}),
+            "2.json is no shard: only runs of `assay verify --shard I/N` can be merged");
   for (const char* bad : {"", "2", "0/2", "3/2", "a/b", "1/2/3", "-1/2", "1/"}) {
     other.run.shard = bad;
-    EXPECT_EQ(error_of({other}), "2.json: its shard is \"" + std::string(bad) + "\", which is not I/N with I from 1 to N");
+    EXPECT_EQ(error_of({other}),
+              "2.json: its shard is \"" + std::string(bad) + "\", which is not I/N with I from 1 to N");
   }
 }
 

@@ -15,7 +15,8 @@ Verdict verdict_with(std::initializer_list<std::pair<Verdict, int>> counts) {
 
 TEST(RowVerdict, IsTheMostSevereFault) {
   EXPECT_EQ(verdict_with({{pass, 5}}), pass);
-  for (const Verdict fault : {wrongly_accepted, wrongly_rejected, unstable, diverged, memory, timeout, crashed}) {
+  for (const Verdict fault :
+       {wrongly_accepted, wrongly_rejected, unstable, diverged, memory, timeout, crashed}) {
     EXPECT_EQ(verdict_with({{pass, 1'000'000}, {fault, 1}}), fault);
     EXPECT_EQ(verdict_with({{fault, 1}, {vacuous, 5}, {refused, 5}, {not_run, 5}, {suspicious, 5}}), fault);
   }
@@ -58,14 +59,16 @@ TEST(RowVerdict, IsNotRunWithoutCasesOrWhenSomeDidNotRun) {
 }
 
 TEST(Verdicts, HaveTokens) {
-  for (int v = 0; v < kVerdicts; ++v) EXPECT_EQ(verdict_of(token(static_cast<Verdict>(v))), static_cast<Verdict>(v));
+  for (int v = 0; v < kVerdicts; ++v)
+    EXPECT_EQ(verdict_of(token(static_cast<Verdict>(v))), static_cast<Verdict>(v));
   try {
     verdict_of("fine");
     FAIL();
   } catch (const std::invalid_argument& error) {
-    EXPECT_EQ(std::string(error.what()),
-              "unknown verdict \"fine\"; the verdicts are pass, refused, vacuous, not_run, suspicious, wrongly_accepted, "
-              "wrongly_rejected, unstable, diverged, memory, timeout, crashed");
+    EXPECT_EQ(
+        std::string(error.what()),
+        "unknown verdict \"fine\"; the verdicts are pass, refused, vacuous, not_run, suspicious, wrongly_accepted, "
+        "wrongly_rejected, unstable, diverged, memory, timeout, crashed");
   }
 }
 
@@ -78,7 +81,8 @@ int code_of(std::vector<Row> rows, const Rules& rules = {}) {
 TEST(ExitCode, IsOneForEveryFaultAndForVacuousRows) {
   const Row good = row_of("relu", "cpu", "f32", {{pass, 5}});
   EXPECT_EQ(code_of({good}), 0);
-  for (const Verdict fault : {wrongly_accepted, wrongly_rejected, unstable, diverged, memory, timeout, crashed, vacuous})
+  for (const Verdict fault :
+       {wrongly_accepted, wrongly_rejected, unstable, diverged, memory, timeout, crashed, vacuous})
     EXPECT_EQ(code_of({good, row_of("relu", "cpu.avx2", "f32", {{fault, 1}})}), 1) << token(fault);
   for (const Verdict harmless : {refused, not_run, suspicious})
     EXPECT_EQ(code_of({good, row_of("relu", "cpu.avx2", "f32", {{harmless, 1}})}), 0) << token(harmless);
@@ -89,10 +93,16 @@ TEST(ExitCode, LeavesPeersOutUnlessTheyAreNamed) {
   peer.peer = true;
   const Row good = row_of("relu", "cpu", "f32", {{pass, 5}});
   EXPECT_EQ(code_of({good, peer}), 0);
+  peer.named = true;
+  EXPECT_EQ(code_of({good, peer}), 1);
+  peer.named = false;
   Rules rules;
   rules.decides = [](const Row& row) { return row.impl == "torch"; };
   EXPECT_EQ(code_of({good, peer}, rules), 1);
-  EXPECT_EQ(code_of({row_of("relu", "cpu", "f32", {{crashed, 1}}), row_of("relu", "torch", "f32", {{pass, 1}})}, rules), 0);
+  EXPECT_EQ(
+      code_of({row_of("relu", "cpu", "f32", {{crashed, 1}}), row_of("relu", "torch", "f32", {{pass, 1}})},
+              rules),
+      0);
 }
 
 TEST(ExitCode, IsOneForRefusalsThatWereNotDeclared) {

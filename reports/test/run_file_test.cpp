@@ -22,6 +22,7 @@ TEST(RunFile, KeepsEverything) {
   run.incomplete = "out of time";
   run.cases_not_run = 17;
   run.rows[0].undeclared = {{"x", 2}};
+  run.rows[4].named = true;
   const std::string text = to_json(run);
   const RunResult back = run_from_json(text, "run.json");
   EXPECT_EQ(to_json(back), text);
@@ -39,19 +40,23 @@ TEST(RunFile, KeepsEverything) {
   EXPECT_EQ(back.rows[1].refused, run.rows[1].refused);
   EXPECT_EQ(back.rows[2].undecidable_elements, 8u);
   EXPECT_TRUE(back.rows[4].peer);
+  EXPECT_TRUE(back.rows[4].named);
+  EXPECT_FALSE(back.rows[0].named);
 }
 
 TEST(RunFile, HasTheKeysThatOthersRely) {
   const json document = json::parse(to_json(sample_run()));
-  for (const char* key : {"format", "command", "machine", "seed", "results", "summary"}) EXPECT_TRUE(document.contains(key)) << key;
+  for (const char* key : {"format", "command", "machine", "seed", "results", "summary"})
+    EXPECT_TRUE(document.contains(key)) << key;
   EXPECT_EQ(document["format"], "assay.run/1");
   const json& row = document["results"][0];
-  for (const char* key : {"op", "impl", "peer", "dtype", "verdict", "cases", "counts", "refused", "undecidable", "worst",
-                          "reason", "failures"})
+  for (const char* key : {"op", "impl", "peer", "dtype", "verdict", "cases", "counts", "refused",
+                          "undecidable", "worst", "reason", "failures"})
     EXPECT_TRUE(row.contains(key)) << key;
   EXPECT_EQ(row["counts"]["diverged"], 2);
   EXPECT_EQ(row["counts"]["pass"], 8);
-  for (const char* key : {"case", "kind", "detail", "replay", "diagnosis"}) EXPECT_TRUE(row["failures"][0].contains(key)) << key;
+  for (const char* key : {"case", "kind", "detail", "replay", "diagnosis"})
+    EXPECT_TRUE(row["failures"][0].contains(key)) << key;
   EXPECT_EQ(document["summary"]["pass"], 1);
   EXPECT_EQ(document["summary"]["diverged"], 1);
   EXPECT_EQ(document["summary"]["not_run"], 1);
@@ -96,6 +101,7 @@ TEST(RunFile, HasThisText) {
       "op": "prelu",
       "impl": "cpu.avx2",
       "peer": false,
+      "named": false,
       "dtype": "f32",
       "verdict": "diverged",
       "cases": 10,
@@ -176,16 +182,19 @@ TEST(RunFile, IsJsonWhateverAKernelSays) {
 }
 
 TEST(RunFile, ReadsFilesOfOthersThatHaveTheFixedKeysOnly) {
-  const RunResult run = run_from_json(R"({"format":"assay.run/1","command":[],"machine":{},"seed":7,"results":[
+  const RunResult run =
+      run_from_json(R"({"format":"assay.run/1","command":[],"machine":{},"seed":7,"results":[
     {"op":"relu","impl":"cpu","peer":false,"dtype":"f32","verdict":"pass","cases":3,"counts":{"pass":3},"refused":{},
      "undecidable":0,"worst":1,"reason":"","failures":[{"case":"c","kind":"diverged","detail":"","replay":"","diagnosis":""}]}],
-    "summary":{},"new key":{"anything":1}})", "run.json");
+    "summary":{},"new key":{"anything":1}})",
+                    "run.json");
   EXPECT_EQ(run.seed, 7u);
   EXPECT_TRUE(run.complete);
   EXPECT_EQ(run.rows.at(0).counts[0], 3u);
 }
 
-// The message for a run file in which the value at `pointer` was replaced (or removed, if `value` is discarded).
+// The message for a run file in which the value at `pointer` was replaced (or removed, if `value` is
+// discarded).
 std::string error_with(const char* pointer, const json& value) {
   json document = json::parse(to_json(sample_run()));
   const json::json_pointer at(pointer);
@@ -204,31 +213,46 @@ std::string error_with(const char* pointer, const json& value) {
 TEST(RunFile, NamesTheFileAndTheKeyThatIsWrong) {
   const json missing(json::value_t::discarded);
   EXPECT_EQ(error_with("/format", missing), "cannot read run.json: the key format is missing");
-  EXPECT_EQ(error_with("/format", "assay.run/2"),
-            "cannot read run.json: format: it is assay.run/2, and this program reads assay.run/1: use a newer Assay");
-  EXPECT_EQ(error_with("/format", "x"), "cannot read run.json: format: it is \"x\", so this is no run file (assay.run/1)");
-  EXPECT_EQ(error_with("/seed", -1), "cannot read run.json: seed: expected a whole number, at least 0, got -1");
-  EXPECT_EQ(error_with("/seed", 1.5), "cannot read run.json: seed: expected a whole number, at least 0, got 1.5");
+  EXPECT_EQ(
+      error_with("/format", "assay.run/2"),
+      "cannot read run.json: format: it is assay.run/2, and this program reads assay.run/1: use a newer Assay");
+  EXPECT_EQ(error_with("/format", "x"),
+            "cannot read run.json: format: it is \"x\", so this is no run file (assay.run/1)");
+  EXPECT_EQ(error_with("/seed", -1),
+            "cannot read run.json: seed: expected a whole number, at least 0, got -1");
+  EXPECT_EQ(error_with("/seed", 1.5),
+            "cannot read run.json: seed: expected a whole number, at least 0, got 1.5");
   EXPECT_EQ(error_with("/command", "x"), "cannot read run.json: command: expected an array, got \"x\"");
   EXPECT_EQ(error_with("/command/1", 5), "cannot read run.json: command[1]: expected a text, got 5");
-  EXPECT_EQ(error_with("/machine", json::array()), "cannot read run.json: machine: expected an object, got an array");
-  EXPECT_EQ(error_with("/machine/cores", 1e10), "cannot read run.json: machine.cores: expected a whole number, at least 0, got 10000000000.0");
-  EXPECT_EQ(error_with("/machine/cores", 10'000'000'000), "cannot read run.json: machine.cores: too many cores");
-  EXPECT_EQ(error_with("/results/3/cases", missing), "cannot read run.json: results[3]: the key cases is missing");
-  EXPECT_EQ(error_with("/results/1/peer", 0), "cannot read run.json: results[1].peer: expected true or false, got 0");
-  EXPECT_EQ(error_with("/results/1/worst", "large"),
-            "cannot read run.json: results[1].worst: expected a number, \"inf\", \"-inf\" or \"nan\", got \"large\"");
-  EXPECT_EQ(error_with("/results/1/undecidable", 1.5), "cannot read run.json: results[1].undecidable: expected a share from 0 to 1");
+  EXPECT_EQ(error_with("/machine", json::array()),
+            "cannot read run.json: machine: expected an object, got an array");
+  EXPECT_EQ(error_with("/machine/cores", 1e10),
+            "cannot read run.json: machine.cores: expected a whole number, at least 0, got 10000000000.0");
+  EXPECT_EQ(error_with("/machine/cores", 10'000'000'000),
+            "cannot read run.json: machine.cores: too many cores");
+  EXPECT_EQ(error_with("/results/3/cases", missing),
+            "cannot read run.json: results[3]: the key cases is missing");
+  EXPECT_EQ(error_with("/results/1/peer", 0),
+            "cannot read run.json: results[1].peer: expected true or false, got 0");
+  EXPECT_EQ(
+      error_with("/results/1/worst", "large"),
+      "cannot read run.json: results[1].worst: expected a number, \"inf\", \"-inf\" or \"nan\", got \"large\"");
+  EXPECT_EQ(error_with("/results/1/undecidable", 1.5),
+            "cannot read run.json: results[1].undecidable: expected a share from 0 to 1");
   EXPECT_EQ(error_with("/results/2/elements", missing),
             "cannot read run.json: results[2].undecidable: above 0, but the key elements is missing");
-  EXPECT_EQ(error_with("/results/1/refused/no f32 in AMX", "x"),
-            "cannot read run.json: results[1].refused.no f32 in AMX: expected a whole number, at least 0, got \"x\"");
+  EXPECT_EQ(
+      error_with("/results/1/refused/no f32 in AMX", "x"),
+      "cannot read run.json: results[1].refused.no f32 in AMX: expected a whole number, at least 0, got \"x\"");
   EXPECT_EQ(error_with("/results/0/failures/1/detail", nullptr),
             "cannot read run.json: results[0].failures[1].detail: expected a text, got null");
-  const std::string known = "; the verdicts are pass, refused, vacuous, not_run, suspicious, wrongly_accepted, "
-                            "wrongly_rejected, unstable, diverged, memory, timeout, crashed";
-  EXPECT_EQ(error_with("/results/0/verdict", "bad"), "cannot read run.json: results[0].verdict: unknown verdict \"bad\"" + known);
-  EXPECT_EQ(error_with("/results/0/counts/bad", 1), "cannot read run.json: results[0].counts.bad: unknown verdict \"bad\"" + known);
+  const std::string known =
+      "; the verdicts are pass, refused, vacuous, not_run, suspicious, wrongly_accepted, "
+      "wrongly_rejected, unstable, diverged, memory, timeout, crashed";
+  EXPECT_EQ(error_with("/results/0/verdict", "bad"),
+            "cannot read run.json: results[0].verdict: unknown verdict \"bad\"" + known);
+  EXPECT_EQ(error_with("/results/0/counts/bad", 1),
+            "cannot read run.json: results[0].counts.bad: unknown verdict \"bad\"" + known);
   EXPECT_EQ(error_with("/command/1", std::string(100, 'x')), "no error");
 }
 
@@ -241,7 +265,10 @@ TEST(RunFile, SaysWhereTextIsNoJson) {
     }
     return "no error";
   };
-  EXPECT_EQ(error_of("{\n\"a\": }").find("cannot read run.json: it is no JSON: parse error at line 2, column 6:"), 0u) << error_of("{\n\"a\": }");
+  EXPECT_EQ(
+      error_of("{\n\"a\": }").find("cannot read run.json: it is no JSON: parse error at line 2, column 6:"),
+      0u)
+      << error_of("{\n\"a\": }");
   EXPECT_EQ(error_of("[]"), "cannot read run.json: expected an object, got an array");
   EXPECT_NE(error_of(""), "no error");
 }

@@ -5,7 +5,8 @@
 
 namespace assay {
 
-inline Row row_of(const char* op, const char* impl, const char* dtype, std::initializer_list<std::pair<Verdict, int>> counts) {
+inline Row row_of(const char* op, const char* impl, const char* dtype,
+                  std::initializer_list<std::pair<Verdict, int>> counts) {
   Row row;
   row.op = op;
   row.impl = impl;
@@ -21,8 +22,9 @@ inline Row row_of(const char* op, const char* impl, const char* dtype, std::init
 inline RunResult sample_run() {
   RunResult run;
   run.command = {"assay", "verify", "prelu", "--seed", "42"};
-  run.machine = {"Xeon <test>", 8, {"avx2", "avx512"}, {{"dnnl", "2.7.5"}, {"torch", "missing: apt install python3-torch"}},
-                 "g++ 12.2", "0.1.0"};
+  run.machine = {"Xeon <test>",      8,
+                 {"avx2", "avx512"}, {{"dnnl", "2.7.5"}, {"torch", "missing: apt install python3-torch"}},
+                 "g++ 12.2",         "0.1.0"};
   run.seed = 42;
   run.seconds = 1.5;
 
@@ -35,8 +37,10 @@ inline RunResult sample_run() {
   Row bad = row_of("prelu", "cpu.avx2", "f32", {{Verdict::pass, 8}, {Verdict::diverged, 2}});
   bad.elements = 4000;
   bad.worst = 12345.0;
-  bad.failures = {{"prelu:f32:self=2x3,weight=3", Verdict::diverged, "out[0,1] is 2, allowed is 1 to 1", "out/a.h5", "", 3},
-                  {"prelu:f32:self=2x3@offset(1),weight=3", Verdict::diverged, "out[1,1] is NaN", "", "slope is 0", 7}};
+  bad.failures = {
+      {"prelu:f32:self=2x3,weight=3", Verdict::diverged, "out[0,1] is 2, allowed is 1 to 1", "out/a.h5", "",
+       3},
+      {"prelu:f32:self=2x3@offset(1),weight=3", Verdict::diverged, "out[1,1] is NaN", "", "slope is 0", 7}};
 
   Row refusing = row_of("prelu", "cpu.amx", "f32", {{Verdict::refused, 10}});
   refusing.refused = {{"no f32 in AMX", 10}};

@@ -68,8 +68,9 @@ TEST(Table, EndsWithTheAnswer) {
   EXPECT_EQ(conclusion({good}), "PASSED: no fault in 1 row (1 pass). 1,200 cases in 0.0 s, seed 0.");
   Row absent = row_of("relu", "cuda.gpu", "f32", {});
   absent.reason = "no CUDA device";
-  EXPECT_EQ(conclusion({absent}),
-            "NOTHING RAN: this machine lacks what every kernel needs; see \"Not run\" above. 0 cases in 0.0 s, seed 0.");
+  EXPECT_EQ(
+      conclusion({absent}),
+      "NOTHING RAN: this machine lacks what every kernel needs; see \"Not run\" above. 0 cases in 0.0 s, seed 0.");
   EXPECT_EQ(conclusion({}), "NOTHING RAN: there is no kernel to run. 0 cases in 0.0 s, seed 0.");
   EXPECT_EQ(conclusion({good, row_of("relu", "cpu", "f64", {{Verdict::vacuous, 2}})}),
             "FAILED: 1 of 2 rows at fault (1 pass, 1 vacuous). 1,202 cases in 0.0 s, seed 0.");
@@ -97,12 +98,22 @@ TEST(Table, ExplainsVacuousRowsAndUndeclaredRefusals) {
   RunResult run;
   run.rows = {undecidable, refusing, row_of("relu", "cpu", "f16", {{Verdict::vacuous, 4}})};
   const std::string text = table(run);
-  EXPECT_NE(text.find("  relu cpu f32: vacuous: any result at all would have passed for 2.1% of its elements; above 1% "
-                      "proves too little\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("  relu cpu f64: refused 2 cases without having declared it\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("      2 cases: cpu for relu (2 of them not declared beforehand by the kernel's `refuses`)\n"),
-            std::string::npos) << text;
-  EXPECT_NE(text.find("  relu cpu f16: vacuous: none of its cases could have shown a fault\n"), std::string::npos) << text;
+  EXPECT_NE(
+      text.find(
+          "  relu cpu f32: vacuous: any result at all would have passed for 2.1% of its elements; above 1% "
+          "proves too little\n"),
+      std::string::npos)
+      << text;
+  EXPECT_NE(text.find("  relu cpu f64: refused 2 cases without having declared it\n"), std::string::npos)
+      << text;
+  EXPECT_NE(
+      text.find(
+          "      2 cases: cpu for relu (2 of them not declared beforehand by the kernel's `refuses`)\n"),
+      std::string::npos)
+      << text;
+  EXPECT_NE(text.find("  relu cpu f16: vacuous: none of its cases could have shown a fault\n"),
+            std::string::npos)
+      << text;
   EXPECT_NE(text.find("VACUOUS ~2.1%"), std::string::npos) << text;
 }
 
@@ -150,8 +161,10 @@ TEST(Table, HasNoColoursUnlessAsked) {
   // Without the colours it is the same text.
   std::string plain;
   for (std::size_t i = 0; i < coloured.size(); ++i) {
-    if (coloured[i] == '\x1b') i = coloured.find('m', i);
-    else plain += coloured[i];
+    if (coloured[i] == '\x1b')
+      i = coloured.find('m', i);
+    else
+      plain += coloured[i];
   }
   EXPECT_EQ(plain, table(sample_run()));
 }
@@ -166,7 +179,8 @@ RunResult large_run(int dtypes, std::size_t longest_name) {
         const auto verdict = static_cast<Verdict>(n % kVerdicts);
         Row row = row_of("", "", "", {{verdict, 12345}});
         row.op = "op" + std::string((static_cast<std::size_t>(op) * longest_name) / 6, 'o');
-        row.impl = "cpu" + std::to_string(impl) + std::string((static_cast<std::size_t>(impl) * longest_name) / 9, 'k');
+        row.impl = "cpu" + std::to_string(impl) +
+                   std::string((static_cast<std::size_t>(impl) * longest_name) / 9, 'k');
         row.dtype = "f" + std::to_string(dtype);
         row.peer = impl > 6;
         row.elements = 1000;
@@ -174,7 +188,8 @@ RunResult large_run(int dtypes, std::size_t longest_name) {
         row.worst = 0.99;
         row.reason = std::string(n, 'r') + " because " + std::string(n / 2, 's');
         row.refused[row.reason] = 1;
-        row.failures = {{std::string(n + 1, 'c'), verdict, std::string(n, 'd') + "\n\x1b[2J more", n % 2 == 0 ? "" : std::string(n, 'p'), "", 1}};
+        row.failures = {{std::string(n + 1, 'c'), verdict, std::string(n, 'd') + "\n\x1b[2J more",
+                         n % 2 == 0 ? "" : std::string(n, 'p'), "", 1}};
         run.rows.push_back(std::move(row));
       }
   return run;
@@ -194,9 +209,10 @@ TEST(Table, IsNeverTooWideAndNeverSteersTheTerminal) {
 TEST(Table, KeepsAWholeRunReadable) {
   RunResult run;
   for (const char* op : {"add.Tensor", "mm", "prelu", "prelu_backward", "relu", "softmax.int"})
-    for (const char* impl : {"cpu.baseline", "cpu.avx2", "cpu.avx512", "cpu.amx", "cuda.gpu", "cuda.emulated", "onednn.avx2",
-                             "onednn.avx512_core_bf16", "torch"})
-      for (const char* dtype : {"bf16", "f16", "f32", "f64"}) run.rows.push_back(row_of(op, impl, dtype, {{Verdict::pass, 500}}));
+    for (const char* impl : {"cpu.baseline", "cpu.avx2", "cpu.avx512", "cpu.amx", "cuda.gpu", "cuda.emulated",
+                             "onednn.avx2", "onednn.avx512_core_bf16", "torch"})
+      for (const char* dtype : {"bf16", "f16", "f32", "f64"})
+        run.rows.push_back(row_of(op, impl, dtype, {{Verdict::pass, 500}}));
   const std::string text = table(run);
   EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 6 * (9 + 2) + 4);
 }

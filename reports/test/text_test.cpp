@@ -24,7 +24,8 @@ TEST(Text, WrapsParagraphs) {
   EXPECT_EQ(paragraph("", "- ", "  "), "- \n");
   const std::string word(60, 'x');
   EXPECT_EQ(paragraph(word + " " + word, "", " "), word + "\n " + word + "\n");
-  EXPECT_EQ(paragraph(std::string(130, 'y'), "> ", "  "), "> " + std::string(118, 'y') + "\n  " + std::string(12, 'y') + "\n");
+  EXPECT_EQ(paragraph(std::string(130, 'y'), "> ", "  "),
+            "> " + std::string(118, 'y') + "\n  " + std::string(12, 'y') + "\n");
   EXPECT_EQ(paragraph("a\x1b[31m\tb\x7F", "", ""), "a [31m b \n");
 }
 
@@ -32,7 +33,8 @@ TEST(Text, KeepsEveryWordWithinTheWidth) {
   const bool ok = rc::check([] {
     std::vector<std::string> words;
     for (int i = *rc::gen::inRange(0, 30); i > 0; --i)
-      words.push_back(std::string(*rc::gen::inRange<std::size_t>(1, 300), static_cast<char>(*rc::gen::inRange<int>('a', 'z'))));
+      words.push_back(std::string(*rc::gen::inRange<std::size_t>(1, 300),
+                                  static_cast<char>(*rc::gen::inRange<int>('a', 'z'))));
     std::string text;
     std::string letters;
     for (const std::string& w : words) {
@@ -64,7 +66,8 @@ TEST(Text, QuotesForTheShell) {
 std::string words_in_bash(const std::string& command) {
   std::string script = "set -- " + command;
   std::string quoted;
-  for (const char c : script + "\nprintf '<%s>' \"$@\"") quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  for (const char c : script + "\nprintf '<%s>' \"$@\"")
+    quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
   FILE* pipe = ::popen(("bash -c '" + quoted + "'").c_str(), "r");
   std::string output;
   for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) output += static_cast<char>(c);
@@ -73,7 +76,8 @@ std::string words_in_bash(const std::string& command) {
 }
 
 TEST(Text, BreaksLongCommandsSoThatTheyCanBeCopied) {
-  const std::string long_case = "relu:self=f32[" + std::string(300, '1') + "]'\\ x ä" + std::string(150, '(') + ":seed=1";
+  const std::string long_case =
+      "relu:self=f32[" + std::string(300, '1') + "]'\\ x ä" + std::string(150, '(') + ":seed=1";
   for (std::size_t filler = 0; filler < 130; filler += 13) {
     const std::string first(filler, 'f');
     const std::string text = command({"assay", first, "--case", long_case, "last"}, 6);

@@ -34,21 +34,25 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     file = assay::decode_case_file(std::as_bytes(std::span(data, size)), "fuzz input");
   } catch (const assay::FileError& error) {
-    if (std::string(error.what()).find("fuzz input") == std::string::npos) broken("an error that does not name the file");
+    if (std::string(error.what()).find("fuzz input") == std::string::npos)
+      broken("an error that does not name the file");
     return 0;
   }
   // What was read can be written, and reads the same again.
   const std::string bytes = assay::encode_case_file(file, "again");
   const assay::CaseFile again = assay::decode_case_file(std::as_bytes(std::span(bytes)), "again");
-  if (assay::encode_case_file(again, "once more") != bytes) broken("written and read again, the file is another one");
+  if (assay::encode_case_file(again, "once more") != bytes)
+    broken("written and read again, the file is another one");
   return 0;
 }
 
 #ifdef ASSAY_LIBFUZZER
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t most);
 
-extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t most, unsigned seed);
-extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t most, unsigned seed) {
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t most,
+                                               unsigned seed);
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t most,
+                                               unsigned seed) {
   if (seed % 2 == 0) return LLVMFuzzerMutate(data, size, most);
   std::mt19937_64 random(seed);
   const std::string changed = assay::mutate_objects({reinterpret_cast<const char*>(data), size}, random);

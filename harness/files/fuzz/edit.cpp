@@ -21,7 +21,8 @@ std::string edited(const std::string& bytes, const std::function<void(hid_t root
   return build_file([&](hid_t root) {
     copy_attributes(from, root);
     for (const std::string& name : children(from))
-      checked(H5Ocopy(from, name.c_str(), root, name.c_str(), H5P_DEFAULT, H5P_DEFAULT), name + " cannot be copied");
+      checked(H5Ocopy(from, name.c_str(), root, name.c_str(), H5P_DEFAULT, H5P_DEFAULT),
+              name + " cannot be copied");
     edit(root);
   });
 }

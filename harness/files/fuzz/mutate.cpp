@@ -30,17 +30,28 @@ void collect(hid_t group, const std::string& prefix, std::vector<std::string>& p
 void write_random_attribute(hid_t object, const std::string& name, Random& random) {
   const std::int64_t number = static_cast<std::int64_t>(random());
   switch (below(random, 6)) {
-    case 0: hdf5::write_text(object, name, std::string(below(random, 40), static_cast<char>(random()))); break;
-    case 1: hdf5::write_texts(object, name, std::vector<std::string>(below(random, 4), "x=y")); break;
-    case 2: hdf5::write_number(object, name, random()); break;
-    case 3: hdf5::write_text(object, name, std::array{"f32", "bf16", "assay.case/1", "bool", "fuzz_stack:f32:tensors=[[2]]"}[below(random, 5)]); break;
+    case 0:
+      hdf5::write_text(object, name, std::string(below(random, 40), static_cast<char>(random())));
+      break;
+    case 1:
+      hdf5::write_texts(object, name, std::vector<std::string>(below(random, 4), "x=y"));
+      break;
+    case 2:
+      hdf5::write_number(object, name, random());
+      break;
+    case 3:
+      hdf5::write_text(object, name,
+                       std::array{"f32", "bf16", "assay.case/1", "bool",
+                                  "fuzz_stack:f32:tensors=[[2]]"}[below(random, 5)]);
+      break;
     default: {
       const char* text = "variable";
       const bool variable = below(random, 2) == 0;
       const Handle type(H5Tcopy(variable ? H5T_C_S1 : H5T_STD_I64BE), H5Tclose, "type");
       if (variable) H5Tset_size(type, H5T_VARIABLE);
       const Handle space(H5Screate(below(random, 4) == 0 ? H5S_NULL : H5S_SCALAR), H5Sclose, "space");
-      const Handle attribute(H5Acreate2(object, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose, name);
+      const Handle attribute(H5Acreate2(object, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT),
+                             H5Aclose, name);
       const void* value = &number;
       if (variable) value = &text;
       H5Awrite(attribute, type, value);
@@ -67,32 +78,48 @@ void write_random_dataset(hid_t root, const std::string& path, Random& random) {
     extent = static_cast<std::int64_t>(below(random, 4));
     size *= static_cast<std::size_t>(extent);
   }
-  hdf5::write_dataset(root, path, dtype, shape, std::vector<std::byte>(size, static_cast<std::byte>(random())),
-                      below(random, 2) == 0);
+  hdf5::write_dataset(root, path, dtype, shape,
+                      std::vector<std::byte>(size, static_cast<std::byte>(random())), below(random, 2) == 0);
 }
 
 // Chunks or space that were never written, of a size that may be absurd.
 void write_empty_claim(hid_t root, const std::string& path, Random& random) {
   const std::vector<hsize_t> sizes(1 + below(random, 3), hsize_t{1} << below(random, 40));
   const std::vector<hsize_t> chunk(sizes.size(), 1);
-  const Handle space(H5Screate_simple(static_cast<int>(sizes.size()), sizes.data(), nullptr), H5Sclose, "space");
+  const Handle space(H5Screate_simple(static_cast<int>(sizes.size()), sizes.data(), nullptr), H5Sclose,
+                     "space");
   const Handle plan(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, "plan");
   if (below(random, 2) == 0) H5Pset_chunk(plan, static_cast<int>(chunk.size()), chunk.data());
-  const Handle dataset(H5Dcreate2(root, path.c_str(), H5T_IEEE_F32LE, space, H5P_DEFAULT, plan, H5P_DEFAULT), H5Dclose, path);
+  const Handle dataset(H5Dcreate2(root, path.c_str(), H5T_IEEE_F32LE, space, H5P_DEFAULT, plan, H5P_DEFAULT),
+                       H5Dclose, path);
 }
 
-void replace_object(hid_t root, const std::string& path, const std::vector<std::string>& paths, Random& random) {
+void replace_object(hid_t root, const std::string& path, const std::vector<std::string>& paths,
+                    Random& random) {
   H5Ldelete(root, path.c_str(), H5P_DEFAULT);
   const std::string& other = paths[below(random, paths.size())];
   switch (below(random, 8)) {
-    case 0: break;  // it is gone
+    case 0:
+      break;  // it is gone
     case 1:
-    case 2: write_random_dataset(root, path, random); break;
-    case 3: hdf5::create_group(root, path); break;
-    case 4: write_empty_claim(root, path, random); break;
-    case 5: H5Lcreate_soft(("/" + other).c_str(), root, path.c_str(), H5P_DEFAULT, H5P_DEFAULT); break;
-    case 6: H5Lcreate_external("/dev/null", "/", root, path.c_str(), H5P_DEFAULT, H5P_DEFAULT); break;
-    default: H5Lcreate_hard(root, other.c_str(), root, path.c_str(), H5P_DEFAULT, H5P_DEFAULT); break;
+    case 2:
+      write_random_dataset(root, path, random);
+      break;
+    case 3:
+      hdf5::create_group(root, path);
+      break;
+    case 4:
+      write_empty_claim(root, path, random);
+      break;
+    case 5:
+      H5Lcreate_soft(("/" + other).c_str(), root, path.c_str(), H5P_DEFAULT, H5P_DEFAULT);
+      break;
+    case 6:
+      H5Lcreate_external("/dev/null", "/", root, path.c_str(), H5P_DEFAULT, H5P_DEFAULT);
+      break;
+    default:
+      H5Lcreate_hard(root, other.c_str(), root, path.c_str(), H5P_DEFAULT, H5P_DEFAULT);
+      break;
   }
 }
 
@@ -102,14 +129,17 @@ void change_something(hid_t root, Random& random) try {
   if (paths.empty()) return;
   const std::string& path = paths[below(random, paths.size())];
   switch (below(random, 4)) {
-    case 0: replace_object(root, path, paths, random); break;
+    case 0:
+      replace_object(root, path, paths, random);
+      break;
     case 1: {
       const std::string& other = paths[below(random, paths.size())];
       const std::string beside = other.substr(0, other.rfind('/') + 1) + "other";
       H5Lmove(root, path.c_str(), root, beside.c_str(), H5P_DEFAULT, H5P_DEFAULT);
       break;
     }
-    default: change_attribute(root, below(random, 10) == 0 ? "." : path, random);
+    default:
+      change_attribute(root, below(random, 10) == 0 ? "." : path, random);
   }
 } catch (const hdf5::Error&) {
   // Not every change is possible everywhere.
@@ -120,12 +150,21 @@ void change_something(hid_t root, Random& random) try {
 std::string mutate_bytes(std::string bytes, Random& random) {
   for (std::size_t n = 1 + below(random, 8); n > 0 && !bytes.empty(); --n) {
     // The superblock, in front, decides most.
-    const std::size_t at = below(random, below(random, 3) == 0 ? std::min<std::size_t>(bytes.size(), 64) : bytes.size());
+    const std::size_t at =
+        below(random, below(random, 3) == 0 ? std::min<std::size_t>(bytes.size(), 64) : bytes.size());
     switch (below(random, 6)) {
-      case 0: bytes[at] = static_cast<char>(bytes[at] ^ (1 << below(random, 8))); break;
-      case 1: bytes[at] = static_cast<char>(random()); break;
-      case 2: bytes[at] = '\xFF'; break;
-      case 3: bytes[at] = '\0'; break;
+      case 0:
+        bytes[at] = static_cast<char>(bytes[at] ^ (1 << below(random, 8)));
+        break;
+      case 1:
+        bytes[at] = static_cast<char>(random());
+        break;
+      case 2:
+        bytes[at] = '\xFF';
+        break;
+      case 3:
+        bytes[at] = '\0';
+        break;
       case 4: {
         const std::size_t from = below(random, bytes.size());
         const std::size_t length = std::min({below(random, 64), bytes.size() - at, bytes.size() - from});
@@ -141,7 +180,8 @@ std::string mutate_bytes(std::string bytes, Random& random) {
 
 std::string mutate_objects(const std::string& bytes, Random& random) try {
   // Written anew: HDF5 1.10 crashes when it copies some of what mutations leave behind.
-  const std::string whole = encode_case_file(decode_case_file(std::as_bytes(std::span(bytes)), "input"), "input");
+  const std::string whole =
+      encode_case_file(decode_case_file(std::as_bytes(std::span(bytes)), "input"), "input");
   return hdf5::edited(whole, [&](hid_t root) {
     for (std::size_t n = 1 + below(random, 4); n > 0; --n) change_something(root, random);
   });

@@ -64,7 +64,8 @@ int fuzz(double seconds, std::uint64_t seed, const std::string& keep) {
 int main(int argc, char** argv) {
   LLVMFuzzerInitialize(&argc, &argv);
   const std::vector<std::string> words(argv + 1, argv + argc);
-  std::map<std::string, std::string> options{{"--seconds", "5"}, {"--seed", "1"}, {"--keep", ""}, {"--write-corpus", ""}};
+  std::map<std::string, std::string> options{
+      {"--seconds", "5"}, {"--seed", "1"}, {"--keep", ""}, {"--write-corpus", ""}};
   std::vector<std::string> files;
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (options.contains(words[i]) && i + 1 < words.size()) {
@@ -77,7 +78,8 @@ int main(int argc, char** argv) {
   for (const std::string& file : files) run(assay::read_file(file));
   if (const std::string& folder = options["--write-corpus"]; !folder.empty()) {
     const std::vector<std::string> seeds = assay::seed_files();
-    for (std::size_t i = 0; i < seeds.size(); ++i) assay::write_file(folder + "/seed" + std::to_string(i) + ".h5", seeds[i]);
+    for (std::size_t i = 0; i < seeds.size(); ++i)
+      assay::write_file(folder + "/seed" + std::to_string(i) + ".h5", seeds[i]);
     return 0;
   }
   if (!files.empty()) return 0;

@@ -6,7 +6,8 @@
 namespace assay {
 namespace {
 
-constexpr Operator kStack{.schema = parse_schema("assay::fuzz_stack(Tensor[] tensors, Tensor? scale=None, int dim=0) -> Tensor")};
+constexpr Operator kStack{
+    .schema = parse_schema("assay::fuzz_stack(Tensor[] tensors, Tensor? scale=None, int dim=0) -> Tensor")};
 
 RecordedTensor tensor(Dtype dtype, Shape shape, std::size_t size) {
   RecordedTensor t{dtype, std::move(shape), std::vector<std::byte>(size)};
@@ -61,8 +62,10 @@ RecordedCall unknown_call() {
 std::vector<std::string> seed_files() {
   if (find_operator(kStack.schema.name) == nullptr) enrol_operator(kStack);
   std::vector<std::string> files;
-  for (const std::vector<RecordedCall>& calls :
-       {std::vector<RecordedCall>{}, {stack_call()}, {unknown_call()}, {stack_call(), stack_call(), unknown_call()}}) {
+  for (const std::vector<RecordedCall>& calls : {std::vector<RecordedCall>{},
+                                                 {stack_call()},
+                                                 {unknown_call()},
+                                                 {stack_call(), stack_call(), unknown_call()}}) {
     CaseFile file;
     file.creator = "fuzz";
     file.isa = {"avx2"};
