@@ -25,7 +25,9 @@ std::int64_t integer(std::string_view field, std::string_view s) {
 
 // What needs no quotes within a case.
 bool is_plain(std::string_view s) {
-  return std::ranges::all_of(s, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.'; });
+  return std::ranges::all_of(s, [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.';
+  });
 }
 
 // The position of `separator` outside of brackets, parentheses and quotes.
@@ -124,8 +126,10 @@ bool looks_integer(std::string_view s) {
 
 CaseValue parse_scalar(std::string_view field, std::string_view s, const Argument& a) {
   switch (a.type) {
-    case Type::integer: return integer(field, s);
-    case Type::real: return real(field, s);
+    case Type::integer:
+      return integer(field, s);
+    case Type::real:
+      return real(field, s);
     case Type::scalar:
       if (looks_integer(s)) return integer(field, s);
       return real(field, s);
@@ -134,15 +138,18 @@ CaseValue parse_scalar(std::string_view field, std::string_view s, const Argumen
       if (s == "false" || s == "False") return false;
       bad(field, s, "neither true nor false");
     case Type::string:
-      if (s.size() >= 2 && (s.front() == '"' || s.front() == '\'') && s.back() == s.front()) s = s.substr(1, s.size() - 2);
-      if (!is_plain(s)) bad(field, s, "a string is written with letters, digits, \"_\", \"-\" and \".\" only");
+      if (s.size() >= 2 && (s.front() == '"' || s.front() == '\'') && s.back() == s.front())
+        s = s.substr(1, s.size() - 2);
+      if (!is_plain(s))
+        bad(field, s, "a string is written with letters, digits, \"_\", \"-\" and \".\" only");
       return std::string(s);
     case Type::dtype: {
       const std::optional<Dtype> d = dtype_named(s);
       if (!d) bad(field, s, "not a dtype");
       return *d;
     }
-    case Type::tensor: break;
+    case Type::tensor:
+      break;
   }
   return None{};
 }
@@ -205,7 +212,8 @@ std::string text(const CaseValue& value, const Argument& a, bool with_dtype) {
     for (const TensorSpec& t : *list) items.push_back(text(t, with_dtype));
     return fmt::format("[{}]", fmt::join(items, ","));
   }
-  if (const auto* list = std::get_if<std::vector<std::int64_t>>(&value); list != nullptr && a.type == Type::boolean) {
+  if (const auto* list = std::get_if<std::vector<std::int64_t>>(&value);
+      list != nullptr && a.type == Type::boolean) {
     std::vector<std::string_view> items;
     for (const std::int64_t i : *list) items.push_back(i != 0 ? "true" : "false");
     return fmt::format("[{}]", fmt::join(items, ","));
@@ -257,7 +265,9 @@ Case parse_case(std::string_view whole) {
         const std::size_t equals = item.find('=');
         if (equals == std::string_view::npos) bad("argument", item, "not name=value");
         const int i = c.op->schema.find(item.substr(0, equals));
-        if (i < 0) bad("argument", item, fmt::format("{} has no such argument: {}", c.op->schema.name, c.op->schema.text));
+        if (i < 0)
+          bad("argument", item,
+              fmt::format("{} has no such argument: {}", c.op->schema.name, c.op->schema.text));
         const auto index = static_cast<std::size_t>(i);
         if (given[index]) bad("argument", item, "given twice");
         given[index] = true;
@@ -276,7 +286,8 @@ Case parse_case(std::string_view whole) {
       c.data = value;
     } else if (key == "seed") {
       const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), c.seed);
-      if (error != std::errc{} || end != value.data() + value.size()) bad("seed", value, "not a number from 0 to 2^64-1");
+      if (error != std::errc{} || end != value.data() + value.size())
+        bad("seed", value, "not a number from 0 to 2^64-1");
     } else {
       bad("key", parts[at], "keys are data=FAMILY and seed=NUMBER");
     }
@@ -299,7 +310,9 @@ std::string text(const CaseValue& value) {
     std::string operator()(bool b) const { return b ? "true" : "false"; }
     std::string operator()(const std::string& s) const { return s; }
     std::string operator()(Dtype d) const { return std::string(name(d)); }
-    std::string operator()(const std::vector<std::int64_t>& v) const { return fmt::format("[{}]", fmt::join(v, ",")); }
+    std::string operator()(const std::vector<std::int64_t>& v) const {
+      return fmt::format("[{}]", fmt::join(v, ","));
+    }
     std::string operator()(const std::vector<double>& v) const {
       std::vector<std::string> items;
       for (const double d : v) items.push_back(number_text(d));
@@ -322,8 +335,8 @@ std::string text(const Case& c) {
     if (a.has_default && !a.is_tensor() && c.arguments[i] == default_value(a)) continue;
     items.push_back(fmt::format("{}={}", a.name, text(c.arguments[i], a, !dtype)));
   }
-  return fmt::format("{}:{}{}:data={}:seed={}", c.op->schema.name, dtype ? fmt::format("{}:", name(*dtype)) : "",
-                     fmt::join(items, ","), c.data, c.seed);
+  return fmt::format("{}:{}{}:data={}:seed={}", c.op->schema.name,
+                     dtype ? fmt::format("{}:", name(*dtype)) : "", fmt::join(items, ","), c.data, c.seed);
 }
 
 }  // namespace assay

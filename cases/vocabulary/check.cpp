@@ -22,8 +22,8 @@ class Check {
   Checked run() {
     if (values_.size() != op_.schema.argument_count) {
       checked_.fault = Checked::Fault::arguments;
-      checked_.error = fmt::format("{}: {} arguments given, the schema has {}: {}", op_.schema.name, values_.size(),
-                                   op_.schema.argument_count, op_.schema.text);
+      checked_.error = fmt::format("{}: {} arguments given, the schema has {}: {}", op_.schema.name,
+                                   values_.size(), op_.schema.argument_count, op_.schema.text);
       return checked_;
     }
     const auto step = [&](Checked::Fault fault, auto&& look) {
@@ -67,13 +67,20 @@ class Check {
         return k == (a.type == Type::boolean ? ASSAY_KIND_BOOLS : ASSAY_KIND_INTS);
       }
       switch (a.type) {
-        case Type::tensor: return k == ASSAY_KIND_TENSOR;
-        case Type::scalar: return k == ASSAY_KIND_INT || k == ASSAY_KIND_DOUBLE || k == ASSAY_KIND_BOOL;
-        case Type::integer: return k == ASSAY_KIND_INT;
-        case Type::real: return k == ASSAY_KIND_DOUBLE || k == ASSAY_KIND_INT;
-        case Type::boolean: return k == ASSAY_KIND_BOOL;
-        case Type::string: return k == ASSAY_KIND_STRING;
-        case Type::dtype: return k == ASSAY_KIND_DTYPE;
+        case Type::tensor:
+          return k == ASSAY_KIND_TENSOR;
+        case Type::scalar:
+          return k == ASSAY_KIND_INT || k == ASSAY_KIND_DOUBLE || k == ASSAY_KIND_BOOL;
+        case Type::integer:
+          return k == ASSAY_KIND_INT;
+        case Type::real:
+          return k == ASSAY_KIND_DOUBLE || k == ASSAY_KIND_INT;
+        case Type::boolean:
+          return k == ASSAY_KIND_BOOL;
+        case Type::string:
+          return k == ASSAY_KIND_STRING;
+        case Type::dtype:
+          return k == ASSAY_KIND_DTYPE;
       }
       return false;
     };
@@ -140,10 +147,12 @@ class Check {
     const assay_value& v = values_[i];
     if (d.kind == Domain::Kind::axis && v.kind == ASSAY_KIND_INT) {
       const View& of = tensor(static_cast<std::size_t>(d.axis_of));
-      const std::int64_t rank = std::max(of.rank(), 1);  // a scalar tensor counts as one dimension, as in ATen
+      const std::int64_t rank =
+          std::max(of.rank(), 1);  // a scalar tensor counts as one dimension, as in ATen
       if (v.as.integer < -rank || v.as.integer >= rank)
         fail(i, "is {}, but {} has {} dimension{}: it must be from {} to {}", v.as.integer,
-             argument(static_cast<std::size_t>(d.axis_of)).name, of.rank(), of.rank() == 1 ? "" : "s", -rank, rank - 1);
+             argument(static_cast<std::size_t>(d.axis_of)).name, of.rank(), of.rank() == 1 ? "" : "s", -rank,
+             rank - 1);
     } else if (d.kind == Domain::Kind::dtype && v.kind == ASSAY_KIND_DTYPE) {
       const std::optional<Dtype> dtype = dtype_of(v.as.dtype);
       if (!dtype || !op_.dtypes.contains(*dtype))
@@ -176,7 +185,8 @@ Domain domain(const Operator& op, std::string_view argument) {
     if (what == "dtype") return {Domain::Kind::dtype, -1};
     if (what.starts_with("axis(") && what.ends_with(')'))
       return {Domain::Kind::axis, op.schema.find(what.substr(5, what.size() - 6))};
-    throw std::invalid_argument(fmt::format("{}: unknown domain \"{}\" of {}", op.schema.name, what, argument));
+    throw std::invalid_argument(
+        fmt::format("{}: unknown domain \"{}\" of {}", op.schema.name, what, argument));
   }
   return {};
 }

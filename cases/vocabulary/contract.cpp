@@ -42,13 +42,15 @@ bool choice(std::string_view s, std::string_view yes, std::string_view no) {
 
 Dtype float_dtype(std::string_view s) {
   const std::optional<Dtype> d = dtype_named(s);
-  if (!d || !is_float(*d)) throw std::invalid_argument(fmt::format("\"{}\" is not a floating-point dtype", s));
+  if (!d || !is_float(*d))
+    throw std::invalid_argument(fmt::format("\"{}\" is not a floating-point dtype", s));
   return *d;
 }
 
 Chain chain(std::string_view s) {
   if (s == "any") return {};
-  for (const auto& [name, kind] : {std::pair{"blocked(", Chain::Kind::blocked}, {"pairwise(", Chain::Kind::pairwise}}) {
+  for (const auto& [name, kind] :
+       {std::pair{"blocked(", Chain::Kind::blocked}, {"pairwise(", Chain::Kind::pairwise}}) {
     if (!s.starts_with(name) || !s.ends_with(')')) continue;
     s.remove_prefix(std::string_view(name).size());
     const auto block = number<std::int64_t>(s.substr(0, s.size() - 1));
@@ -91,7 +93,8 @@ const std::vector<Field>& fields() {
          [](Contract& c, std::string_view v) { c.multiply = float_dtype(v); }},
         {{"store", "nearest | faithful", "faithful: the result is one of the two neighbours"},
          [](Contract& c, std::string_view v) { c.faithful_store = choice(v, "faithful", "nearest"); }},
-        {{"chain", "any | blocked(B) | pairwise(B)", "how many additions a term of a sum passes through at most"},
+        {{"chain", "any | blocked(B) | pairwise(B)",
+          "how many additions a term of a sum passes through at most"},
          [](Contract& c, std::string_view v) { c.chain = chain(v); }},
         {{"div", "number", "unit roundoffs a division takes beyond the correct rounding"},
          [](Contract& c, std::string_view v) { c.div_extra = number<double>(v); }},
@@ -117,7 +120,8 @@ const std::vector<Field>& fields() {
          [](Contract& c, std::string_view v) { c.row_invariant = choice(v, "yes", "no"); }},
         {{"thread_invariant", "yes | no", "no: bits may depend on the number of threads"},
          [](Contract& c, std::string_view v) { c.thread_invariant = choice(v, "yes", "no"); }},
-        {{"in_place", "yes | no", "yes: the first result may share the memory of the operator's in-place argument"},
+        {{"in_place", "yes | no",
+          "yes: the first result may share the memory of the operator's in-place argument"},
          [](Contract& c, std::string_view v) { c.in_place = choice(v, "yes", "no"); }},
         {{"alignment", "bytes", "buffers must start at a multiple of this"},
          [](Contract& c, std::string_view v) {
@@ -127,10 +131,14 @@ const std::vector<Field>& fields() {
          }},
         {{"algorithm", "direct | winograd | fft", "the last two are judged by a normwise bound"},
          [](Contract& c, std::string_view v) {
-           if (v == "direct") c.algorithm = Algorithm::direct;
-           else if (v == "winograd") c.algorithm = Algorithm::winograd;
-           else if (v == "fft") c.algorithm = Algorithm::fft;
-           else throw std::invalid_argument(fmt::format("\"{}\" is not direct, winograd or fft", v));
+           if (v == "direct")
+             c.algorithm = Algorithm::direct;
+           else if (v == "winograd")
+             c.algorithm = Algorithm::winograd;
+           else if (v == "fft")
+             c.algorithm = Algorithm::fft;
+           else
+             throw std::invalid_argument(fmt::format("\"{}\" is not direct, winograd or fft", v));
          }}};
     for (std::size_t i = 0; i < kFunctions; ++i)
       f.push_back({{kFunctionNames[i], "Nulp | Xabs | Nulp+Xabs", "largest error of this function"},
@@ -190,9 +198,12 @@ Dtype strict_compute(Dtype result) {
     case Dtype::f16:
     case Dtype::bf16:
     case Dtype::f8e4m3:
-    case Dtype::f8e5m2: return Dtype::f32;
-    case Dtype::f32: return Dtype::f32;
-    default: return Dtype::f64;
+    case Dtype::f8e5m2:
+      return Dtype::f32;
+    case Dtype::f32:
+      return Dtype::f32;
+    default:
+      return Dtype::f64;
   }
 }
 
@@ -202,14 +213,19 @@ double Chain::additions(double terms) const {
   const double all = std::max(terms - 1, 0.0);
   const auto b = static_cast<double>(block);
   switch (kind) {
-    case Kind::any: break;
-    case Kind::blocked: return std::min(all, std::ceil(terms / b) + b);
-    case Kind::pairwise: return std::min(all, b + std::ceil(std::log2(std::max(1.0, terms / b))) + 1);
+    case Kind::any:
+      break;
+    case Kind::blocked:
+      return std::min(all, std::ceil(terms / b) + b);
+    case Kind::pairwise:
+      return std::min(all, b + std::ceil(std::log2(std::max(1.0, terms / b))) + 1);
   }
   return all;
 }
 
-const Format& Contract::compute_format(Dtype result) const { return format(compute.value_or(strict_compute(result))); }
+const Format& Contract::compute_format(Dtype result) const {
+  return format(compute.value_or(strict_compute(result)));
+}
 const Format& Contract::accumulate_format(Dtype result) const {
   return accumulate ? format(*accumulate) : compute_format(result);
 }
@@ -243,7 +259,8 @@ Contract parse_contract(std::string_view text, Dtype dtype) {
 std::string text(const Contract& contract) {
   if (contract.stated.empty()) return "strict";
   std::string s;
-  for (const Contract::Stated& f : contract.stated) s += fmt::format("{}{}={}", s.empty() ? "" : " ", f.field, f.value);
+  for (const Contract::Stated& f : contract.stated)
+    s += fmt::format("{}{}={}", s.empty() ? "" : " ", f.field, f.value);
   return s;
 }
 

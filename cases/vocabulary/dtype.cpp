@@ -15,8 +15,10 @@ constexpr double power_of_two(int exponent) {  // within the range of normal dou
 constexpr Format make_format(int precision, int min_exponent, double max, bool has_infinity = true) {
   // The smallest subnormal double is below power_of_two's range.
   const int smallest = min_exponent - precision + 1;
-  const double subnormal = smallest < -1022 ? std::numeric_limits<double>::denorm_min() : power_of_two(smallest);
-  return {precision, min_exponent, max, power_of_two(-precision), power_of_two(min_exponent), subnormal, has_infinity};
+  const double subnormal =
+      smallest < -1022 ? std::numeric_limits<double>::denorm_min() : power_of_two(smallest);
+  return {precision, min_exponent, max, power_of_two(-precision), power_of_two(min_exponent),
+          subnormal, has_infinity};
 }
 
 constexpr Format kFormats[] = {
@@ -42,7 +44,8 @@ std::uint32_t encode(double x, const Format& f, int bits) {
   const int fraction_bits = f.precision - 1;
   const std::uint32_t sign = std::signbit(x) ? 1u << (bits - 1) : 0;
   const std::uint32_t exponent_ones = ((1u << (bits - 1)) - 1) & ~((1u << fraction_bits) - 1);
-  if (std::isnan(x)) return sign | (f.has_infinity ? exponent_ones | 1u << (fraction_bits - 1) : (1u << (bits - 1)) - 1);
+  if (std::isnan(x))
+    return sign | (f.has_infinity ? exponent_ones | 1u << (fraction_bits - 1) : (1u << (bits - 1)) - 1);
   if (std::isinf(x)) return sign | exponent_ones;
   const double magnitude = std::fabs(x);
   if (magnitude < f.min_normal) return sign | static_cast<std::uint32_t>(magnitude / f.min_subnormal);
@@ -117,52 +120,75 @@ double round_up(double x, const Format& f) { return -round_down(-x, f); }
 
 double load(const void* element, Dtype d) {
   switch (d) {
-    case Dtype::f64: return read<double>(element);
-    case Dtype::f32: return static_cast<double>(read<float>(element));
-    case Dtype::bf16: return static_cast<double>(std::bit_cast<float>(
-        static_cast<std::uint32_t>(read<std::uint16_t>(element)) << 16));
-    case Dtype::f16: return decode(read<std::uint16_t>(element), format(d), 16);
+    case Dtype::f64:
+      return read<double>(element);
+    case Dtype::f32:
+      return static_cast<double>(read<float>(element));
+    case Dtype::bf16:
+      return static_cast<double>(
+          std::bit_cast<float>(static_cast<std::uint32_t>(read<std::uint16_t>(element)) << 16));
+    case Dtype::f16:
+      return decode(read<std::uint16_t>(element), format(d), 16);
     case Dtype::f8e4m3:
-    case Dtype::f8e5m2: return decode(read<std::uint8_t>(element), format(d), 8);
-    default: return static_cast<double>(load_integer(element, d));
+    case Dtype::f8e5m2:
+      return decode(read<std::uint8_t>(element), format(d), 8);
+    default:
+      return static_cast<double>(load_integer(element, d));
   }
 }
 
 void store(void* element, Dtype d, double value) {
   switch (d) {
-    case Dtype::f64: return write(element, value);
-    case Dtype::f32: return write(element, static_cast<float>(value));
+    case Dtype::f64:
+      return write(element, value);
+    case Dtype::f32:
+      return write(element, static_cast<float>(value));
     case Dtype::bf16:
     case Dtype::f16:
       return write(element, static_cast<std::uint16_t>(encode(round_to(value, format(d)), format(d), 16)));
     case Dtype::f8e4m3:
     case Dtype::f8e5m2:
       return write(element, static_cast<std::uint8_t>(encode(round_to(value, format(d)), format(d), 8)));
-    default: return store_integer(element, d, static_cast<std::int64_t>(std::nearbyint(value)));
+    default:
+      return store_integer(element, d, static_cast<std::int64_t>(std::nearbyint(value)));
   }
 }
 
 std::int64_t load_integer(const void* element, Dtype d) {
   switch (d) {
-    case Dtype::i64: return read<std::int64_t>(element);
-    case Dtype::i32: return read<std::int32_t>(element);
-    case Dtype::i16: return read<std::int16_t>(element);
-    case Dtype::i8: return read<std::int8_t>(element);
-    case Dtype::u8: return read<std::uint8_t>(element);
-    case Dtype::boolean: return read<std::uint8_t>(element) != 0;
-    default: return static_cast<std::int64_t>(load(element, d));
+    case Dtype::i64:
+      return read<std::int64_t>(element);
+    case Dtype::i32:
+      return read<std::int32_t>(element);
+    case Dtype::i16:
+      return read<std::int16_t>(element);
+    case Dtype::i8:
+      return read<std::int8_t>(element);
+    case Dtype::u8:
+      return read<std::uint8_t>(element);
+    case Dtype::boolean:
+      return read<std::uint8_t>(element) != 0;
+    default:
+      return static_cast<std::int64_t>(load(element, d));
   }
 }
 
 void store_integer(void* element, Dtype d, std::int64_t value) {
   switch (d) {
-    case Dtype::i64: return write(element, value);
-    case Dtype::i32: return write(element, static_cast<std::int32_t>(value));
-    case Dtype::i16: return write(element, static_cast<std::int16_t>(value));
-    case Dtype::i8: return write(element, static_cast<std::int8_t>(value));
-    case Dtype::u8: return write(element, static_cast<std::uint8_t>(value));
-    case Dtype::boolean: return write(element, static_cast<std::uint8_t>(value != 0));
-    default: return store(element, d, static_cast<double>(value));
+    case Dtype::i64:
+      return write(element, value);
+    case Dtype::i32:
+      return write(element, static_cast<std::int32_t>(value));
+    case Dtype::i16:
+      return write(element, static_cast<std::int16_t>(value));
+    case Dtype::i8:
+      return write(element, static_cast<std::int8_t>(value));
+    case Dtype::u8:
+      return write(element, static_cast<std::uint8_t>(value));
+    case Dtype::boolean:
+      return write(element, static_cast<std::uint8_t>(value != 0));
+    default:
+      return store(element, d, static_cast<double>(value));
   }
 }
 

@@ -42,7 +42,8 @@ void check_rank(std::string_view layout, std::size_t parameters, std::size_t ran
     throw CaseError(fmt::format("{} has {} numbers for {} dimensions", layout, parameters, rank));
 }
 
-std::vector<std::int64_t> dense_strides(const Shape& shape, const std::vector<std::int64_t>& outermost_first) {
+std::vector<std::int64_t> dense_strides(const Shape& shape,
+                                        const std::vector<std::int64_t>& outermost_first) {
   std::vector<std::int64_t> strides(shape.size());
   std::int64_t step = 1;
   for (std::size_t i = shape.size(); i-- > 0;) {
@@ -71,13 +72,16 @@ Layout parse_layout(std::string_view s) {
     return layout;
   }
   throw CaseError(fmt::format(
-      "\"{}\" is not a layout (contiguous, channels_last, permuted(..), step2, offset(n), expanded(..), strides(..))", s));
+      "\"{}\" is not a layout (contiguous, channels_last, permuted(..), step2, offset(n), expanded(..), strides(..))",
+      s));
 }
 
 std::string text(const Layout& layout) {
-  const auto known = std::ranges::find(kLayouts, layout.kind, &std::pair<std::string_view, Layout::Kind>::second);
-  return takes_parameters(layout.kind) ? fmt::format("{}({})", known->first, fmt::join(layout.parameters, ","))
-                                       : std::string(known->first);
+  const auto known =
+      std::ranges::find(kLayouts, layout.kind, &std::pair<std::string_view, Layout::Kind>::second);
+  return takes_parameters(layout.kind)
+             ? fmt::format("{}({})", known->first, fmt::join(layout.parameters, ","))
+             : std::string(known->first);
 }
 
 Strided strided(const Shape& shape, const Layout& layout) {
@@ -89,9 +93,12 @@ Strided strided(const Shape& shape, const Layout& layout) {
   std::iota(order.begin(), order.end(), 0);
   Strided s;
   switch (layout.kind) {
-    case Layout::Kind::contiguous: s.strides = dense_strides(shape, order); break;
+    case Layout::Kind::contiguous:
+      s.strides = dense_strides(shape, order);
+      break;
     case Layout::Kind::channels_last:
-      if (rank != 4 && rank != 5) throw CaseError(fmt::format("channels_last needs 4 or 5 dimensions, not {}", rank));
+      if (rank != 4 && rank != 5)
+        throw CaseError(fmt::format("channels_last needs 4 or 5 dimensions, not {}", rank));
       order.erase(order.begin() + 1);
       order.push_back(1);
       s.strides = dense_strides(shape, order);
@@ -133,7 +140,8 @@ Strided strided(const Shape& shape, const Layout& layout) {
       break;
   }
   double last = static_cast<double>(s.offset);
-  for (std::size_t d = 0; d < rank; ++d) last += static_cast<double>(shape[d]) * static_cast<double>(s.strides[d]);
+  for (std::size_t d = 0; d < rank; ++d)
+    last += static_cast<double>(shape[d]) * static_cast<double>(s.strides[d]);
   if (last > kMostElements) throw CaseError("offset and strides reach too far");
   s.span = 1;
   for (std::size_t d = 0; d < rank; ++d) {

@@ -36,20 +36,23 @@ std::size_t distance(std::string_view a, std::string_view b) {
 
 void enrol_operator(const Operator& op) {
   if (find_operator(op.schema.name) != nullptr) return;
-  const auto at = std::ranges::lower_bound(table(), op.schema.name, {}, [](const Operator* o) { return o->schema.name; });
+  const auto at =
+      std::ranges::lower_bound(table(), op.schema.name, {}, [](const Operator* o) { return o->schema.name; });
   table().insert(at, &op);
 }
 
 std::span<const Operator* const> operators() { return table(); }
 
 const Operator* find_operator(std::string_view name) {
-  const auto at = std::ranges::lower_bound(table(), name, {}, [](const Operator* o) { return o->schema.name; });
+  const auto at =
+      std::ranges::lower_bound(table(), name, {}, [](const Operator* o) { return o->schema.name; });
   return at != table().end() && (*at)->schema.name == name ? *at : nullptr;
 }
 
 const Operator& operator_named(std::string_view name) {
   if (const Operator* op = find_operator(name)) return *op;
-  throw CaseError(fmt::format("there is no operator \"{}\"; the nearest name is \"{}\"", name, nearest_operator(name)));
+  throw CaseError(
+      fmt::format("there is no operator \"{}\"; the nearest name is \"{}\"", name, nearest_operator(name)));
 }
 
 std::string_view nearest_operator(std::string_view name) {

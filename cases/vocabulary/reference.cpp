@@ -28,8 +28,8 @@ const Reference* find_reference(std::string_view op) {
 
 EnrolledReference::EnrolledReference(const Reference* reference) {
   if (const Reference* first = find_reference(name_of(reference)))
-    throw std::logic_error(fmt::format("{} has two references: {}:{} and {}:{}", name_of(reference), first->file(),
-                                       first->line(), reference->file(), reference->line()));
+    throw std::logic_error(fmt::format("{} has two references: {}:{} and {}:{}", name_of(reference),
+                                       first->file(), first->line(), reference->file(), reference->line()));
   table().insert(std::ranges::lower_bound(table(), name_of(reference), {}, name_of), reference);
   enrol_operator(reference->op());
 }

@@ -10,8 +10,8 @@ namespace assay {
 namespace {
 
 [[noreturn]] void malformed(const Operator& op, std::string_view what, std::string_view where) {
-  throw std::invalid_argument(
-      fmt::format("{}: the shape rule is malformed: {} at \"{}\" of \"{}\"", op.schema.name, what, where, op.shapes));
+  throw std::invalid_argument(fmt::format("{}: the shape rule is malformed: {} at \"{}\" of \"{}\"",
+                                          op.schema.name, what, where, op.shapes));
 }
 
 class RuleParser {
@@ -69,7 +69,8 @@ class RuleParser {
   std::string word() {
     skip();
     std::size_t n = 0;
-    while (n < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[n])) != 0 || text_[n] == '_')) ++n;
+    while (n < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[n])) != 0 || text_[n] == '_'))
+      ++n;
     if (n == 0) malformed(op_, "expected a name", text_);
     const std::string w(text_.substr(0, n));
     text_.remove_prefix(n);
@@ -126,8 +127,9 @@ class Matcher {
 
  private:
   bool fail(ShapeMatch& m, const ShapePattern& p, const Shape& shape, std::string why) {
-    m.error = fmt::format("{}: {} has shape [{}], but {}", op_.schema.name,
-                          op_.schema.argument_storage[static_cast<std::size_t>(p.argument)].name, text(shape), why);
+    m.error =
+        fmt::format("{}: {} has shape [{}], but {}", op_.schema.name,
+                    op_.schema.argument_storage[static_cast<std::size_t>(p.argument)].name, text(shape), why);
     return false;
   }
 
@@ -136,7 +138,8 @@ class Matcher {
       malformed(op_, "only [*]~ may broadcast", op_.shapes);
     Shape joint;
     if (!broadcasts(binding_.rest, shape, joint))
-      return fail(m, p, shape, fmt::format("cannot be broadcast with shape [{}]{}", text(binding_.rest), rest_from_));
+      return fail(m, p, shape,
+                  fmt::format("cannot be broadcast with shape [{}]{}", text(binding_.rest), rest_from_));
     binding_.rest = joint;
     rest_from_ = from(p);
     return true;
@@ -147,8 +150,9 @@ class Matcher {
     const bool has_rest = rest != p.dims.end();
     const std::size_t fixed = p.dims.size() - (has_rest ? 1 : 0);
     if (has_rest ? shape.size() < fixed : shape.size() != fixed)
-      return fail(m, p, shape, fmt::format("must have {}{} dimension{}", has_rest ? "at least " : "", fixed,
-                                           fixed == 1 ? "" : "s"));
+      return fail(m, p, shape,
+                  fmt::format("must have {}{} dimension{}", has_rest ? "at least " : "", fixed,
+                              fixed == 1 ? "" : "s"));
     std::size_t at = 0;
     for (const DimPattern& d : p.dims) {
       if (d.kind == DimPattern::Kind::rest) {
@@ -159,9 +163,11 @@ class Matcher {
           binding_.rest = part;
           rest_from_ = from(p);
         } else if (part != binding_.rest) {
-          return fail(m, p, shape, n == shape.size() ? fmt::format("must have shape [{}]{}", text(binding_.rest), rest_from_)
-                                                     : fmt::format("its dimensions [{}] must be [{}]{}", text(part),
-                                                                   text(binding_.rest), rest_from_));
+          return fail(m, p, shape,
+                      n == shape.size()
+                          ? fmt::format("must have shape [{}]{}", text(binding_.rest), rest_from_)
+                          : fmt::format("its dimensions [{}] must be [{}]{}", text(part), text(binding_.rest),
+                                        rest_from_));
         }
         at += n;
         continue;
@@ -173,8 +179,9 @@ class Matcher {
         binding_.sizes[d.symbol] = size;
         symbol_from_[d.symbol] = fmt::format("dimension {} of {}", at, argument_name(p));
       } else if (known->second != size) {
-        return fail(m, p, shape, fmt::format("dimension {} must be {}, the size of {}", at, known->second,
-                                             symbol_from_[d.symbol]));
+        return fail(m, p, shape,
+                    fmt::format("dimension {} must be {}, the size of {}", at, known->second,
+                                symbol_from_[d.symbol]));
       }
       ++at;
     }

@@ -32,7 +32,8 @@ const std::vector<double>& Expectation::values(int output) {
   std::vector<double>& v = values_[static_cast<std::size_t>(output)];
   if (v.empty()) {
     const Shape& shape = call_.outputs[static_cast<std::size_t>(output)].shape;
-    v.resize(static_cast<std::size_t>(std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>())));
+    v.resize(static_cast<std::size_t>(
+        std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>())));
     evaluation_->values(output, v);
   }
   return v;
@@ -60,7 +61,8 @@ bool Expectation::would_pass(int output, const std::vector<double>& substitute, 
   for (std::size_t i = 0; i < probes; ++i) {
     const std::size_t e = order[i];
     if (difference(value[e], substitute[e]) == 0) return true;
-    if (!interval(output, static_cast<std::int64_t>(e), contract).contains(round_to(substitute[e], f))) return false;
+    if (!interval(output, static_cast<std::int64_t>(e), contract).contains(round_to(substitute[e], f)))
+      return false;
   }
   return true;
 }
@@ -78,7 +80,8 @@ bool Expectation::vacuous(const Contract& contract) {
       std::vector<double> substitute(value.size(), 0.0);
       if (!would_pass(o, substitute, contract)) return false;
       if (first != nullptr && first->shape == call_.outputs[static_cast<std::size_t>(o)].shape) {
-        for (std::size_t e = 0; e < substitute.size(); ++e) substitute[e] = first->get(static_cast<std::int64_t>(e));
+        for (std::size_t e = 0; e < substitute.size(); ++e)
+          substitute[e] = first->get(static_cast<std::int64_t>(e));
         if (!would_pass(o, substitute, contract)) return false;
       }
       std::rotate_copy(value.begin(), value.begin() + 1, value.end(), substitute.begin());

@@ -36,7 +36,8 @@ class Expectation {
   Arguments arguments_;
   std::unique_ptr<Evaluation> evaluation_;
   std::vector<std::vector<double>> values_;
-  std::map<std::string, std::vector<std::unordered_map<std::int64_t, Interval>>> intervals_;  // by contract text
+  std::map<std::string, std::vector<std::unordered_map<std::int64_t, Interval>>>
+      intervals_;  // by contract text
   std::map<std::string, bool> vacuous_;
 };
 

@@ -17,7 +17,8 @@ std::string shown(double x, Dtype dtype) {
 std::string shown(const Interval& i, Dtype dtype) {
   std::string s;
   if (i.lower <= i.upper)
-    s = i.lower == i.upper ? shown(i.lower, dtype) : fmt::format("[{}, {}]", shown(i.lower, dtype), shown(i.upper, dtype));
+    s = i.lower == i.upper ? shown(i.lower, dtype)
+                           : fmt::format("[{}, {}]", shown(i.lower, dtype), shown(i.upper, dtype));
   const auto also = [&](bool is, std::string_view what) {
     if (is) s += fmt::format("{}{}", s.empty() ? "" : " or ", what);
   };
@@ -70,7 +71,8 @@ class Comparison {
     if (!std::isnan(ratio)) judgement_.worst = std::max(judgement_.worst, ratio);
     if (inside) return;
     if (diverged_++ == 0)
-      first_ = fmt::format("{}{} is {}, but must be {}", output_name(*expectation_.call().op, static_cast<std::size_t>(output)),
+      first_ = fmt::format("{}{} is {}, but must be {}",
+                           output_name(*expectation_.call().op, static_cast<std::size_t>(output)),
                            index_text(shape.shape, e), shown(result, shape.dtype), shown(i, shape.dtype)) +
                (std::isfinite(ratio) && ratio > 1 ? fmt::format(" ({:.3g} times the bound)", ratio) : "");
   }
@@ -96,7 +98,8 @@ std::string first_difference(const Call& call, const Outcome& outcome) {
       const double y = load(b.data() + at, dtype);
       if (std::isnan(x) && std::isnan(y)) continue;
       return fmt::format("{}{} is {} with buffers ending at a guard page and {} with buffers starting at one",
-                         output_name(*call.op, o), index_text(call.outputs[o].shape, static_cast<std::int64_t>(at / size)),
+                         output_name(*call.op, o),
+                         index_text(call.outputs[o].shape, static_cast<std::int64_t>(at / size)),
                          shown(x, dtype), shown(y, dtype));
     }
   }
@@ -117,7 +120,8 @@ Judgement judge_refusal(const Kernel& kernel, const Call& call, const Outcome& o
   // Ours must say which argument is wrong; a peer's message is its own affair.
   if (!kernel.peer && outcome.detail.find(call.blamed) == std::string::npos) {
     j.verdict = Verdict::wrongly_rejected;
-    j.detail = fmt::format("the message does not name the argument {} that is wrong: \"{}\"", call.blamed, outcome.detail);
+    j.detail = fmt::format("the message does not name the argument {} that is wrong: \"{}\"", call.blamed,
+                           outcome.detail);
   }
   return j;
 }
@@ -146,25 +150,34 @@ Contract contract_for(const Kernel& kernel, const Call& call) {
 Judgement judge(const Kernel& kernel, const Contract& contract, const Call& call, Expectation* expectation,
                 const Outcome& outcome) {
   switch (outcome.kind) {
-    case Outcome::Kind::refused: return judge_refusal(kernel, call, outcome);
+    case Outcome::Kind::refused:
+      return judge_refusal(kernel, call, outcome);
     case Outcome::Kind::failed:
       if (expectation == nullptr) return {};
       return {.verdict = Verdict::wrongly_rejected, .detail = outcome.detail};
-    case Outcome::Kind::memory: return {.verdict = Verdict::memory, .detail = outcome.detail};
-    case Outcome::Kind::crashed: return {.verdict = Verdict::crashed, .detail = outcome.detail};
-    case Outcome::Kind::timeout: return {.verdict = Verdict::timeout, .detail = outcome.detail};
-    case Outcome::Kind::not_run: return {.verdict = Verdict::not_run, .detail = outcome.detail};
-    case Outcome::Kind::ok: break;
+    case Outcome::Kind::memory:
+      return {.verdict = Verdict::memory, .detail = outcome.detail};
+    case Outcome::Kind::crashed:
+      return {.verdict = Verdict::crashed, .detail = outcome.detail};
+    case Outcome::Kind::timeout:
+      return {.verdict = Verdict::timeout, .detail = outcome.detail};
+    case Outcome::Kind::not_run:
+      return {.verdict = Verdict::not_run, .detail = outcome.detail};
+    case Outcome::Kind::ok:
+      break;
   }
   if (expectation == nullptr)
-    return {.verdict = Verdict::wrongly_accepted, .detail = fmt::format("took arguments that are wrong: {}", call.error)};
+    return {.verdict = Verdict::wrongly_accepted,
+            .detail = fmt::format("took arguments that are wrong: {}", call.error)};
 
   Judgement j;
   Comparison comparison(*expectation, contract, j);
-  for (std::size_t o = 0; o < outcome.outputs.size(); ++o) comparison.compare(static_cast<int>(o), outcome.outputs[o]);
+  for (std::size_t o = 0; o < outcome.outputs.size(); ++o)
+    comparison.compare(static_cast<int>(o), outcome.outputs[o]);
   const std::string difference = first_difference(call, outcome);
   if (!difference.empty() && !contract.deterministic)
-    for (std::size_t o = 0; o < outcome.again.size(); ++o) comparison.compare(static_cast<int>(o), outcome.again[o]);
+    for (std::size_t o = 0; o < outcome.again.size(); ++o)
+      comparison.compare(static_cast<int>(o), outcome.again[o]);
   comparison.conclude();
   if (j.verdict != Verdict::pass) return j;
   if (!difference.empty() && contract.deterministic) {

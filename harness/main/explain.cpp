@@ -25,7 +25,8 @@ void print_contract(const Kernel& kernel, const Call& call) {
     fmt::print("      contract  strict\n");
     return;
   }
-  for (const Contract::Stated& s : c.stated) fmt::print("      contract  {}={}  ({})\n", s.field, s.value, s.source);
+  for (const Contract::Stated& s : c.stated)
+    fmt::print("      contract  {}={}  ({})\n", s.field, s.value, s.source);
 }
 
 // Median and largest relative width of the intervals of (at most 64 of) the elements.
@@ -44,12 +45,13 @@ void print_width(Expectation& expectation, const Kernel& kernel, const Call& cal
         widths.push_back(w);
     }
     if (widths.empty()) {
-      fmt::print("      bound     {}: no finite interval among {} elements\n", output_name(*call.op, o), (n + step - 1) / step);
+      fmt::print("      bound     {}: no finite interval among {} elements\n", output_name(*call.op, o),
+                 (n + step - 1) / step);
       continue;
     }
     std::ranges::sort(widths);
-    fmt::print("      bound     {}: relative width {:.2g} median, {:.2g} at most; {} undecidable\n", output_name(*call.op, o),
-               widths[widths.size() / 2], widths.back(), undecidable);
+    fmt::print("      bound     {}: relative width {:.2g} median, {:.2g} at most; {} undecidable\n",
+               output_name(*call.op, o), widths[widths.size() / 2], widths.back(), undecidable);
   }
 }
 
@@ -67,11 +69,13 @@ int explain_command(const Flags& flags) {
   fmt::print("source     {}\n", op.source);
   fmt::print("reference  {}:{}\n", reference->file(), reference->line());
   if (!call.error.empty()) {
-    fmt::print("\nThese arguments are not allowed: {}\nA kernel that takes them is wrongly_accepted.\n", call.error);
+    fmt::print("\nThese arguments are not allowed: {}\nA kernel that takes them is wrongly_accepted.\n",
+               call.error);
     return kAllWell;
   }
   for (std::size_t o = 0; o < call.outputs.size(); ++o)
-    fmt::print("result     {}: {}[{}]\n", output_name(op, o), name(call.outputs[o].dtype), text(call.outputs[o].shape));
+    fmt::print("result     {}: {}[{}]\n", output_name(op, o), name(call.outputs[o].dtype),
+               text(call.outputs[o].shape));
 
   Expectation expectation(call);
   bool chosen = false;
@@ -94,9 +98,11 @@ int explain_command(const Flags& flags) {
 }  // namespace
 
 void add_explain(CLI::App& app, Command& chosen) {
-  CLI::App* command = app.add_subcommand("explain", "Which kernel runs a case, which do not and why, contracts, bound widths");
-  command->footer("  assay explain prelu:f32:self=2x6x5x7,weight=6\n"
-                  "A kernel may still refuse when it sees the call: `assay verify --case TEXT` shows that.");
+  CLI::App* command = app.add_subcommand(
+      "explain", "Which kernel runs a case, which do not and why, contracts, bound widths");
+  command->footer(
+      "  assay explain prelu:f32:self=2x6x5x7,weight=6\n"
+      "A kernel may still refuse when it sees the call: `assay verify --case TEXT` shows that.");
   auto flags = std::make_shared<Flags>();
   command->add_option("CASE", flags->only, "a case, as printed by any command")->required()->type_name("");
   command->add_option("--plugin", flags->plugins, "a shared library of kernels")->type_name("LIB.so");

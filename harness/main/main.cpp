@@ -1,18 +1,18 @@
 // The `assay` program: the command line, and the worker processes it starts from itself.
 #include <fmt/format.h>
 
+#include <unistd.h>
 #include <climits>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
-#include <unistd.h>
 
 #include "../plugin/load.h"
 #include "../run/lane.h"
+#include "../verify/verify.h"
 #include "commands.h"
 #include "reports/file.h"
 #include "vocabulary/case.h"
-#include "../verify/verify.h"
 
 namespace assay {
 namespace {
@@ -77,9 +77,10 @@ int assay_main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
 
   CLI::App app{"Assay proves that fast operator kernels are right, and says why when they are not.", "assay"};
-  app.footer("Exit codes: 0 all well; 1 a fault was found; 2 wrong usage or unreadable input;\n"
-             "3 the environment lacks what was asked for; 130 interrupted.\n"
-             "`assay COMMAND --help` explains a command. Start with `assay verify`.");
+  app.footer(
+      "Exit codes: 0 all well; 1 a fault was found; 2 wrong usage or unreadable input;\n"
+      "3 the environment lacks what was asked for; 130 interrupted.\n"
+      "`assay COMMAND --help` explains a command. Start with `assay verify`.");
   app.require_subcommand(0, 1);
   app.set_version_flag("--version", version_text, "version, compiler, libraries, ISA levels, devices");
   Command chosen;

@@ -36,12 +36,15 @@ int merge_command(const Flags& flags) {
 
 void add_merge(CLI::App& app, Command& chosen) {
   CLI::App* command = app.add_subcommand("merge", "Join the run files of shards");
-  command->footer("  assay verify --shard 1/2 --json a.json; assay verify --shard 2/2 --json b.json\n"
-                  "  assay merge a.json b.json -o all.json\n"
-                  "Exits as the whole run would have.");
+  command->footer(
+      "  assay verify --shard 1/2 --json a.json; assay verify --shard 2/2 --json b.json\n"
+      "  assay merge a.json b.json -o all.json\n"
+      "Exits as the whole run would have.");
   auto flags = std::make_shared<Flags>();
   command->add_option("RUN", flags->files, "run files (.json)")->required()->type_name("");
-  command->add_option("-o,--output", flags->output, "the joined run file; - is standard output")->required()->type_name("F");
+  command->add_option("-o,--output", flags->output, "the joined run file; - is standard output")
+      ->required()
+      ->type_name("F");
   command->callback([flags, &chosen] { chosen = [flags] { return merge_command(*flags); }; });
 }
 

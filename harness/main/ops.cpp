@@ -1,8 +1,8 @@
 // assay ops
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <yaml-cpp/yaml.h>
+#include <nlohmann/json.hpp>
 
 #include "../verify/verify.h"
 #include "commands.h"
@@ -87,8 +87,10 @@ void print(const Json& operators, bool contracts) {
     fmt::print("{}\n", op["schema"].get<std::string>());
     fmt::print("    {}\n", op["formula"].get<std::string>());
     std::string dtypes;
-    for (const Json& d : op["dtypes"]) dtypes += fmt::format("{}{}", dtypes.empty() ? "" : " ", d.get<std::string>());
-    fmt::print("    dtypes {}   shapes {}   oracle {}\n", dtypes, op["shapes"].get<std::string>(), op["oracle"].get<std::string>());
+    for (const Json& d : op["dtypes"])
+      dtypes += fmt::format("{}{}", dtypes.empty() ? "" : " ", d.get<std::string>());
+    fmt::print("    dtypes {}   shapes {}   oracle {}\n", dtypes, op["shapes"].get<std::string>(),
+               op["oracle"].get<std::string>());
     for (const Json& k : op["kernels"]) {
       const auto unavailable = k["unavailable"].get<std::string>();
       std::string stated;
@@ -104,7 +106,8 @@ void print(const Json& operators, bool contracts) {
       std::string last;
       for (const auto& [dtype, fields] : k["contract"].items())
         for (const Json& f : fields) {
-          const auto source = fmt::format("{}={}  {}", f["field"].get<std::string>(), f["value"].get<std::string>(), f["source"].get<std::string>());
+          const auto source = fmt::format("{}={}  {}", f["field"].get<std::string>(),
+                                          f["value"].get<std::string>(), f["source"].get<std::string>());
           if (source != last) fmt::print("          {}\n", source);
           last = source;
         }
@@ -130,12 +133,15 @@ int ops_command(const Flags& flags) {
 }  // namespace
 
 void add_ops(CLI::App& app, Command& chosen) {
-  CLI::App* command = app.add_subcommand("ops", "Operators, kernels, dtypes, and contracts with their sources");
+  CLI::App* command =
+      app.add_subcommand("ops", "Operators, kernels, dtypes, and contracts with their sources");
   std::string fields = "Fields of a contract:\n";
-  for (const ContractField& f : contract_fields()) fields += fmt::format("  {:<17} {:<28} {}\n", f.name, f.values, f.meaning);
+  for (const ContractField& f : contract_fields())
+    fields += fmt::format("  {:<17} {:<28} {}\n", f.name, f.values, f.meaning);
   command->footer(fields);
   auto flags = std::make_shared<Flags>();
-  command->add_option("PATTERN", flags->patterns, "shell globs on operator names; all without")->type_name("");
+  command->add_option("PATTERN", flags->patterns, "shell globs on operator names; all without")
+      ->type_name("");
   command->add_flag("--contracts", flags->contracts, "also print the source of every contract field");
   command->add_option("--plugin", flags->plugins, "a shared library of kernels")->type_name("LIB.so");
   command->add_option("--json", flags->json, "write as JSON; - is standard output")->type_name("F");

@@ -49,10 +49,12 @@ Tried try_kernel(Examiner& examiner, const Replayable& r, const Kernel& kernel, 
 }
 
 // The kernels to run a recorded call on: those of --impl, or the recorded one.
-std::vector<const Kernel*> kernels_for(const Registry& registry, const RecordedCall& call, const Flags& flags) {
+std::vector<const Kernel*> kernels_for(const Registry& registry, const RecordedCall& call,
+                                       const Flags& flags) {
   std::vector<const Kernel*> found;
   for (const Kernel& k : registry.kernels())
-    if (k.op->schema.name == call.op && (flags.impls.empty() ? k.name == call.impl : selects(flags.impls, k.name)))
+    if (k.op->schema.name == call.op &&
+        (flags.impls.empty() ? k.name == call.impl : selects(flags.impls, k.name)))
       found.push_back(&k);
   return found;
 }
@@ -73,10 +75,12 @@ int replay_command(const Flags& flags) {
     const RecordedCall& call = file.calls[n];
     const Replayable replay = replayable(call);
     fmt::print("{}\n", call.case_text);
-    fmt::print("  recorded  {:<20} {}{}{}\n", call.impl, call.verdict.empty() ? "-" : call.verdict, call.detail.empty() ? "" : ": ", call.detail);
+    fmt::print("  recorded  {:<20} {}{}{}\n", call.impl, call.verdict.empty() ? "-" : call.verdict,
+               call.detail.empty() ? "" : ": ", call.detail);
     const std::vector<const Kernel*> kernels = kernels_for(*registry, call, flags);
     if (kernels.empty())
-      fmt::print("  not run   {}: this Assay has no such kernel for {}{}\n", flags.impls.empty() ? call.impl : "--impl", call.op,
+      fmt::print("  not run   {}: this Assay has no such kernel for {}{}\n",
+                 flags.impls.empty() ? call.impl : "--impl", call.op,
                  call.plugin.empty() ? "" : fmt::format("; name its library: --plugin {}", call.plugin));
     for (const Kernel* k : kernels) {
       if (!k->unavailable.empty()) {
@@ -91,8 +95,8 @@ int replay_command(const Flags& flags) {
       }
       ++ran;
       faults += is_fault(t.verdict) ? 1 : 0;
-      fmt::print("  now       {:<20} {}{}{}{}\n", k->name, token(t.verdict), t.detail.empty() ? "" : ": ", t.detail,
-                 t.runs > 1 ? fmt::format(" ({}/{} runs)", t.shown, t.runs) : "");
+      fmt::print("  now       {:<20} {}{}{}{}\n", k->name, token(t.verdict), t.detail.empty() ? "" : ": ",
+                 t.detail, t.runs > 1 ? fmt::format(" ({}/{} runs)", t.shown, t.runs) : "");
     }
   }
   if (ran == 0) return kEnvironment;
@@ -103,13 +107,17 @@ int replay_command(const Flags& flags) {
 
 void add_replay(CLI::App& app, Command& chosen) {
   CLI::App* command = app.add_subcommand("replay", "Run recorded calls again");
-  command->footer("Runs the calls of a case file with the recorded data, bit for bit, on the recorded kernel or on those of\n"
-                  "--impl. A call that was unstable runs a hundred times. Exit code 1: a fault shows again; 0: none does;\n"
-                  "3: no kernel could be run here.");
+  command->footer(
+      "Runs the calls of a case file with the recorded data, bit for bit, on the recorded kernel or on those of\n"
+      "--impl. A call that was unstable runs a hundred times. Exit code 1: a fault shows again; 0: none does;\n"
+      "3: no kernel could be run here.");
   auto flags = std::make_shared<Flags>();
   command->add_option("FILE", flags->file, "a case file (.h5)")->required()->type_name("");
-  command->add_option("--impl", flags->impls, "shell globs on kernel names instead of the recorded kernel")->delimiter(',')->type_name("GLOB");
-  command->add_option("--plugin", flags->plugins, "a shared library of kernels, instead of the recorded one")->type_name("LIB.so");
+  command->add_option("--impl", flags->impls, "shell globs on kernel names instead of the recorded kernel")
+      ->delimiter(',')
+      ->type_name("GLOB");
+  command->add_option("--plugin", flags->plugins, "a shared library of kernels, instead of the recorded one")
+      ->type_name("LIB.so");
   command->callback([flags, &chosen] { chosen = [flags] { return replay_command(*flags); }; });
 }
 

@@ -27,7 +27,8 @@ bool use_colour() {
   return stdout_is_terminal() && (no == nullptr || *no == 0);
 }
 
-ProgressLine::ProgressLine() : terminal_(isatty(STDERR_FILENO) != 0), last_(std::chrono::steady_clock::now()) {}
+ProgressLine::ProgressLine()
+    : terminal_(isatty(STDERR_FILENO) != 0), last_(std::chrono::steady_clock::now()) {}
 
 ProgressLine::~ProgressLine() { clear(); }
 

@@ -10,10 +10,10 @@
 #include <filesystem>
 
 #include "commands.h"
+#include "reports/file.h"
 #include "reports/junit.h"
 #include "reports/row.h"
 #include "reports/run_file.h"
-#include "reports/file.h"
 #include "reports/table.h"
 #include "terminal.h"
 
@@ -45,7 +45,10 @@ std::chrono::duration<double> parse_time(const std::string& s) {
   double value = 0;
   const auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), value);
   const std::string unit(end, s.data() + s.size());
-  const double factor = unit.empty() || unit == "s" ? 1 : unit == "m" || unit == "min" ? 60 : unit == "h" ? 3600 : 0;
+  const double factor = unit.empty() || unit == "s"    ? 1
+                        : unit == "m" || unit == "min" ? 60
+                        : unit == "h"                  ? 3600
+                                                       : 0;
   if (error != std::errc{} || factor == 0 || !(value > 0))
     throw UsageError(fmt::format("--time is \"{}\": write 60s, 5m or 1h", s));
   return std::chrono::duration<double>(value * factor);
@@ -60,10 +63,13 @@ void parse_shard(const std::string& s, VerifyOptions& options) {
       throw UsageError(fmt::format("--shard is \"{}\": write I/N, with I from 1 to N", s));
     return value;
   };
-  if (slash == std::string::npos) throw UsageError(fmt::format("--shard is \"{}\": write I/N, with I from 1 to N", s));
+  if (slash == std::string::npos)
+    throw UsageError(fmt::format("--shard is \"{}\": write I/N, with I from 1 to N", s));
   options.shard = number(std::string_view(s).substr(0, slash));
   options.shards = number(std::string_view(s).substr(slash + 1));
-  if (options.shard > options.shards) throw UsageError(fmt::format("--shard is \"{}\": there is no shard {} of {}", s, options.shard, options.shards));
+  if (options.shard > options.shards)
+    throw UsageError(
+        fmt::format("--shard is \"{}\": there is no shard {} of {}", s, options.shard, options.shards));
 }
 
 // The folder must be usable before an hour of work depends on it.
@@ -114,23 +120,23 @@ int verify_command(Flags& flags) {
   {
     ProgressLine line;
     result = verify(*registry, options, interrupted, [&](const Progress& p) {
-      line.show(fmt::format("{:3.0f}%  {} of {} cases  {} faults  {}", p.total == 0 ? 100.0 : 100.0 * double(p.done) / double(p.total),
-                            p.done, p.total, p.faults, p.doing));
+      line.show(fmt::format("{:3.0f}%  {} of {} cases  {} faults  {}",
+                            p.total == 0 ? 100.0 : 100.0 * double(p.done) / double(p.total), p.done, p.total,
+                            p.faults, p.doing));
     });
   }
-  Rules rules;
-  rules.decides = [&](const Row& row) { return !row.peer || (!options.impls.empty() && selects(options.impls, row.impl)); };
-
   bool complained = false;
   if (flags.json != "-") {
-    fmt::print("{}", table(result, rules, {.colour = use_colour()}));
+    fmt::print("{}", table(result, {}, {.colour = use_colour()}));
     std::fflush(stdout);
   }
   if (!flags.json.empty()) write_or_complain(complained, [&] { write_run_file(flags.json, result); });
   if (flags.json != "-")
-    write_or_complain(complained, [&] { write_run_file((std::filesystem::path(flags.out) / "run.json").string(), result); });
-  if (!flags.junit.empty()) write_or_complain(complained, [&] { write_file(flags.junit, junit(result, rules)); });
-  const int code = exit_code(result, rules);
+    write_or_complain(complained, [&] {
+      write_run_file((std::filesystem::path(flags.out) / "run.json").string(), result);
+    });
+  if (!flags.junit.empty()) write_or_complain(complained, [&] { write_file(flags.junit, junit(result)); });
+  const int code = exit_code(result);
   if (interrupted && code != kFaultFound) return kInterrupted;
   return complained && code == kAllWell ? kEnvironment : code;
 }
@@ -151,19 +157,40 @@ void add_verify(CLI::App& app, Command& chosen) {
   auto flags = std::make_shared<Flags>();
   VerifyOptions& o = flags->options;
   command->add_option("PATTERN", o.patterns, "shell globs on operator names; all without")->type_name("");
-  command->add_option("--impl", o.impls, "shell globs on kernel names (cpu.avx2, 'cpu.*', torch)")->delimiter(',')->type_name("GLOB");
-  command->add_option("--dtype", flags->dtypes, "only results of these dtypes")->delimiter(',')->type_name("D,..");
+  command->add_option("--impl", o.impls, "shell globs on kernel names (cpu.avx2, 'cpu.*', torch)")
+      ->delimiter(',')
+      ->type_name("GLOB");
+  command->add_option("--dtype", flags->dtypes, "only results of these dtypes")
+      ->delimiter(',')
+      ->type_name("D,..");
   command->add_option("--case", flags->only, "this case only, as printed by any command")->type_name("TEXT");
-  command->add_option("--plugin", flags->plugins, "a shared library of kernels (assay/kernel.h); may be repeated")->type_name("LIB.so");
-  command->add_option("--cases", o.cases, "cases for each operator and dtype")->capture_default_str()->type_name("N");
-  command->add_option("--time", flags->time, "stop after this long; says how many cases were not run")->type_name("60s");
+  command
+      ->add_option("--plugin", flags->plugins,
+                   "a shared library of kernels (assay/kernel.h); may be repeated")
+      ->type_name("LIB.so");
+  command->add_option("--cases", o.cases, "cases for each operator and dtype")
+      ->capture_default_str()
+      ->type_name("N");
+  command->add_option("--time", flags->time, "stop after this long; says how many cases were not run")
+      ->type_name("60s");
   command->add_option("--seed", o.seed, "another seed, other cases")->capture_default_str()->type_name("N");
-  command->add_option("--jobs", o.jobs, "lanes of work; 0: one for each core")->check(CLI::NonNegativeNumber)->capture_default_str()->type_name("N");
-  command->add_option("--shard", flags->shard, "run this part only; `assay merge` joins the parts")->capture_default_str()->type_name("I/N");
-  command->add_option("--timeout", flags->timeout, "seconds that one call may take")->check(CLI::PositiveNumber)->capture_default_str()->type_name("S");
+  command->add_option("--jobs", o.jobs, "lanes of work; 0: one for each core")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str()
+      ->type_name("N");
+  command->add_option("--shard", flags->shard, "run this part only; `assay merge` joins the parts")
+      ->capture_default_str()
+      ->type_name("I/N");
+  command->add_option("--timeout", flags->timeout, "seconds that one call may take")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str()
+      ->type_name("S");
   command->add_option("--json", flags->json, "write a run file; - is standard output")->type_name("F");
   command->add_option("--junit", flags->junit, "write JUnit XML; - is standard output")->type_name("F");
-  command->add_option("--out", flags->out, "folder for case files and run.json (default: $ASSAY_OUT or assay-out)")->type_name("DIR");
+  command
+      ->add_option("--out", flags->out,
+                   "folder for case files and run.json (default: $ASSAY_OUT or assay-out)")
+      ->type_name("DIR");
   command->callback([flags, &chosen] { chosen = [flags] { return verify_command(*flags); }; });
 }
 

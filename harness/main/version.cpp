@@ -8,8 +8,8 @@ namespace assay {
 
 std::string version_text() {
   const Machine m = machine();
-  std::string s = fmt::format("assay {}\ncompiler  {}\ncpu       {}, {} core{}\nisa       {}\n", m.version, m.compiler, m.cpu,
-                              m.cores, m.cores == 1 ? "" : "s", fmt::join(m.isa, " "));
+  std::string s = fmt::format("assay {}\ncompiler  {}\ncpu       {}, {} core{}\nisa       {}\n", m.version,
+                              m.compiler, m.cpu, m.cores, m.cores == 1 ? "" : "s", fmt::join(m.isa, " "));
   for (const auto& [library, version] : m.libraries) s += fmt::format("{:<9} {}\n", library, version);
   // The oracle is asked itself: what counts is what it finds when it starts.
   Registry registry(this_program());
@@ -20,7 +20,8 @@ std::string version_text() {
       torch = k.unavailable.empty() ? "found" : k.unavailable;
       if (k.unavailable.empty()) break;
     }
-  s += fmt::format("{:<9} {}\n{:<9} {}", "PyTorch", torch, "devices", "none used: this build runs kernels on the CPU only");
+  s += fmt::format("{:<9} {}\n{:<9} {}", "PyTorch", torch, "devices",
+                   "none used: this build runs kernels on the CPU only");
   return s;
 }
 

@@ -51,10 +51,12 @@ int rank(const Kernel& k) {
 const Operator& operator_of(std::string_view schema, std::string_view kernel) {
   const Operator* op = find_operator(operator_name(schema));
   if (op == nullptr)
-    throw RegistryError(fmt::format("kernel {} is for operator \"{}\", which Assay does not have; the nearest name is \"{}\"",
-                                    kernel, operator_name(schema), nearest_operator(operator_name(schema))));
+    throw RegistryError(
+        fmt::format("kernel {} is for operator \"{}\", which Assay does not have; the nearest name is \"{}\"",
+                    kernel, operator_name(schema), nearest_operator(operator_name(schema))));
   if (normalised(op->schema.text) != normalised(schema))
-    throw RegistryError(fmt::format("kernel {} states the schema\n  {}\nbut Assay's is\n  {}", kernel, schema, op->schema.text));
+    throw RegistryError(fmt::format("kernel {} states the schema\n  {}\nbut Assay's is\n  {}", kernel, schema,
+                                    op->schema.text));
   return *op;
 }
 
@@ -79,8 +81,8 @@ Registry::Registry(std::string program) : program_(std::move(program)) {
 void Registry::insert(Kernel k) {
   for (const Kernel& known : kernels_)
     if (known.op == k.op && known.name == k.name)
-      throw RegistryError(fmt::format("there are two kernels \"{}\" for {}: {} and {}", k.name, k.op->schema.name,
-                                      known.source, k.source));
+      throw RegistryError(fmt::format("there are two kernels \"{}\" for {}: {} and {}", k.name,
+                                      k.op->schema.name, known.source, k.source));
   for (int d = 0; d < kDtypes; ++d) {
     try {
       parse_contract(k.contract, static_cast<Dtype>(d));
@@ -95,11 +97,13 @@ void Registry::add(const Environment& environment, const std::string& prefix) {
   std::vector<std::string> arguments{"worker", "--list"};
   arguments.insert(arguments.end(), environment.arguments.begin(), environment.arguments.end());
   const Finished listed = run_program(environment.program, arguments, environment.variables);
-  if (!listed.started) throw RegistryError(fmt::format("cannot start {}: {}", environment.program, listed.err));
+  if (!listed.started)
+    throw RegistryError(fmt::format("cannot start {}: {}", environment.program, listed.err));
   if (listed.status != 0) {
     std::string said = listed.err;
     while (said.ends_with('\n')) said.pop_back();
-    if (listed.status > 128) said += fmt::format("{}the process died of signal {}", said.empty() ? "" : "; ", listed.status - 128);
+    if (listed.status > 128)
+      said += fmt::format("{}the process died of signal {}", said.empty() ? "" : "; ", listed.status - 128);
     if (said.empty()) said = fmt::format("exit status {}", listed.status);
     throw RegistryError(said);
   }
@@ -128,10 +132,12 @@ void Registry::add_plugin(const std::string& library) {
 }
 
 void Registry::add_torch() {
-  const Environment environment{std::filesystem::path(program_).replace_filename("assay-torch").string(), {}, {}};
+  const Environment environment{
+      std::filesystem::path(program_).replace_filename("assay-torch").string(), {}, {}};
   std::string missing;
   if (!std::filesystem::exists(environment.program)) {
-    missing = "this build has no PyTorch oracle: install python3-dev, pybind11-dev and python3-torch, then build again";
+    missing =
+        "this build has no PyTorch oracle: install python3-dev, pybind11-dev and python3-torch, then build again";
   } else {
     try {
       add(environment, "");

@@ -22,11 +22,12 @@ struct Environment {
 
 struct Kernel {
   const Operator* op = nullptr;
-  std::string schema;       // as the kernel's table states it
-  std::string name;         // "cpu.avx2", "onednn.avx512", "torch", "plugin:mine"
-  std::string table_name;   // the name in the table of its worker process ("mine"'s own name), to find it there
-  std::string contract;     // clauses, see vocabulary/contract.h
-  std::string source;       // "file:line", or empty
+  std::string schema;  // as the kernel's table states it
+  std::string name;    // "cpu.avx2", "onednn.avx512", "torch", "plugin:mine"
+  std::string
+      table_name;        // the name in the table of its worker process ("mine"'s own name), to find it there
+  std::string contract;  // clauses, see vocabulary/contract.h
+  std::string source;    // "file:line", or empty
   std::string unavailable;  // why this machine cannot run it, or empty
   bool peer = false;
   bool checks_arguments = false;

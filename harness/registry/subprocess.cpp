@@ -29,7 +29,8 @@ std::vector<std::string> environment_with(const std::vector<std::string>& variab
   for (char** e = environ; *e != nullptr; ++e) {
     const std::string_view entry = *e;
     const std::string_view name = entry.substr(0, entry.find('=') + 1);
-    if (std::ranges::none_of(variables, [&](const std::string& v) { return v.starts_with(name); })) all.emplace_back(entry);
+    if (std::ranges::none_of(variables, [&](const std::string& v) { return v.starts_with(name); }))
+      all.emplace_back(entry);
   }
   return all;
 }
@@ -71,7 +72,8 @@ Finished run_program(const std::string& program, const std::vector<std::string>&
   argv.insert(argv.end(), arguments.begin(), arguments.end());
   std::vector<std::string> env = environment_with(variables);
   pid_t pid = -1;
-  const int error = posix_spawn(&pid, program.c_str(), &actions, nullptr, pointers(argv).data(), pointers(env).data());
+  const int error =
+      posix_spawn(&pid, program.c_str(), &actions, nullptr, pointers(argv).data(), pointers(env).data());
   posix_spawn_file_actions_destroy(&actions);
   close(out[1]);
   close(err[1]);

@@ -7,8 +7,8 @@
 namespace assay {
 
 struct Finished {
-  int status = 0;      // exit status, or 128 + signal
-  bool started = true; // false: the program could not be started, and `err` says why
+  int status = 0;       // exit status, or 128 + signal
+  bool started = true;  // false: the program could not be started, and `err` says why
   std::string out;
   std::string err;
 };

@@ -11,8 +11,9 @@
 namespace assay {
 namespace {
 
-constexpr std::string_view kThreads = "3";  // more than cores on small machines, and odd, so that work splits unevenly
-constexpr std::uint64_t kThreadedShare = 8; // one case in this many also runs with several threads
+constexpr std::string_view kThreads =
+    "3";  // more than cores on small machines, and odd, so that work splits unevenly
+constexpr std::uint64_t kThreadedShare = 8;  // one case in this many also runs with several threads
 
 // A call whose arguments are wrong has no outputs of its own; a kernel that takes them anyway gets these.
 void invent_outputs(Call& call) {
@@ -73,7 +74,8 @@ std::vector<Examined> Examiner::examine(std::span<const Case> cases, std::span<c
 }
 
 std::vector<Examined> Examiner::examine(std::vector<Call> calls, std::span<const std::uint64_t> choices,
-                                        std::span<const Kernel* const> kernels, const ExamineOptions& options) {
+                                        std::span<const Kernel* const> kernels,
+                                        const ExamineOptions& options) {
   std::vector<Examined> all(calls.size());
   std::vector<Task> tasks;
   std::deque<PackedResult> results;
@@ -127,7 +129,8 @@ std::vector<Examined> Examiner::examine(std::vector<Call> calls, std::span<const
 
     // A relation between runs says something only where the first run stands.
     const auto related = [&](const Outcome& other, const std::string& relation, auto&& compare) {
-      if (main.kind != Outcome::Kind::ok || is_fault(j.verdict) || other.kind == Outcome::Kind::refused) return;
+      if (main.kind != Outcome::Kind::ok || is_fault(j.verdict) || other.kind == Outcome::Kind::refused)
+        return;
       if (other.kind != Outcome::Kind::ok) {
         const Judgement fault = judge(*r.kernel, r.contract, call, expectations[r.call].get(), other);
         j.verdict = fault.verdict;
@@ -141,12 +144,14 @@ std::vector<Examined> Examiner::examine(std::vector<Call> calls, std::span<const
     };
     if (r.threaded)
       related(outcomes[*r.threaded], fmt::format("with {} threads", kThreads), [&](const Outcome& other) {
-        return other.outputs == main.outputs ? std::string{} : std::string("the bits differ from those with one thread");
+        return other.outputs == main.outputs ? std::string{}
+                                             : std::string("the bits differ from those with one thread");
       });
     if (r.property)
-      related(outcomes[*r.property], fmt::format("property {}", r.derived->property), [&](const Outcome& other) {
-        return r.derived->compare(packed(call, main.outputs), packed(r.derived->call, other.outputs));
-      });
+      related(outcomes[*r.property], fmt::format("property {}", r.derived->property),
+              [&](const Outcome& other) {
+                return r.derived->compare(packed(call, main.outputs), packed(r.derived->call, other.outputs));
+              });
     if (options.keep_outputs) r.finding->outputs = std::move(main.outputs);
   }
   return all;

@@ -28,8 +28,8 @@ struct Examined {
 };
 
 struct ExamineOptions {
-  bool properties = true;    // also run a metamorphic relation of each case
-  bool keep_outputs = false; // fill Finding::outputs
+  bool properties = true;     // also run a metamorphic relation of each case
+  bool keep_outputs = false;  // fill Finding::outputs
 };
 
 class Examiner {

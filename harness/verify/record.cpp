@@ -15,7 +15,8 @@ namespace {
 constexpr std::chrono::seconds kShrinkTime{20};
 
 std::string file_name(const Failure& f, const Kernel& kernel, const std::string& dtype) {
-  std::string s = fmt::format("{}-{}-{}-{}-{}.h5", kernel.op->schema.name, kernel.name, dtype, token(f.kind), f.index);
+  std::string s =
+      fmt::format("{}-{}-{}-{}-{}.h5", kernel.op->schema.name, kernel.name, dtype, token(f.kind), f.index);
   for (char& c : s)
     if (c == ':' || c == '/' || c == ' ') c = '_';
   return s;

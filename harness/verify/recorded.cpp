@@ -28,18 +28,17 @@ RecordedOutput expected(Expectation& expectation, int output, const Contract& co
     const Interval& i = expectation.interval(output, static_cast<std::int64_t>(e), contract);
     r.lower.push_back(i.lower);
     r.upper.push_back(i.upper);
-    r.special.push_back(static_cast<std::uint8_t>((i.nan ? kAdmitsNan : 0) |
-                                                  (i.positive_infinity ? kAdmitsPositiveInfinity : 0) |
-                                                  (i.negative_infinity ? kAdmitsNegativeInfinity : 0) |
-                                                  (i.exact_zero_sign ? kZeroSignDecided : 0)));
+    r.special.push_back(static_cast<std::uint8_t>(
+        (i.nan ? kAdmitsNan : 0) | (i.positive_infinity ? kAdmitsPositiveInfinity : 0) |
+        (i.negative_infinity ? kAdmitsNegativeInfinity : 0) | (i.exact_zero_sign ? kZeroSignDecided : 0)));
   }
   return r;
 }
 
 }  // namespace
 
-RecordedCall record_call(const std::string& case_text, std::uint64_t seed, const Call& call, const Kernel& kernel,
-                         const Finding& finding) {
+RecordedCall record_call(const std::string& case_text, std::uint64_t seed, const Call& call,
+                         const Kernel& kernel, const Finding& finding) {
   RecordedCall r;
   r.op = call.op->schema.name;
   r.case_text = case_text;
@@ -58,14 +57,16 @@ RecordedCall record_call(const std::string& case_text, std::uint64_t seed, const
     const std::string argument(call.op->schema.argument_storage[i].name);
     if (const auto* t = std::get_if<TensorData>(&call.arguments[i])) r.inputs[argument] = recorded(*t);
     if (const auto* list = std::get_if<std::vector<TensorData>>(&call.arguments[i]))
-      for (std::size_t n = 0; n < list->size(); ++n) r.inputs[fmt::format("{}/{}", argument, n)] = recorded((*list)[n]);
+      for (std::size_t n = 0; n < list->size(); ++n)
+        r.inputs[fmt::format("{}/{}", argument, n)] = recorded((*list)[n]);
   }
   if (!call.error.empty()) return r;  // wrong arguments: no result is expected
   Expectation expectation(call);
   const Contract contract = contract_for(kernel, call);
   for (std::size_t o = 0; o < call.outputs.size(); ++o) {
     RecordedOutput out = expected(expectation, static_cast<int>(o), contract);
-    if (o < finding.outputs.size()) out.actual = {call.outputs[o].dtype, call.outputs[o].shape, finding.outputs[o]};
+    if (o < finding.outputs.size())
+      out.actual = {call.outputs[o].dtype, call.outputs[o].shape, finding.outputs[o]};
     r.outputs[output_name(*call.op, o)] = std::move(out);
   }
   return r;

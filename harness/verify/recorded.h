@@ -7,8 +7,8 @@
 namespace assay {
 
 // The call with what the kernel gave and what was expected of it. `case_text` must be the call's own.
-RecordedCall record_call(const std::string& case_text, std::uint64_t seed, const Call& call, const Kernel& kernel,
-                         const Finding& finding);
+RecordedCall record_call(const std::string& case_text, std::uint64_t seed, const Call& call,
+                         const Kernel& kernel, const Finding& finding);
 
 struct Replayable {
   Case parsed;

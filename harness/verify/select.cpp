@@ -10,8 +10,9 @@
 namespace assay {
 
 bool selects(const std::vector<std::string>& globs, const std::string& name) {
-  return globs.empty() ||
-         std::ranges::any_of(globs, [&](const std::string& g) { return fnmatch(g.c_str(), name.c_str(), 0) == 0; });
+  return globs.empty() || std::ranges::any_of(globs, [&](const std::string& g) {
+           return fnmatch(g.c_str(), name.c_str(), 0) == 0;
+         });
 }
 
 std::vector<const Operator*> select_operators(const std::vector<std::string>& patterns) {
@@ -19,9 +20,11 @@ std::vector<const Operator*> select_operators(const std::vector<std::string>& pa
   for (const Operator* op : operators())
     if (selects(patterns, std::string(op->schema.name))) chosen.push_back(op);
   for (const std::string& p : patterns)
-    if (std::ranges::none_of(chosen, [&](const Operator* op) { return selects({p}, std::string(op->schema.name)); }))
-      throw SelectionError(fmt::format("no operator matches \"{}\"; the nearest name is \"{}\" (`assay ops` lists them)", p,
-                                       nearest_operator(p)));
+    if (std::ranges::none_of(chosen,
+                             [&](const Operator* op) { return selects({p}, std::string(op->schema.name)); }))
+      throw SelectionError(
+          fmt::format("no operator matches \"{}\"; the nearest name is \"{}\" (`assay ops` lists them)", p,
+                      nearest_operator(p)));
   return chosen;
 }
 
@@ -32,7 +35,8 @@ void check_impls(const Registry& registry, const std::vector<const Operator*>& o
     for (const Kernel* k : registry.kernels_of(*op)) names.insert(k->name);
   for (const std::string& g : globs)
     if (std::ranges::none_of(names, [&](const std::string& n) { return selects({g}, n); }))
-      throw SelectionError(fmt::format("no kernel matches --impl \"{}\"; there are: {}", g, fmt::join(names, ", ")));
+      throw SelectionError(
+          fmt::format("no kernel matches --impl \"{}\"; there are: {}", g, fmt::join(names, ", ")));
 }
 
 }  // namespace assay

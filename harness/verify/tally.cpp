@@ -41,8 +41,10 @@ void Tally::keep(Failure failure) {
   std::vector<Failure>& all = row_.failures;
   const auto before = [](const Failure& a, const Failure& b) { return a.index < b.index; };
   all.insert(std::ranges::upper_bound(all, failure, before), failure);
-  if (std::ranges::count(all, failure.kind, &Failure::kind) <= static_cast<std::ptrdiff_t>(kFailuresPerKind)) return;
-  const auto last = std::find_if(all.rbegin(), all.rend(), [&](const Failure& f) { return f.kind == failure.kind; });
+  if (std::ranges::count(all, failure.kind, &Failure::kind) <= static_cast<std::ptrdiff_t>(kFailuresPerKind))
+    return;
+  const auto last =
+      std::find_if(all.rbegin(), all.rend(), [&](const Failure& f) { return f.kind == failure.kind; });
   all.erase(std::next(last).base());
 }
 

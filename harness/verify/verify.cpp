@@ -24,7 +24,7 @@ constexpr std::uint64_t kChunk = 16;  // cases handed to a lane at once; one arg
 struct Subject {
   const Operator* op;
   Dtype dtype;
-  std::vector<const Kernel*> kernels;      // available
+  std::vector<const Kernel*> kernels;  // available
   std::vector<const Kernel*> unavailable;
 };
 
@@ -37,10 +37,12 @@ std::vector<Subject> subjects(const Registry& registry, const VerifyOptions& opt
     for (int i = 0; i < kDtypes; ++i) {
       const auto dtype = static_cast<Dtype>(i);
       if (!op->dtypes.contains(dtype)) continue;
-      if (!options.dtypes.empty() && std::ranges::find(options.dtypes, dtype) == options.dtypes.end()) continue;
+      if (!options.dtypes.empty() && std::ranges::find(options.dtypes, dtype) == options.dtypes.end())
+        continue;
       Subject s{op, dtype, {}, {}};
       for (const Kernel* k : registry.kernels_of(*op))
-        if (selects(options.impls, k->name)) (k->unavailable.empty() ? s.kernels : s.unavailable).push_back(k);
+        if (selects(options.impls, k->name))
+          (k->unavailable.empty() ? s.kernels : s.unavailable).push_back(k);
       if (!s.kernels.empty() || !s.unavailable.empty()) all.push_back(std::move(s));
     }
   }
@@ -62,8 +64,12 @@ class Run {
  public:
   Run(std::vector<Subject> subjects, const VerifyOptions& options, const std::atomic<bool>& interrupted,
       const std::function<void(const Progress&)>& progress)
-      : subjects_(std::move(subjects)), options_(options), interrupted_(interrupted), report_(progress),
-        zygotes_(make_zygotes()), start_(std::chrono::steady_clock::now()) {
+      : subjects_(std::move(subjects)),
+        options_(options),
+        interrupted_(interrupted),
+        report_(progress),
+        zygotes_(make_zygotes()),
+        start_(std::chrono::steady_clock::now()) {
     for (const Subject& s : subjects_) {
       for (const Kernel* k : s.kernels) rows_.emplace(RowKey{k, s.dtype}, Tally(*k, s.dtype));
       for (const Kernel* k : s.unavailable) rows_.emplace(RowKey{k, s.dtype}, Tally(*k, s.dtype));
@@ -84,10 +90,14 @@ class Run {
     result.complete = next_.load() >= work_.size() && progress_.done == progress_.total;
     if (!result.complete) {
       result.cases_not_run = progress_.total - progress_.done;
-      result.incomplete = fmt::format("{}: {} of {} cases were not run", interrupted_ ? "interrupted" : "out of time",
-                                      result.cases_not_run, progress_.total);
+      result.incomplete =
+          fmt::format("{}: {} of {} cases were not run", interrupted_ ? "interrupted" : "out of time",
+                      result.cases_not_run, progress_.total);
     }
-    for (const auto& [key, tally] : rows_) result.rows.push_back(tally.row());
+    for (const auto& [key, tally] : rows_) {
+      result.rows.push_back(tally.row());
+      result.rows.back().named = !options_.impls.empty();
+    }
     std::ranges::sort(result.rows, {}, [](const Row& r) { return std::tie(r.op, r.dtype, r.impl); });
     record_failures(result);
     result.machine = machine();
@@ -115,8 +125,9 @@ class Run {
   // Calls `work` with a lane of its own on every job's thread.
   void parallel(const std::function<void(Examiner&)>& work) {
     const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
-    const std::size_t jobs = std::min<std::size_t>(options_.jobs > 0 ? static_cast<unsigned>(options_.jobs) : cores,
-                                                   std::max<std::size_t>(work_.size(), 1));
+    const std::size_t jobs =
+        std::min<std::size_t>(options_.jobs > 0 ? static_cast<unsigned>(options_.jobs) : cores,
+                              std::max<std::size_t>(work_.size(), 1));
     std::vector<std::thread> threads;
     std::exception_ptr error;
     for (std::size_t i = 0; i < jobs; ++i)
@@ -196,7 +207,8 @@ class Run {
       for (std::size_t i = next++; i < jobs.size(); i = next++) {
         {
           const std::scoped_lock lock(mutex_);
-          progress_.doing = fmt::format("recording {} {} {}", jobs[i].row->op, jobs[i].row->impl, jobs[i].row->dtype);
+          progress_.doing =
+              fmt::format("recording {} {} {}", jobs[i].row->op, jobs[i].row->impl, jobs[i].row->dtype);
           report_(progress_);
         }
         std::vector<Verdict> shrunk;

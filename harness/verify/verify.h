@@ -26,19 +26,19 @@ struct VerifyOptions {
   std::uint64_t cases = 500;          // for each operator and dtype
   std::uint64_t seed = 0;
   std::optional<std::chrono::duration<double>> time;
-  int jobs = 0;                       // 0: one for each core
-  std::uint64_t shard = 1;            // this shard, 1 to shards
+  int jobs = 0;             // 0: one for each core
+  std::uint64_t shard = 1;  // this shard, 1 to shards
   std::uint64_t shards = 1;
-  std::string out;                    // folder for case files; empty: none are written
+  std::string out;  // folder for case files; empty: none are written
   RunOptions run;
-  int shrink_budget = 300;            // kernel runs for each failure that is shrunk
+  int shrink_budget = 300;  // kernel runs for each failure that is shrunk
 };
 
 struct Progress {
-  std::uint64_t done = 0;   // cases
+  std::uint64_t done = 0;  // cases
   std::uint64_t total = 0;
   std::uint64_t faults = 0;
-  std::string doing;        // "relu f32", "shrinking mm plugin:mine"
+  std::string doing;  // "relu f32", "shrinking mm plugin:mine"
 };
 
 // Asked for something that does not exist; the message names the nearest thing that does.
