@@ -28,6 +28,8 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) {
   return 0;
 }
 
+std::size_t accepted_inputs = 0;  // for runner.cpp
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   assay::CaseFile file;
@@ -38,6 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       broken("an error that does not name the file");
     return 0;
   }
+  ++accepted_inputs;
   // What was read can be written, and reads the same again.
   const std::string bytes = assay::encode_case_file(file, "again");
   const assay::CaseFile again = assay::decode_case_file(std::as_bytes(std::span(bytes)), "again");

@@ -82,6 +82,24 @@ void write_random_dataset(hid_t root, const std::string& path, Random& random) {
                       std::vector<std::byte>(size, static_cast<std::byte>(random())), below(random, 2) == 0);
 }
 
+// The dataset with another shape or dtype, all else in order.
+void change_dataset(hid_t root, const std::string& path, Random& random) {
+  hdf5::Array array = hdf5::read_dataset(root, path);
+  if (below(random, 2) == 0) {
+    array.dtype = static_cast<Dtype>(below(random, kDtypes));
+  } else if (array.shape.empty() || below(random, 3) == 0) {
+    array.shape.insert(array.shape.begin(), static_cast<std::int64_t>(below(random, 3)));
+  } else {
+    array.shape[below(random, array.shape.size())] = static_cast<std::int64_t>(below(random, 5));
+  }
+  std::size_t size = static_cast<std::size_t>(bytes(array.dtype));
+  for (const std::int64_t extent : array.shape) size *= static_cast<std::size_t>(extent);
+  array.data.resize(size);
+  const bool labelled = below(random, 4) != 0;
+  H5Ldelete(root, path.c_str(), H5P_DEFAULT);
+  hdf5::write_dataset(root, path, array.dtype, array.shape, array.data, labelled);
+}
+
 // Chunks or space that were never written, of a size that may be absurd.
 void write_empty_claim(hid_t root, const std::string& path, Random& random) {
   const std::vector<hsize_t> sizes(1 + below(random, 3), hsize_t{1} << below(random, 40));
@@ -128,7 +146,7 @@ void change_something(hid_t root, Random& random) try {
   collect(root, "", paths);
   if (paths.empty()) return;
   const std::string& path = paths[below(random, paths.size())];
-  switch (below(random, 4)) {
+  switch (below(random, 5)) {
     case 0:
       replace_object(root, path, paths, random);
       break;
@@ -138,6 +156,9 @@ void change_something(hid_t root, Random& random) try {
       H5Lmove(root, path.c_str(), root, beside.c_str(), H5P_DEFAULT, H5P_DEFAULT);
       break;
     }
+    case 2:
+      change_dataset(root, path, random);
+      break;
     default:
       change_attribute(root, below(random, 10) == 0 ? "." : path, random);
   }
