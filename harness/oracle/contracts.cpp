@@ -14,11 +14,12 @@ struct Entry {
 };
 
 constexpr std::array kEntries{
-    // Vectors of bf16 go through one f32 multiply-add and one rounding, everything else (tails, strides, every f16)
-    // through c10's scalar operators, which round the product too.
+    // Full vectors take one multiply-add; the tail, and tensors with other strides, the scalar formula, whose product may
+    // be rounded by itself. f16 has only the latter.
     Entry{"add.Tensor",
-          "bf16: compute=bf16 layout_invariant=no row_invariant=no thread_invariant=no -- "
-          "cpu/vec/vec256/vec256_bfloat16.h fmadd rounds once, "
+          "f64,f32,bf16: layout_invariant=no row_invariant=no thread_invariant=no -- native/cpu/Loops.h vectorized_loop "
+          "calls fmadd for full vectors and native/ufunc/add.h add for the rest, which may round alpha * other\n"
+          "bf16: compute=bf16 -- cpu/vec/vec256/vec256_bfloat16.h fmadd rounds once, "
           "native/ufunc/add.h add on c10::BFloat16 rounds alpha * other and the sum\n"
           "f16: compute=f16 -- native/ufunc/add.h add on c10::Half rounds alpha, alpha * other and the sum"},
 

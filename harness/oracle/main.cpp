@@ -42,7 +42,8 @@ Torch& torch() {
   static Torch* loaded = [] {
     // Read by OpenMP and BLAS when they are loaded. With one thread, this process may be forked after the import.
     setenv("OMP_NUM_THREADS", "1", 0);
-    setenv("GLOG_minloglevel", "2", 0);  // torch's warnings about its own internals, not about a call's result
+    // For a torch that logs without glog; see quiet.h.
+    setenv("TORCH_CPP_LOG_LEVEL", "ERROR", 0);
     assay::oracle::start_interpreter();
     auto* made = new Torch;
     // Calls may come on any thread: each takes the lock for itself.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
 #include <memory>
 
 #include "vocabulary/shape_rule.h"
@@ -35,7 +36,8 @@ std::string bracketed(std::string_view dtype, const Shape& shape) {
 Tensors::Tensors(const py::module_& torch)
     : version_(py::str(torch.attr("__version__"))),
       tensor_type_(torch.attr("Tensor")),
-      from_dlpack_(torch.attr("_C").attr("_from_dlpack")) {
+      from_dlpack_(torch.attr("_C").attr("_from_dlpack")),
+      zeros_(torch.attr("zeros")) {
   for (std::size_t i = 0; i < kDtypes; ++i) {
     const std::string name(kDtypeInfo[i].torch);
     if (py::hasattr(torch, name.c_str())) dtypes_[i] = torch.attr(name.c_str());
@@ -50,13 +52,23 @@ py::handle Tensors::dtype(assay_dtype dtype) const {
   return dtypes_[index(*known)];
 }
 
-py::object Tensors::wrap(const assay_tensor& tensor) const {
-  const py::handle type = dtype(tensor.dtype);
+py::handle Tensors::accepted(const assay_tensor& tensor) const {
   if (tensor.device.type != ASSAY_CPU) throw Unsupported("torch is called on the CPU only");
   for (int d = 0; d < tensor.ndim; ++d)
     // Torch 1.13 ends the process on these: c10::Error thrown where nothing catches it.
     if (tensor.strides[d] < 0) throw Unsupported("torch has no negative strides");
+  return dtype(tensor.dtype);
+}
 
+py::object Tensors::zeros(const assay_tensor& tensor) const {
+  const py::handle type = accepted(tensor);
+  py::tuple shape(tensor.ndim);
+  for (int d = 0; d < tensor.ndim; ++d) shape[static_cast<std::size_t>(d)] = tensor.shape[d];
+  return zeros_(shape, py::arg("dtype") = type);
+}
+
+py::object Tensors::wrap(const assay_tensor& tensor) const {
+  const py::handle type = accepted(tensor);
   auto managed = std::make_unique<Managed>(Managed{tensor, nullptr, end});
   // Torch ignores DLPack's byte_offset.
   managed->tensor.data = static_cast<std::byte*>(tensor.data) + tensor.byte_offset;

@@ -27,6 +27,9 @@ class Tensors {
   // Throws Unsupported, or py::error_already_set with what torch said.
   py::object wrap(const assay_tensor& tensor) const;
 
+  // A tensor of the same dtype and shape, all zeros. Throws as wrap() does; the data is not looked at.
+  py::object zeros(const assay_tensor& tensor) const;
+
   // The object torch.float32 for f32. Throws Unsupported.
   py::handle dtype(assay_dtype dtype) const;
 
@@ -35,11 +38,14 @@ class Tensors {
   std::string store(py::handle result, const assay_tensor& output) const;
 
  private:
+  // The torch dtype of a tensor that torch can take.
+  py::handle accepted(const assay_tensor& tensor) const;
   std::string described(py::handle tensor) const;
 
   std::string version_;
   py::object tensor_type_;
   py::object from_dlpack_;
+  py::object zeros_;
   std::array<py::object, kDtypes> dtypes_;  // empty where torch has none
   py::str dtype_name_{"dtype"}, shape_name_{"shape"}, view_name_{"view"}, copy_name_{"copy_"};
 };

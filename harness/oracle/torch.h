@@ -8,26 +8,11 @@
 #include <string_view>
 #include <vector>
 
+#include "call.h"
 #include "tensors.h"
 #include "vocabulary/operator.h"
 
 namespace assay::oracle {
-
-// One operator, as the context of its kernel.
-struct TorchOperator {
-  const Tensors* tensors = nullptr;
-  py::object function;       // torch's callable
-  std::size_t positional = 0;  // arguments in front of the *
-  std::vector<py::str> keywords;
-};
-
-// Runs assay_call::kernel->context, a TorchOperator, on the call. The one function of every kernel of torch.
-//
-// Refusals say what torch lacks ("... not implemented for 'Half'"), or begin with "invalid argument: " when torch
-// calls the arguments wrong. A result of another dtype or shape than the output is a failure, not a refusal: then
-// Assay's rule or torch is wrong. A call without outputs, whose arguments the rule does not allow, is accepted if
-// torch accepts it.
-int run_torch(const assay_call* call);
 
 // Torch, imported. Lives as long as the process: Python objects must not be destroyed after main().
 class Torch {

@@ -77,7 +77,9 @@ TEST(TorchContracts, ParseForEveryDtype) {
 TEST(TorchContracts, LoosenOnlyWhatTheSourceSays) {
   EXPECT_EQ(text(contract("relu", Dtype::bf16)), "strict");
   EXPECT_EQ(text(contract("prelu", Dtype::f32)), "strict");
-  EXPECT_EQ(text(contract("add.Tensor", Dtype::f32)), "strict");
+  EXPECT_EQ(contract("add.Tensor", Dtype::f32).compute, std::nullopt);
+  EXPECT_FALSE(contract("add.Tensor", Dtype::f32).layout_invariant);
+  EXPECT_TRUE(contract("add.Tensor", Dtype::f16).layout_invariant);
   EXPECT_EQ(contract("add.Tensor", Dtype::bf16).compute, Dtype::bf16);
   EXPECT_EQ(contract("add.Tensor", Dtype::f16).compute, Dtype::f16);
   EXPECT_FALSE(contract("mm", Dtype::f32).ftz);

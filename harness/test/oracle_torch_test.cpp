@@ -229,8 +229,31 @@ TEST_F(TorchTest, RefusesHalfPrecisionWithTorchsReason) {
     EXPECT_EQ(o.kind, Kind::refused) << c.op->schema.name << ": " << o.detail;
     EXPECT_NE(o.detail.find("not implemented for 'Half'"), std::string::npos) << o.detail;
     EXPECT_FALSE(o.detail.starts_with("invalid argument")) << o.detail;
+    EXPECT_TRUE(o.declared) << c.op->schema.name;
   }
   EXPECT_EQ(result(call(ops::add_tensor, {x, x, std::int64_t{1}})), (Numbers{2, -4, -6, 8}));
+}
+
+// What torch said of one call must not be taken for another's.
+TEST_F(TorchTest, RemembersRefusalsByWhatTheyDependOn) {
+  const auto softmax = [](Dtype d, Shape shape, CallValue dtype) {
+    return call(ops::softmax_int, {tensor(d, std::move(shape), {1}), std::int64_t{0}, std::move(dtype)});
+  };
+  for (int again = 0; again < 2; ++again) {
+    EXPECT_EQ(run(softmax(Dtype::f32, {2, 2}, None{})).kind, Kind::ok);
+    const Outcome half = run(softmax(Dtype::f16, {2, 2}, None{}));
+    EXPECT_EQ(run(softmax(Dtype::f32, {2, 2}, Dtype::f16)).kind, half.kind);
+    EXPECT_EQ(run(softmax(Dtype::f16, {2, 2}, Dtype::f32)).kind, Kind::ok);
+    EXPECT_EQ(run(softmax(Dtype::f16, {0, 2}, None{})).kind, Kind::ok);
+    EXPECT_EQ(run(softmax(Dtype::f16, {2}, None{})).kind, half.kind);
+  }
+  const auto sum = [](double alpha) {
+    const TensorData x = tensor(Dtype::f16, {2}, {1});
+    return call(ops::add_tensor, {x, x, alpha});
+  };
+  EXPECT_EQ(run(sum(1e30)).kind, Kind::refused);
+  EXPECT_TRUE(run(sum(1e30)).declared);
+  EXPECT_EQ(run(sum(0.5)).kind, Kind::ok);
 }
 
 TEST_F(TorchTest, NeverHidesThatTheRuleIsWrong) {
@@ -251,6 +274,17 @@ TEST_F(TorchTest, NeverHidesThatTheRuleIsWrong) {
     EXPECT_EQ(o.kind, Kind::failed);
     EXPECT_NE(o.detail.find(message), std::string::npos) << o.detail;
   }
+}
+
+// Torch warns of what it does here, and accepts it.
+TEST_F(TorchTest, KeepsItsWarningsToItself) {
+  const TensorData grad = tensor(Dtype::f32, {3, 5}, {1}), x = tensor(Dtype::f32, {3, 1}, {1}), w = tensor(Dtype::f32, {1}, {1});
+  testing::internal::CaptureStderr();
+  lane_.emplace(make_zygotes(), RunOptions{});
+  run(call(ops::prelu_backward, {grad, x, w}));
+  const Outcome o = run(call(ops::prelu_backward, {grad, x, w}));  // a lane passes on what was printed before
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  EXPECT_EQ(o.kind, Kind::ok) << o.detail;
 }
 
 TEST_F(TorchTest, SaysWhichTorchItIs) {

@@ -1,0 +1,38 @@
+// One function for every operator: a call of Assay's as a call of torch's.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tensors.h"
+
+namespace assay::oracle {
+
+// One operator, as the context of its kernel.
+struct TorchOperator {
+  const Tensors* tensors = nullptr;
+  py::object function;         // torch's callable
+  std::size_t positional = 0;  // arguments in front of the *
+  std::vector<py::str> keywords;
+  // What torch said of calls with these dtypes, ranks and numbers: why it has no code for them, or nothing.
+  mutable std::map<std::string, std::string> refusals;
+};
+
+// Runs assay_call::kernel->context, a TorchOperator, on the call. The one function of every kernel of torch.
+//
+// Refusals say what torch lacks ("... not implemented for 'Half'"), or begin with "invalid argument: " when torch
+// calls the arguments wrong. A result of another dtype or shape than the output is a failure, not a refusal: then
+// Assay's rule or torch is wrong. A call without outputs, whose arguments the rule does not allow, is accepted if
+// torch accepts it.
+int run_torch(const assay_call* call);
+
+// Whether torch has code for the call, found by making it once with zeros in place of the tensors: torch has no other
+// way to tell. Remembered for every call with the same dtypes, ranks and numbers.
+int refuses_torch(const assay_call* call);
+
+// The message of a Python exception, without the traceback that what() adds.
+std::string what(const py::error_already_set& error);
+
+}  // namespace assay::oracle
