@@ -9,7 +9,7 @@ extern "C" const assay_plugin* assay_plugin_v1(void) {
     for (const assay::EnrolledKernel& enrolled : assay::enrolled_kernels()) all.push_back(enrolled.kernel);
     return all;
   }();
-  static const assay_plugin plugin{ASSAY_ABI_VERSION, sizeof(assay_kernel), kernels.size(), kernels.data(),
-                                   "assay-cpu", "1"};
+  static const assay_plugin plugin{ASSAY_ABI_VERSION, sizeof(assay_kernel), kernels.size(),
+                                   kernels.data(),    "assay-cpu",          "1"};
   return &plugin;
 }

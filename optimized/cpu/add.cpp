@@ -1,8 +1,9 @@
 // Addition of tensors, with a factor.
 //
-// The idea: alpha is rounded once to the compute type, then one fused multiply-add an element (cpu.baseline: a
-// product and a sum, two roundings). With alpha = 1 both are the correctly rounded sum. Operands of other dtypes are
-// first converted to the result's, as ATen promotes them. Any layout and broadcasting (elementwise.h).
+// The idea: alpha is rounded once to the compute type, then one fused multiply-add an element (cpu.baseline:
+// a product and a sum, two roundings). With alpha = 1 both are the correctly rounded sum. Operands of other
+// dtypes are first converted to the result's, as ATen promotes them. Any layout and broadcasting
+// (elementwise.h).
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/add.cpp"
 #include "levels.h"
@@ -33,7 +34,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace assay::cpu {
 namespace {
-constexpr const char* kContract = "in_place=yes -- optimized/cpu/elementwise.h: an element is read before it is written";
+constexpr const char* kContract =
+    "in_place=yes -- optimized/cpu/elementwise.h: an element is read before it is written";
 constexpr assay_kernel kernels[] = {ASSAY_CPU_LEVELS(ops::add_tensor, add, kContract)};
 const Enrolled enrolled{kernels};
 }  // namespace

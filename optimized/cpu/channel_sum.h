@@ -1,23 +1,24 @@
-// The driver of sums over everything but the channel: out[c] = sum over n, l of term(x0[n,c,l], x1[n,c,l], ...).
-// Compiled for each level.
+// The driver of sums over everything but the channel: out[c] = sum over n, l of term(x0[n,c,l], x1[n,c,l],
+// ...). Compiled for each level.
 //
 //   struct Product {
-//     template <class D, class V> HWY_INLINE V operator()(D d, V sum, V x, V y) const { return MulAdd(x, y, sum); }
+//     template <class D, class V>
+//     HWY_INLINE V operator()(D d, V sum, V x, V y) const { return hn::MulAdd(x, y, sum); }
 //   };
 //   channel_sum(Product{}, out, x, y);
 //
-// x are tensors of one shape and of the output's dtype. The channel is dimension 1; an output of one element sums over
-// all dimensions.
+// x are tensors of one shape and of the output's dtype. The channel is dimension 1; an output of one element
+// sums over all dimensions.
 //
-// The order of accumulation follows indices alone, so the bits depend neither on layouts nor on threads. Let l count
-// the positions behind dimension 1 and n dimension 0. The longer-stepping axis j is l, if there are at least kChains of
-// them, else n; the other one is i. A piece is up to kPiece values of j (with j = l for one n, with j = n for every l).
-// In a piece term j goes to chain j mod kChains, i outermost; the chains are added as a tree; the pieces of a channel,
-// in order, go to chains in the same way. A term therefore passes at most i * kPiece / kChains + pieces / kChains + 8
-// additions in the compute type.
+// The order of accumulation follows indices alone, so the bits depend neither on layouts nor on threads. Let
+// l count the positions behind dimension 1 and n dimension 0. The longer-stepping axis j is l, if there are
+// at least kChains of them, else n; the other one is i. A piece is up to kPiece values of j (with j = l for
+// one n, with j = n for every l). In a piece term j goes to chain j mod kChains, i outermost; the chains are
+// added as a tree; the pieces of a channel, in order, go to chains in the same way. A term therefore passes
+// at most i * kPiece / kChains + pieces / kChains + 8 additions in the compute type.
 //
-// Three ways in memory: along l in place where l is dense; across channels where those are dense (channels-last and
-// [N, C]), one vector of channels for each chain; else l or n is gathered.
+// Three ways in memory: along l in place where l is dense; across channels where those are dense
+// (channels-last and [N, C]), one vector of channels for each chain; else l or n is gathered.
 #include <vector>
 
 #include "gather.h"
@@ -139,15 +140,17 @@ struct ChannelSum {
   }
 
   template <class Op, std::size_t... k>
-  C gathered_piece(const Op& op, std::int64_t number, std::int64_t c, std::index_sequence<k...> indices) const {
+  C gathered_piece(const Op& op, std::int64_t number, std::int64_t c,
+                   std::index_sequence<k...> indices) const {
     const Piece<inputs> piece(axes, number);
     const Dtype type = axes.views[0]->type();
     C chains[kChains] = {};
     C buffer[inputs][kPiece];
     const C* const x[] = {buffer[k]...};
-    const auto get = [&](C* to, std::size_t i, std::int64_t offset, std::int64_t step, std::int64_t n) HWY_ATTR {
-      gather(to, axes.views[i]->template as<const T>() + piece.origin[i] + c * axes.stride_c[i] + offset, type, step,
-             type, n);
+    const auto get = [&](C* to, std::size_t i, std::int64_t offset, std::int64_t step,
+                         std::int64_t n) HWY_ATTR {
+      gather(to, axes.views[i]->template as<const T>() + piece.origin[i] + c * axes.stride_c[i] + offset,
+             type, step, type, n);
     };
     if (axes.along_l()) {
       for (std::size_t i = 0; i < inputs; ++i) {
@@ -161,14 +164,16 @@ struct ChannelSum {
     } else {
       for (std::int64_t l = 0; l < piece.i_count; ++l) {
         const Runs at(axes.space_l, l, l + 1);
-        for (std::size_t i = 0; i < inputs; ++i) get(buffer[i], i, at.offset[i], piece.stride_j[i], piece.j_count);
+        for (std::size_t i = 0; i < inputs; ++i)
+          get(buffer[i], i, at.offset[i], piece.stride_j[i], piece.j_count);
         add_terms<C>(op, chains, x, piece.j_count, indices);
       }
     }
     return tree(chains);
   }
 
-  // A piece of up to a vector of channels: to[0], to[1], ... Here every chain is a vector, a lane for each channel.
+  // A piece of up to a vector of channels: to[0], to[1], ... Here every chain is a vector, a lane for each
+  // channel.
   template <class Op, std::size_t... k>
   HWY_NOINLINE void across_channels(const Op& op, std::int64_t number, std::int64_t c, std::int64_t n, C* to,
                                     std::index_sequence<k...>) const {
@@ -210,7 +215,8 @@ struct ChannelSum {
                      if (across)
                        across_channels(op, number, c, HWY_MIN(width, channels - c), to, indices);
                      else
-                       *to = dense ? dense_piece(op, number, c, indices) : gathered_piece(op, number, c, indices);
+                       *to = dense ? dense_piece(op, number, c, indices)
+                                   : gathered_piece(op, number, c, indices);
                    }
                  });
     for (std::int64_t c = 0; c < channels; ++c) {
@@ -227,8 +233,9 @@ template <class Op, class... Inputs>
 void channel_sum(const Op& op, const View& out, const Inputs&... inputs) {
   const View* const views[] = {&inputs...};
   const ChannelAxes<sizeof...(inputs)> axes(views, out.size(0) == 1);
-  ASSAY_CPU_WITH_ELEMENT(out.type(), T,
-                         ChannelSum<T, sizeof...(inputs)>{axes}.run(op, out, std::index_sequence_for<Inputs...>()));
+  ASSAY_CPU_WITH_ELEMENT(
+      out.type(), T,
+      ChannelSum<T, sizeof...(inputs)>{axes}.run(op, out, std::index_sequence_for<Inputs...>()));
 }
 
 }  // namespace assay::cpu::HWY_NAMESPACE

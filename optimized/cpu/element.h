@@ -25,25 +25,26 @@ using Compute = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
 }  // namespace assay::cpu
 
-// Runs a statement with T the element type of `dtype`: double, float, F16 or BF16. A macro and not a function with a
-// lambda, because the statement must stay in a function compiled for the level.
-#define ASSAY_CPU_WITH_ELEMENT(dtype, T, ...)      \
-  switch (dtype) {                                 \
-    case ::assay::Dtype::f64: {                    \
-      using T = double;                            \
-      __VA_ARGS__;                                 \
-    } break;                                       \
-    case ::assay::Dtype::f32: {                    \
-      using T = float;                             \
-      __VA_ARGS__;                                 \
-    } break;                                       \
-    case ::assay::Dtype::f16: {                    \
-      using T = ::assay::cpu::F16;                 \
-      __VA_ARGS__;                                 \
-    } break;                                       \
-    case ::assay::Dtype::bf16: {                   \
-      using T = ::assay::cpu::BF16;                \
-      __VA_ARGS__;                                 \
-    } break;                                       \
-    default: throw ::assay::Refused("only f64, f32, f16 and bf16 are supported"); \
+// Runs a statement with T the element type of `dtype`: double, float, F16 or BF16. A macro and not a function
+// with a lambda, because the statement must stay in a function compiled for the level.
+#define ASSAY_CPU_WITH_ELEMENT(dtype, T, ...)                              \
+  switch (dtype) {                                                         \
+    case ::assay::Dtype::f64: {                                            \
+      using T = double;                                                    \
+      __VA_ARGS__;                                                         \
+    } break;                                                               \
+    case ::assay::Dtype::f32: {                                            \
+      using T = float;                                                     \
+      __VA_ARGS__;                                                         \
+    } break;                                                               \
+    case ::assay::Dtype::f16: {                                            \
+      using T = ::assay::cpu::F16;                                         \
+      __VA_ARGS__;                                                         \
+    } break;                                                               \
+    case ::assay::Dtype::bf16: {                                           \
+      using T = ::assay::cpu::BF16;                                        \
+      __VA_ARGS__;                                                         \
+    } break;                                                               \
+    default:                                                               \
+      throw ::assay::Refused("only f64, f32, f16 and bf16 are supported"); \
   }

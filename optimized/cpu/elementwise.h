@@ -1,20 +1,21 @@
-// The driver of element-wise operators: y[i] = op(x0[i], x1[i], ...) over any layouts, with broadcasting. Compiled for
-// each level.
+// The driver of element-wise operators: y[i] = op(x0[i], x1[i], ...) over any layouts, with broadcasting.
+// Compiled for each level.
 //
 //   struct Relu {
 //     template <class D, class V> HWY_INLINE V operator()(D d, V x) const { ... }
 //   };
 //   elementwise(Relu{}, out, self);
 //
-// op sees vectors of the compute type (element.h) and must treat each lane by itself. The inputs are converted to the
-// output's dtype first. An input may share the output's memory if it has its shape, strides and dtype.
+// op sees vectors of the compute type (element.h) and must treat each lane by itself. The inputs are
+// converted to the output's dtype first. An input may share the output's memory if it has its shape, strides
+// and dtype.
 //
-// The idea: dimensions are put into the order of the output's memory and joined (space.h). If what remains of the
-// innermost one is long, and every operand has the output's dtype and stride 1 or 0 there, rows are processed in
-// place in memory; rows that are short are first joined, if the inputs that prevented it repeat (the bias of
-// [rows, 3]). Otherwise blocks of elements are gathered into buffers of the compute type, processed by the same
-// code and scattered. Either way each element meets the same conversions and the same operations, so its bits depend
-// neither on the layout nor on its position, nor on the number of threads.
+// The idea: dimensions are put into the order of the output's memory and joined (space.h). If what remains of
+// the innermost one is long, and every operand has the output's dtype and stride 1 or 0 there, rows are
+// processed in place in memory; rows that are short are first joined, if the inputs that prevented it repeat
+// (the bias of [rows, 3]). Otherwise blocks of elements are gathered into buffers of the compute type,
+// processed by the same code and scattered. Either way each element meets the same conversions and the same
+// operations, so its bits depend neither on the layout nor on its position, nor on the number of threads.
 #include <optional>
 
 #include "gather.h"
@@ -34,7 +35,8 @@ namespace assay::cpu::HWY_NAMESPACE {
 
 // Elements of a block, and the least work that is worth another thread.
 inline constexpr std::int64_t kBlock = 512;
-inline constexpr std::int64_t kShortRow = 256;  // below this, rows are joined if the inputs repeat from row to row
+// Rows shorter than this are joined if the inputs repeat from row to row.
+inline constexpr std::int64_t kShortRow = 256;
 inline constexpr std::int64_t kLongestPeriod = 512;
 inline constexpr std::int64_t kElementwiseGrain = 32768;
 
@@ -65,8 +67,8 @@ HWY_NOINLINE void process(const Op& op, T* out, const T* const* in, const std::i
   if (i < n) store_n(op(d, load_n(d, in[k] + i * step[k], n - i)...), d, out + i, n - i);
 }
 
-// Rows in place in memory. Preconditions: every operand has the output's dtype, and stride 1 in dimension 0 or, if it
-// is an input, 0.
+// Rows in place in memory. Preconditions: every operand has the output's dtype, and stride 1 in dimension 0
+// or, if it is an input, 0.
 template <class T, class Op, std::size_t... k>
 void process_rows(const Op& op, const Operands& operands, std::int64_t begin, std::int64_t end,
                   std::index_sequence<k...> indices) {
@@ -85,15 +87,16 @@ void process_rows(const Op& op, const Operands& operands, std::int64_t begin, st
 
 // The first `period` elements of an operand in a space, and again until `n` are there.
 template <class T>
-void repeat(T* to, std::int64_t n, const T* from, const Space& space, std::size_t operand, std::int64_t period) {
+void repeat(T* to, std::int64_t n, const T* from, const Space& space, std::size_t operand,
+            std::int64_t period) {
   for (Runs run(space, 0, period); !run.done(); run.next())
     for (std::int64_t i = 0; i < run.length; ++i)
       *to++ = from[run.offset[operand] + i * space.stride[operand][0]];
   for (std::int64_t i = period; i < n; ++i, ++to) *to = to[-period];
 }
 
-// Rows in place in memory, with inputs that repeat within a row taken from a buffer that holds the repetition.
-// Preconditions as above, but that inputs that repeat may have any strides within their period.
+// Rows in place in memory, with inputs that repeat within a row taken from a buffer that holds the
+// repetition. Preconditions as above, but that inputs that repeat may have any strides within their period.
 template <class T, class Op, std::size_t... k>
 void process_folded(const Op& op, const Operands& operands, const Folded& folded, std::int64_t begin,
                     std::int64_t end, std::index_sequence<k...> indices) {
@@ -140,8 +143,8 @@ void process_blocks(const Op& op, const Operands& operands, std::int64_t begin, 
       if (operands.space.all_zero(static_cast<int>(j))) continue;
       C* to = buffer[j];
       for (Runs run(operands.space, at, at + n); !run.done(); to += run.length, run.next())
-        gather(to, operands.address(j, run.offset[j]), operands.view(j).type(), operands.inner_stride(j), type,
-               run.length);
+        gather(to, operands.address(j, run.offset[j]), operands.view(j).type(), operands.inner_stride(j),
+               type, run.length);
     }
     process(op, buffer[0], in, step, n, indices);
     const C* from = buffer[0];
@@ -174,8 +177,7 @@ void elementwise(const Op& op, const View& out, const Inputs&... inputs) {
   const View* const views[] = {&out, &inputs...};
   const Space space = make_space(views, static_cast<int>(sizeof...(inputs)) + 1);
   const Operands operands{space, views};
-  ASSAY_CPU_WITH_ELEMENT(out.type(), T,
-                         process_space<T>(op, operands, std::index_sequence_for<Inputs...>()));
+  ASSAY_CPU_WITH_ELEMENT(out.type(), T, process_space<T>(op, operands, std::index_sequence_for<Inputs...>()));
 }
 
 }  // namespace assay::cpu::HWY_NAMESPACE

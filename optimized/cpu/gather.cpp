@@ -1,6 +1,6 @@
-// The idea: a strided run is first collected into a small buffer of its own elements, a plain loop that any layout
-// can use, and then converted a vector at a time with the loads and stores of lanes.h. So the bits of a conversion
-// never depend on strides.
+// The idea: a strided run is first collected into a small buffer of its own elements, a plain loop that any
+// layout can use, and then converted a vector at a time with the loads and stores of lanes.h. So the bits of
+// a conversion never depend on strides.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/gather.cpp"
 #include "levels.h"
@@ -103,9 +103,12 @@ void gather(double* to, const void* from, Dtype type, std::int64_t step, Dtype a
 
 void scatter(void* to, Dtype type, std::int64_t step, const float* from, std::int64_t n) {
   switch (type) {
-    case Dtype::f16: return scatter_elements(static_cast<F16*>(to), step, from, n);
-    case Dtype::bf16: return scatter_elements(static_cast<BF16*>(to), step, from, n);
-    default: return scatter_elements(static_cast<float*>(to), step, from, n);
+    case Dtype::f16:
+      return scatter_elements(static_cast<F16*>(to), step, from, n);
+    case Dtype::bf16:
+      return scatter_elements(static_cast<BF16*>(to), step, from, n);
+    default:
+      return scatter_elements(static_cast<float*>(to), step, from, n);
   }
 }
 

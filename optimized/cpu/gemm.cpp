@@ -1,16 +1,17 @@
 // Matrix products.
 //
-// The idea (Goto and van de Geijn 2008; Van Zee and van de Geijn, BLIS, 2015): the inner loop keeps a tile of the output
-// in registers (gemm_tile.h) and adds outer products of a column of a and a row of b, both read from packed panels
-// (gemm_pack.h). Around it, blocks of kGemmBlock values of k make a panel of b stay in the L1 cache, kBlockRows rows of
-// a in L2, kBlockColumns columns of b in L2 or L3. f16 and bf16 are converted to f32 while packing. What is small, or
-// used by one row of tiles only, is read where it lies.
+// The idea (Goto and van de Geijn 2008; Van Zee and van de Geijn, BLIS, 2015): the inner loop keeps a tile of
+// the output in registers (gemm_tile.h) and adds outer products of a column of a and a row of b, both read
+// from packed panels (gemm_pack.h). Around it, blocks of kGemmBlock values of k make a panel of b stay in the
+// L1 cache, kBlockRows rows of a in L2, kBlockColumns columns of b in L2 or L3. f16 and bf16 are converted to
+// f32 while packing. What is small, or used by one row of tiles only, is read where it lies.
 //
-// The order of accumulation: for every output element k runs upwards through a block in one fused multiply-add (without
-// FMA: product, then sum) a term; the blocks' sums are added in order. That depends on k alone: not on the tile an
-// element falls into, on strides, on the sizes of the other dimensions or on threads, so rows are independent bit for
-// bit. A term passes at most ceil(K / 256) + 256 additions. All of it is in f32 (f64 for f64): where the output cannot
-// hold that, sums over the blocks are kept in a buffer, and rounded once at the end.
+// The order of accumulation: for every output element k runs upwards through a block in one fused
+// multiply-add (without FMA: product, then sum) a term; the blocks' sums are added in order. That depends on
+// k alone: not on the tile an element falls into, on strides, on the sizes of the other dimensions or on
+// threads, so rows are independent bit for bit. A term passes at most ceil(K / 256) + 256 additions. All of
+// it is in f32 (f64 for f64): where the output cannot hold that, sums over the blocks are kept in a buffer,
+// and rounded once at the end.
 //
 // Layouts: any. If the output is dense along columns, or has few of them, the transposed product is computed.
 #undef HWY_TARGET_INCLUDE
@@ -28,11 +29,12 @@ HWY_BEFORE_NAMESPACE();
 namespace assay::cpu::HWY_NAMESPACE {
 namespace {
 
-constexpr std::int64_t kBlockRows = 240;            // multiples of every kTileRows and every kTileColumns
+constexpr std::int64_t kBlockRows = 240;  // multiples of every kTileRows and every kTileColumns
 constexpr std::int64_t kBlockColumns = 1536;
 constexpr std::int64_t kBufferedRows = 4 * kBlockRows;
-constexpr std::int64_t kSmall = 96 * 96 * 96;          // multiplications below which packing costs more than it brings
-constexpr std::int64_t kGrain = std::int64_t{1} << 20;  // multiplications that are worth another thread
+// Multiplications: below which packing costs more than it brings, and which are worth another thread.
+constexpr std::int64_t kSmall = 96 * 96 * 96;
+constexpr std::int64_t kGrain = std::int64_t{1} << 20;
 
 constexpr std::int64_t up(std::int64_t n, std::int64_t step) { return (n + step - 1) / step * step; }
 
@@ -48,8 +50,8 @@ class Source {
     return static_cast<const C*>(m_.data) + row * m_.row_stride + column * m_.column_stride;
   }
 
-  // Rows [row, row + rows), columns [column, column + columns), in panels of R rows, or of R columns. `converted` has
-  // room for them if direct() is false.
+  // Rows [row, row + rows), columns [column, column + columns), in panels of R rows, or of R columns.
+  // `converted` has room for them if direct() is false.
   template <int R>
   void pack_rows(C* to, C* converted, std::int64_t row, std::int64_t rows, std::int64_t column,
                  std::int64_t columns) const {
@@ -72,7 +74,8 @@ class Source {
     const C* data;
     std::int64_t row_stride, column_stride;
   };
-  Block block(C* converted, std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns) const {
+  Block block(C* converted, std::int64_t row, std::int64_t rows, std::int64_t column,
+              std::int64_t columns) const {
     if (direct()) return {at(row, column), m_.row_stride, m_.column_stride};
     const T* const from = static_cast<const T*>(m_.data) + row * m_.row_stride + column * m_.column_stride;
     if (m_.row_stride == 1) {
@@ -98,10 +101,11 @@ void multiply_in_place(const Matrix& a, const Matrix& b, const Matrix& out) {
     for (std::int64_t j = 0; j < out.columns; j += kTileColumns<C>) {
       const C* const y = static_cast<const C*>(b.data) + k * b.row_stride + j;
       for (std::int64_t i = 0; i < out.rows; i += kTileRows)
-        tile<false, C>(HWY_MIN(std::int64_t{kTileRows}, out.rows - i), depth,
-                       {x + i * a.row_stride + k * a.column_stride, a.row_stride, a.column_stride, y, b.row_stride},
-                       static_cast<C*>(out.data) + i * out.row_stride + j, out.row_stride,
-                       HWY_MIN(std::int64_t{kTileColumns<C>}, out.columns - j), k != 0);
+        tile<false, C>(
+            HWY_MIN(std::int64_t{kTileRows}, out.rows - i), depth,
+            {x + i * a.row_stride + k * a.column_stride, a.row_stride, a.column_stride, y, b.row_stride},
+            static_cast<C*>(out.data) + i * out.row_stride + j, out.row_stride,
+            HWY_MIN(std::int64_t{kTileColumns<C>}, out.columns - j), k != 0);
     }
   }
 }
@@ -120,11 +124,13 @@ void multiply(Dtype type, const Matrix& a, const Matrix& b, const Matrix& out) {
   const bool b_in_place = b_dense && m <= kTileRows;
   const bool converts = !rows_of_a.direct() || (!columns_of_b.direct() && !b_in_place);
   const std::int64_t k_most = HWY_MIN(depth, kGemmBlock);
-  const std::int64_t m_most = HWY_MIN(up(m, kTileRows), kBlockRows), n_most = HWY_MIN(up(n, width), kBlockColumns);
+  const std::int64_t m_most = HWY_MIN(up(m, kTileRows), kBlockRows),
+                     n_most = HWY_MIN(up(n, width), kBlockColumns);
   const std::int64_t m_kept = direct ? m : HWY_MIN(m, kBufferedRows);
   const std::int64_t sums_stride = n_most + 16;  // not a power of two, whose multiples share few cache sets
   const std::int64_t sizes[] = {m_most * k_most, b_in_place ? 0 : n_most * k_most,
-                                converts ? HWY_MAX(m_most, n_most) * k_most : 0, direct ? 0 : m_kept * sums_stride};
+                                converts ? HWY_MAX(m_most, n_most) * k_most : 0,
+                                direct ? 0 : m_kept * sums_stride};
   Scratch scratch(scratch_bytes<C>(sizes[0]) + scratch_bytes<C>(sizes[1]) + scratch_bytes<C>(sizes[2]) +
                   scratch_bytes<C>(sizes[3]));
   C* const packed_a = scratch.take<C>(sizes[0]);
@@ -151,8 +157,8 @@ void multiply(Dtype type, const Matrix& a, const Matrix& b, const Matrix& out) {
             const std::int64_t b_k = b_in_place ? b.row_stride : width;
             for (std::int64_t i = 0; i < m_block; i += kTileRows)
               tile<true, C>(HWY_MIN(std::int64_t{kTileRows}, m_block - i), k_here,
-                            {packed_a + i * k_here, 1, kTileRows, panel, b_k}, kept + (i1 + i) * stride + j, stride,
-                            HWY_MIN(width, n_here - j), k0 != 0);
+                            {packed_a + i * k_here, 1, kTileRows, panel, b_k}, kept + (i1 + i) * stride + j,
+                            stride, HWY_MIN(width, n_here - j), k0 != 0);
           }
         }
       }
@@ -188,20 +194,21 @@ void gemm(Dtype type, const Matrix& a_given, const Matrix& b_given, const Matrix
     const std::int64_t step = by_columns ? kTileColumns<Compute<T>> : kTileRows;
     const std::int64_t length = by_columns ? out.columns : out.rows;
     const std::int64_t work = (by_columns ? out.rows : out.columns) * a.columns * step;
-    parallel_for((length + step - 1) / step, 1 + kGrain / work, [&](std::int64_t begin, std::int64_t end) HWY_ATTR {
-      const std::int64_t first = begin * step, size = HWY_MIN(end * step, length) - first;
-      Matrix part_a = a, part_b = b, part = out;
-      (by_columns ? part.columns : part.rows) = size;
-      part.data = static_cast<T*>(out.data) + first * (by_columns ? out.column_stride : out.row_stride);
-      if (by_columns) {
-        part_b.columns = size;
-        part_b.data = static_cast<T*>(b.data) + first * b.column_stride;
-      } else {
-        part_a.rows = size;
-        part_a.data = static_cast<T*>(a.data) + first * a.row_stride;
-      }
-      multiply<T>(type, part_a, part_b, part);
-    });
+    parallel_for(
+        (length + step - 1) / step, 1 + kGrain / work, [&](std::int64_t begin, std::int64_t end) HWY_ATTR {
+          const std::int64_t first = begin * step, size = HWY_MIN(end * step, length) - first;
+          Matrix part_a = a, part_b = b, part = out;
+          (by_columns ? part.columns : part.rows) = size;
+          part.data = static_cast<T*>(out.data) + first * (by_columns ? out.column_stride : out.row_stride);
+          if (by_columns) {
+            part_b.columns = size;
+            part_b.data = static_cast<T*>(b.data) + first * b.column_stride;
+          } else {
+            part_a.rows = size;
+            part_a.data = static_cast<T*>(a.data) + first * a.row_stride;
+          }
+          multiply<T>(type, part_a, part_b, part);
+        });
   });
 }
 

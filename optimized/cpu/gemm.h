@@ -1,5 +1,5 @@
-// Matrix products: out = a b, for any strides. Compiled for each level; mm and whatever else multiplies matrices
-// calls it.
+// Matrix products: out = a b, for any strides. Compiled for each level; mm and whatever else multiplies
+// matrices calls it.
 #include "element.h"
 #include "hwy/highway.h"
 
@@ -30,8 +30,8 @@ inline constexpr std::int64_t kGemmBlock = 256;
 
 namespace assay::cpu::HWY_NAMESPACE {
 
-// out[i, j] = sum over k of a[i, k] b[k, j], in the compute type, rounded once to `type`, the dtype of all three.
-// Without terms the sum is 0. `out` overlaps neither input nor itself.
+// out[i, j] = sum over k of a[i, k] b[k, j], in the compute type, rounded once to `type`, the dtype of all
+// three. Without terms the sum is 0. `out` overlaps neither input nor itself.
 void gemm(Dtype type, const Matrix& a, const Matrix& b, const Matrix& out);
 
 }  // namespace assay::cpu::HWY_NAMESPACE

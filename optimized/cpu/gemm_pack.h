@@ -1,7 +1,9 @@
-// Panels: what the inner loop of a matrix product reads, in the order in which it reads it. Compiled for each level.
+// Panels: what the inner loop of a matrix product reads, in the order in which it reads it. Compiled for each
+// level.
 //
-// A panel of width R holds R rows of a (or columns of b) interleaved: element (r, k) at [k * R + r], zeros where the
-// matrix has fewer. The inner loop then walks through both operands without gaps, whatever their strides were.
+// A panel of width R holds R rows of a (or columns of b) interleaved: element (r, k) at [k * R + r], zeros
+// where the matrix has fewer. The inner loop then walks through both operands without gaps, whatever their
+// strides were.
 #include "hwy/highway.h"
 
 #if defined(ASSAY_CPU_GEMM_PACK_H) == defined(HWY_TARGET_TOGGLE)
@@ -37,21 +39,24 @@ HWY_INLINE void transpose(const double* from, std::int64_t stride, double* to, s
 
 // `rows` <= R rows, `depth` values of k. One of the strides should be 1; any will do.
 template <int R, class C>
-HWY_NOINLINE void pack_panel(C* to, const C* from, std::int64_t row_stride, std::int64_t k_stride, std::int64_t rows,
-                             std::int64_t depth) {
+HWY_NOINLINE void pack_panel(C* to, const C* from, std::int64_t row_stride, std::int64_t k_stride,
+                             std::int64_t rows, std::int64_t depth) {
   constexpr std::int64_t step = 16 / sizeof(C);  // of the small transposition
   static_assert(R % step == 0);
   std::int64_t k = 0;
   if (rows == R && row_stride == 1) {
     const hn::FixedTag<C, step> d;
     for (; k < depth; ++k)
-      for (std::int64_t r = 0; r < R; r += step) hn::StoreU(hn::LoadU(d, from + k * k_stride + r), d, to + k * R + r);
+      for (std::int64_t r = 0; r < R; r += step)
+        hn::StoreU(hn::LoadU(d, from + k * k_stride + r), d, to + k * R + r);
   } else if (rows == R && k_stride == 1) {
     for (; k + step <= depth; k += step)
-      for (std::int64_t r = 0; r < R; r += step) transpose(from + r * row_stride + k, row_stride, to + k * R + r, R);
+      for (std::int64_t r = 0; r < R; r += step)
+        transpose(from + r * row_stride + k, row_stride, to + k * R + r, R);
   }
   for (; k < depth; ++k)
-    for (std::int64_t r = 0; r < R; ++r) to[k * R + r] = r < rows ? from[r * row_stride + k * k_stride] : C{0};
+    for (std::int64_t r = 0; r < R; ++r)
+      to[k * R + r] = r < rows ? from[r * row_stride + k * k_stride] : C{0};
 }
 
 }  // namespace assay::cpu::HWY_NAMESPACE

@@ -1,4 +1,5 @@
-// The innermost part of a matrix product: a tile of the output that stays in registers. Compiled for each level.
+// The innermost part of a matrix product: a tile of the output that stays in registers. Compiled for each
+// level.
 #include "lanes.h"
 
 #if defined(ASSAY_CPU_GEMM_TILE_H) == defined(HWY_TARGET_TOGGLE)
@@ -11,8 +12,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace assay::cpu::HWY_NAMESPACE {
 
-// As many sums as registers allow beside the vectors of a row of b and one element of a: 32 registers with AVX-512, 16
-// below. Twelve independent sums or more keep two multiply-add units of four cycles latency busy.
+// As many sums as registers allow beside the vectors of a row of b and one element of a: 32 registers with
+// AVX-512, 16 below. Twelve independent sums or more keep two multiply-add units of four cycles latency busy.
 #if HWY_TARGET == HWY_AVX3
 inline constexpr int kTileRows = 12, kTileVectors = 2;
 #elif HWY_TARGET == HWY_AVX2
@@ -21,7 +22,7 @@ inline constexpr int kTileRows = 4, kTileVectors = 3;
 inline constexpr int kTileRows = 4, kTileVectors = 2;
 #endif
 template <class C>
-inline constexpr int kTileColumns = kTileVectors * (HWY_MAX_BYTES / static_cast<int>(sizeof(C)));
+inline constexpr int kTileColumns = kTileVectors*(HWY_MAX_BYTES / static_cast<int>(sizeof(C)));
 
 // Element (r, k) of a is a[r * a_row + k * a_k], element (k, c) of b is b[k * b_k + c].
 template <class C>
@@ -32,12 +33,13 @@ struct TileOperands {
   std::int64_t b_k;
 };
 
-// out(r, c) = [out(r, c) if add] + sum over k < depth of a(r, k) b(k, c), for r < rows and c < columns. The sum starts at
-// 0 and takes the terms in the order of k, fused where the level has that, so an element's bits do not depend on the
-// tile. `packed` promises a_row = 1 and a_k = kTileRows; `whole`, that columns = kTileColumns.
+// out(r, c) = [out(r, c) if add] + sum over k < depth of a(r, k) b(k, c), for r < rows and c < columns. The
+// sum starts at 0 and takes the terms in the order of k, fused where the level has that, so an element's bits
+// do not depend on the tile. `packed` promises a_row = 1 and a_k = kTileRows; `whole`, that columns =
+// kTileColumns.
 template <int rows, bool packed, bool whole, class C>
-HWY_NOINLINE void tile_of(std::int64_t depth, TileOperands<C> in, C* out, std::int64_t stride, std::int64_t columns,
-                          bool add) {
+HWY_NOINLINE void tile_of(std::int64_t depth, TileOperands<C> in, C* out, std::int64_t stride,
+                          std::int64_t columns, bool add) {
   const hn::ScalableTag<C> d;
   using V = hn::Vec<decltype(d)>;
   constexpr std::int64_t lanes = HWY_MAX_BYTES / sizeof(C);
@@ -45,7 +47,9 @@ HWY_NOINLINE void tile_of(std::int64_t depth, TileOperands<C> in, C* out, std::i
   // A vector that is partly, or not at all, inside the tile is read and written in part, or not at all.
   const auto read = [&](const C* p, std::int64_t v) HWY_ATTR {
     const std::int64_t n = columns - v * lanes;
-    return whole || n >= lanes ? hn::LoadU(d, p + v * lanes) : n > 0 ? load_lanes(d, p + v * lanes, n) : hn::Zero(d);
+    return whole || n >= lanes ? hn::LoadU(d, p + v * lanes)
+           : n > 0             ? load_lanes(d, p + v * lanes, n)
+                               : hn::Zero(d);
   };
   V sum[rows][kTileVectors];
 #pragma GCC unroll 16

@@ -4,10 +4,10 @@
 //   load_n(d, p, n)   n < lanes elements, the other lanes 0; touches no memory behind them
 //   store(v, d, p), store_n(v, d, p, n)   the same way back, rounded once to nearest even
 //
-// d is a tag of the compute type; memory needs the alignment of its elements only. f16 and bf16 keep subnormals,
-// signed zeros, infinities and NaN, and overflow to infinity. Highway's own conversions without F16C truncate, and
-// lose f16's NaN and bf16's rounding on every target; those here are compared with dtype.h over all 65536 codes and
-// over every f32 in the tests.
+// d is a tag of the compute type; memory needs the alignment of its elements only. f16 and bf16 keep
+// subnormals, signed zeros, infinities and NaN, and overflow to infinity. Highway's own conversions without
+// F16C truncate, and lose f16's NaN and bf16's rounding on every target; those here are compared with dtype.h
+// over all 65536 codes and over every f32 in the tests.
 #include "element.h"
 #include "hwy/highway.h"
 
@@ -34,8 +34,9 @@ HWY_INLINE hn::Vec<D> widen(D d, hn::Vec<Bits16<D>> bits) {
     return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(du, bits)));
   } else {
 #if HWY_TARGET == HWY_EMU128
-    // Exponent and fraction move into place; 112 = 127 - 15. A subnormal is an integer times 2^-24: with the exponent
-    // field of 2^-14 in front it is a float from which 2^-14 is subtracted exactly (F. Giesen, "half_to_float_fast5").
+    // Exponent and fraction move into place; 112 = 127 - 15. A subnormal is an integer times 2^-24: with the
+    // exponent field of 2^-14 in front it is a float from which 2^-14 is subtracted exactly (F. Giesen,
+    // "half_to_float_fast5").
     const auto half = hn::PromoteTo(du, bits);
     const auto magnitude = hn::ShiftLeft<13>(hn::And(half, hn::Set(du, 0x7FFFu)));
     const auto exponent = hn::And(magnitude, hn::Set(du, 0x0F800000u));
@@ -57,17 +58,18 @@ HWY_INLINE hn::Vec<Bits16<D>> narrow(D d, hn::Vec<D> v) {
   const hn::RebindToUnsigned<D> du;
   const Bits16<D> d16;
   if constexpr (std::is_same_v<T, BF16>) {
-    // Half a unit less one, plus the lowest bit that stays: ties go to even, and carries run into the exponent.
+    // Half a unit less one, plus the lowest bit that stays: ties go to even, and carries run into the
+    // exponent.
     const auto bits = hn::BitCast(du, v);
     const auto upper = hn::ShiftRight<16>(bits);
-    const auto rounded = hn::ShiftRight<16>(
-        hn::Add(bits, hn::Add(hn::And(upper, hn::Set(du, 1u)), hn::Set(du, 0x7FFFu))));
+    const auto rounded =
+        hn::ShiftRight<16>(hn::Add(bits, hn::Add(hn::And(upper, hn::Set(du, 1u)), hn::Set(du, 0x7FFFu))));
     const auto nan = hn::Gt(hn::And(bits, hn::Set(du, 0x7FFFFFFFu)), hn::Set(du, 0x7F800000u));
     return hn::TruncateTo(d16, hn::IfThenElse(nan, hn::Or(upper, hn::Set(du, 0x40u)), rounded));
   } else {
 #if HWY_TARGET == HWY_EMU128
-    // As above, in reverse. A result that is subnormal in f16 is rounded by adding 0.5, whose unit in the last place
-    // is 2^-24, f16's smallest number (F. Giesen, "float_to_half_fast3_rtne").
+    // As above, in reverse. A result that is subnormal in f16 is rounded by adding 0.5, whose unit in the
+    // last place is 2^-24, f16's smallest number (F. Giesen, "float_to_half_fast3_rtne").
     const auto bits = hn::BitCast(du, v);
     const auto sign = hn::And(bits, hn::Set(du, 0x80000000u));
     const auto magnitude = hn::Xor(bits, sign);
@@ -75,10 +77,12 @@ HWY_INLINE hn::Vec<Bits16<D>> narrow(D d, hn::Vec<D> v) {
     const auto normal = hn::ShiftRight<13>(
         hn::Sub(hn::Add(magnitude, hn::Add(odd, hn::Set(du, 0xFFFu))), hn::Set(du, 112u << 23)));
     const auto half = hn::Set(d, 0.5f);
-    const auto tiny = hn::Sub(hn::BitCast(du, hn::Add(hn::BitCast(d, magnitude), half)), hn::BitCast(du, half));
+    const auto tiny =
+        hn::Sub(hn::BitCast(du, hn::Add(hn::BitCast(d, magnitude), half)), hn::BitCast(du, half));
     auto result = hn::IfThenElse(hn::Lt(magnitude, hn::Set(du, 113u << 23)), tiny, normal);
     result = hn::IfThenElse(hn::Gt(magnitude, hn::Set(du, 0x477FEFFFu)), hn::Set(du, 0x7C00u), result);
-    const auto payload = hn::Or(hn::And(hn::ShiftRight<13>(magnitude), hn::Set(du, 0x3FFu)), hn::Set(du, 0x7E00u));
+    const auto payload =
+        hn::Or(hn::And(hn::ShiftRight<13>(magnitude), hn::Set(du, 0x3FFu)), hn::Set(du, 0x7E00u));
     result = hn::IfThenElse(hn::Gt(magnitude, hn::Set(du, 0x7F800000u)), payload, result);
     return hn::TruncateTo(d16, hn::Or(result, hn::ShiftRight<16>(sign)));
 #else

@@ -12,7 +12,9 @@ namespace {
 
 Matrix matrix(const View& v) { return {v.data, v.size(0), v.size(1), v.stride(0), v.stride(1)}; }
 
-void mm(const View& self, const View& mat2, View& out) { gemm(out.type(), matrix(self), matrix(mat2), matrix(out)); }
+void mm(const View& self, const View& mat2, View& out) {
+  gemm(out.type(), matrix(self), matrix(mat2), matrix(out));
+}
 
 }  // namespace
 }  // namespace assay::cpu::HWY_NAMESPACE
@@ -21,7 +23,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace assay::cpu {
 namespace {
-constexpr const char* kContract = "chain=blocked(256) -- optimized/cpu/gemm.cpp: sums of kGemmBlock terms, then their sum";
+constexpr const char* kContract =
+    "chain=blocked(256) -- optimized/cpu/gemm.cpp: sums of kGemmBlock terms, then their sum";
 constexpr assay_kernel kernels[] = {ASSAY_CPU_LEVELS(ops::mm, mm, kContract)};
 const Enrolled enrolled{kernels};
 }  // namespace

@@ -9,7 +9,8 @@
 namespace assay::cpu::detail {
 
 void parallel_chunks(std::int64_t n, std::int64_t grain,
-                     void (*run)(const void* function, std::int64_t begin, std::int64_t end), const void* function) {
+                     void (*run)(const void* function, std::int64_t begin, std::int64_t end),
+                     const void* function) {
   if (n <= 0) return;
   const std::int64_t threads = omp_in_parallel() != 0 ? 1 : omp_get_max_threads();
   const std::int64_t chunks = std::clamp<std::int64_t>(n / grain, 1, threads);
@@ -17,10 +18,12 @@ void parallel_chunks(std::int64_t n, std::int64_t grain,
 
   std::exception_ptr failure;
   std::mutex mutex;
-#pragma omp parallel for schedule(static, 1) num_threads(static_cast<int>(chunks))
+  const int team = static_cast<int>(chunks);
+#pragma omp parallel for schedule(static, 1) num_threads(team)
   for (std::int64_t i = 0; i < chunks; ++i) {
     try {
-      run(function, n / chunks * i + std::min(i, n % chunks), n / chunks * (i + 1) + std::min(i + 1, n % chunks));
+      run(function, n / chunks * i + std::min(i, n % chunks),
+          n / chunks * (i + 1) + std::min(i + 1, n % chunks));
     } catch (...) {
       const std::lock_guard lock(mutex);
       if (!failure) failure = std::current_exception();

@@ -1,10 +1,10 @@
 // Rectified linear unit with a learned slope for each channel, and its backward.
 //
-// The idea: the slope is a view that broadcasts along dimension 1, and the rest is element-wise: a splat for each row of
-// a contiguous tensor, a vector of slopes in channels-last (elementwise.h). A compare and a select, not
-// max(x, 0) + w * min(x, 0), so that an infinite slope does not touch positive inputs, and NaN and -0 come out right.
-// One product, rounded once; f16 and bf16 in f32, rounded once more.
-// grad_weight is a sum in the compute type, in the fixed order of channel_sum.h.
+// The idea: the slope is a view that broadcasts along dimension 1, and the rest is element-wise: a splat for
+// each row of a contiguous tensor, a vector of slopes in channels-last (elementwise.h). A compare and a
+// select, not max(x, 0) + w * min(x, 0), so that an infinite slope does not touch positive inputs, and NaN
+// and -0 come out right. One product, rounded once; f16 and bf16 in f32, rounded once more. grad_weight is a
+// sum in the compute type, in the fixed order of channel_sum.h.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/prelu.cpp"
 #include "levels.h"
@@ -56,7 +56,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace assay::cpu {
 namespace {
-constexpr const char* kContract = "in_place=yes -- optimized/cpu/elementwise.h: an element is read before it is written";
+constexpr const char* kContract =
+    "in_place=yes -- optimized/cpu/elementwise.h: an element is read before it is written";
 constexpr assay_kernel kernels[] = {ASSAY_CPU_LEVELS(ops::prelu, prelu, kContract),
                                     ASSAY_CPU_LEVELS(ops::prelu_backward, prelu_backward, nullptr)};
 const Enrolled enrolled{kernels};

@@ -29,7 +29,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace assay::cpu {
 namespace {
-constexpr const char* kContract = "in_place=yes -- optimized/cpu/elementwise.h: an element is read before it is written";
+constexpr const char* kContract =
+    "in_place=yes -- optimized/cpu/elementwise.h: an element is read before it is written";
 constexpr assay_kernel kernels[] = {ASSAY_CPU_LEVELS(ops::relu, relu, kContract)};
 const Enrolled enrolled{kernels};
 }  // namespace

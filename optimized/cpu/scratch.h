@@ -1,4 +1,5 @@
-// Memory for the length of a call: starts at a cache line, is not initialised, and mostly comes from the last call.
+// Memory for the length of a call: starts at a cache line, is not initialised, and mostly comes from the last
+// call.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +7,9 @@
 
 namespace assay::cpu {
 
-// Each thread keeps its last scratch memory, up to 8 MiB, because the system takes longer to hand out fresh pages than
-// a product of 512 x 512 matrices takes to fill them. A second one that lives at the same time is allocated.
+// Each thread keeps its last scratch memory, up to 8 MiB, because the system takes longer to hand out fresh
+// pages than a product of 512 x 512 matrices takes to fill them. A second one that lives at the same time is
+// allocated.
 class Scratch {
  public:
   // Throws std::bad_alloc.
@@ -16,8 +18,8 @@ class Scratch {
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
 
-  // The next `count` elements, from a cache line's start. All of them together must fit what was asked for, each
-  // counted as scratch_bytes<T>(count).
+  // The next `count` elements, from a cache line's start. All of them together must fit what was asked for,
+  // each counted as scratch_bytes<T>(count).
   template <class T>
   T* take(std::int64_t count);
 

@@ -1,15 +1,16 @@
 // Softmax along one dimension.
 //
-// The idea: the textbook's three passes over a row, its maximum, exp(x - maximum) and their sum, the quotients; the
-// work is in exp (elementary.h). NaN and infinities need no care: a NaN or +inf makes the sum NaN, a row of -inf is
-// -inf - -inf = NaN, and -inf beside finite numbers is exp(-inf) = 0, whatever Max does with a NaN.
+// The idea: the textbook's three passes over a row, its maximum, exp(x - maximum) and their sum, the
+// quotients; the work is in exp (elementary.h). NaN and infinities need no care: a NaN or +inf makes the sum
+// NaN, a row of -inf is -inf - -inf = NaN, and -inf beside finite numbers is exp(-inf) = 0, whatever Max does
+// with a NaN.
 //
 // Three ways through memory. A row that is dense in input and output is processed along itself. Where another
-// dimension is dense, a vector holds as many rows, one in each lane. Else rows are gathered, short ones across lanes
-// so that no lane is idle. f16 and bf16 keep exp in f32 in a buffer.
+// dimension is dense, a vector holds as many rows, one in each lane. Else rows are gathered, short ones
+// across lanes so that no lane is idle. f16 and bf16 keep exp in f32 in a buffer.
 //
-// The sum is taken in kChains chains, element j in chain j mod kChains, which are added as a tree: so in all three
-// ways, so that bits do not depend on strides, and an element passes at most n / 16 + 5 additions.
+// The sum is taken in kChains chains, element j in chain j mod kChains, which are added as a tree: so in all
+// three ways, so that bits do not depend on strides, and an element passes at most n / 16 + 5 additions.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/softmax.cpp"
 #include "levels.h"
@@ -28,8 +29,8 @@ namespace assay::cpu::HWY_NAMESPACE {
 namespace {
 
 constexpr std::int64_t kChains = 16;
-constexpr std::int64_t kShort = 32;     // rows up to this length are gathered across lanes
-constexpr std::int64_t kGrain = 4096;   // elements that are worth another thread
+constexpr std::int64_t kShort = 32;    // rows up to this length are gathered across lanes
+constexpr std::int64_t kGrain = 4096;  // elements that are worth another thread
 
 // A row of n elements from x to y; e holds n elements and may be y. T is the element type of both.
 template <class T, class C = Compute<T>>
@@ -42,14 +43,16 @@ HWY_NOINLINE void row(const T* x, T* y, C* e, std::int64_t n) {
   const auto on = [&](std::int64_t i) HWY_ATTR {  // lanes that are left at i, at most all
     return hn::FirstN(d, static_cast<std::size_t>(HWY_MIN(n - i, lanes)));
   };
-  const auto rest = [&](std::int64_t i) HWY_ATTR { return n - i < lanes ? load_n(d, x + i, n - i) : load(d, x + i); };
+  const auto rest = [&](std::int64_t i)
+                        HWY_ATTR { return n - i < lanes ? load_n(d, x + i, n - i) : load(d, x + i); };
 
   const V lowest = hn::Set(d, -std::numeric_limits<C>::infinity());
   V max[vectors];
   for (V& m : max) m = lowest;
   for (std::int64_t i = 0; i < whole; i += kChains)
     for (std::int64_t v = 0; v < vectors; ++v) max[v] = hn::Max(max[v], load(d, x + i + v * lanes));
-  for (std::int64_t i = whole; i < n; i += lanes) max[0] = hn::Max(max[0], hn::IfThenElse(on(i), rest(i), lowest));
+  for (std::int64_t i = whole; i < n; i += lanes)
+    max[0] = hn::Max(max[0], hn::IfThenElse(on(i), rest(i), lowest));
   for (std::int64_t v = 1; v < vectors; ++v) max[0] = hn::Max(max[0], max[v]);
   const V maximum = hn::MaxOfLanes(d, max[0]);
 
@@ -81,10 +84,11 @@ HWY_NOINLINE void row(const T* x, T* y, C* e, std::int64_t n) {
   if (i < n) store_n(hn::Div(load_n(d, e + i, n - i), total), d, y + i, n - i);
 }
 
-// Up to a vector of rows, one in each lane: element j of the rows lies at x + j * x_step. e has a vector for each j.
+// Up to a vector of rows, one in each lane: element j of the rows lies at x + j * x_step. e has a vector for
+// each j.
 template <class T, class C = Compute<T>>
-HWY_NOINLINE void rows_in_lanes(const T* x, std::int64_t x_step, T* y, std::int64_t y_step, C* e, std::int64_t n,
-                                std::int64_t rows) {
+HWY_NOINLINE void rows_in_lanes(const T* x, std::int64_t x_step, T* y, std::int64_t y_step, C* e,
+                                std::int64_t n, std::int64_t rows) {
   const hn::ScalableTag<C> d;
   using V = hn::Vec<decltype(d)>;
   constexpr std::int64_t lanes = HWY_MAX_BYTES / sizeof(C);
@@ -94,16 +98,17 @@ HWY_NOINLINE void rows_in_lanes(const T* x, std::int64_t x_step, T* y, std::int6
   V maximum = hn::Set(d, -std::numeric_limits<C>::infinity());
   for (std::int64_t j = 0; j < n; ++j) maximum = hn::Max(maximum, at(j));
 
-  HWY_ALIGN C chains[kChains * lanes] = {};
+  HWY_ALIGN C chains[kChains * lanes];  // those that exist: a short row has fewer
   for (std::int64_t j = 0; j < n; ++j) {
     const V value = exp<true>(d, hn::Sub(at(j), maximum));
     hn::StoreU(value, d, e + j * lanes);
     C* const chain = chains + j % kChains * lanes;
-    hn::Store(hn::Add(hn::Load(d, chain), value), d, chain);
+    hn::Store(j < kChains ? value : hn::Add(hn::Load(d, chain), value), d, chain);
   }
-  for (std::int64_t w = kChains / 2; w > 0; w /= 2)
-    for (std::int64_t i = 0; i < w; ++i)
-      hn::Store(hn::Add(hn::Load(d, chains + i * lanes), hn::Load(d, chains + (i + w) * lanes)), d, chains + i * lanes);
+  for (std::int64_t w = kChains / 2, there = HWY_MIN(n, kChains); w > 0; there = HWY_MIN(there, w), w /= 2)
+    for (std::int64_t i = 0; i + w < there; ++i)
+      hn::Store(hn::Add(hn::Load(d, chains + i * lanes), hn::Load(d, chains + (i + w) * lanes)), d,
+                chains + i * lanes);
 
   const V total = hn::Load(d, chains);
   for (std::int64_t j = 0; j < n; ++j) {
@@ -119,8 +124,12 @@ template <class T>
 class Softmax {
  public:
   Softmax(const View& self, View& out, int dim)
-      : self_(self), out_(out), space_(space_without(dim, out, self)), n_(self.rank() == 0 ? 1 : self.size(dim)),
-        x_step_(self.rank() == 0 ? 1 : self.stride(dim)), y_step_(self.rank() == 0 ? 1 : out.stride(dim)) {
+      : self_(self),
+        out_(out),
+        space_(space_without(dim, out, self)),
+        n_(self.rank() == 0 ? 1 : self.size(dim)),
+        x_step_(self.rank() == 0 ? 1 : self.stride(dim)),
+        y_step_(self.rank() == 0 ? 1 : out.stride(dim)) {
     const bool one_type = self.type() == out.type();
     if (n_ == 1) x_step_ = y_step_ = 1;
     dense_ = one_type && x_step_ == 1 && y_step_ == 1;
@@ -132,9 +141,8 @@ class Softmax {
     if (n_ == 0) return;
     parallel_for(space_.count, 1 + kGrain / n_, [&](std::int64_t begin, std::int64_t end) HWY_ATTR {
       const bool in_lanes = short_ || (dense_lanes_ && !dense_);
-      std::vector<C> buffer(static_cast<std::size_t>(dense_ && !in_lanes && std::is_same_v<T, C>
-                                                         ? 0
-                                                         : n_ * (in_lanes ? lanes : 1)));
+      std::vector<C> buffer(static_cast<std::size_t>(
+          dense_ && !in_lanes && std::is_same_v<T, C> ? 0 : n_ * (in_lanes ? lanes : 1)));
       for (Runs run(space_, begin, end); !run.done(); run.next()) {
         if (in_lanes)
           for (std::int64_t i = 0; i < run.length; i += lanes)
@@ -179,7 +187,8 @@ class Softmax {
     for (std::int64_t j = 0; j < n_; ++j)
       gather(buffer + j * lanes, x + j * x_step_ * bytes, self_.type(), step(1), out_.type(), rows);
     rows_in_lanes<C>(buffer, lanes, buffer, lanes, buffer, n_, rows);
-    for (std::int64_t j = 0; j < n_; ++j) scatter(y + j * y_step_, out_.type(), step(0), buffer + j * lanes, rows);
+    for (std::int64_t j = 0; j < n_; ++j)
+      scatter(y + j * y_step_, out_.type(), step(0), buffer + j * lanes, rows);
   }
 
   const View& self_;

@@ -12,8 +12,8 @@ struct Dimension {
   Strides stride;
 };
 
-// A new outermost dimension, joined with the one before it if stepping it once is stepping that through its whole
-// size, for every operand.
+// A new outermost dimension, joined with the one before it if stepping it once is stepping that through its
+// whole size, for every operand.
 void append(Space& space, const Dimension& dim) {
   const auto operands = static_cast<std::size_t>(space.operands);
   bool joins = space.rank > 0;
@@ -53,7 +53,8 @@ Space make_space(const View* const* views, int operands) {
   for (int d = out.rank() - 1; d >= 0; --d) {
     if (out.size(d) == 1) continue;
     const Dimension dim = dimension(views, operands, d);
-    // Insertion by the output's stride, smallest first; equal strides (of outputs without elements) keep their order.
+    // Insertion by the output's stride, smallest first; equal strides (of outputs without elements) keep
+    // their order.
     std::size_t at = rank++;
     for (; at > 0 && dims[at - 1].stride[0] > dim.stride[0]; --at) dims[at] = dims[at - 1];
     dims[at] = dim;
@@ -109,7 +110,8 @@ std::optional<Folded> fold(const Space& space, std::int64_t longest) {
     for (std::size_t k = 0; k < operands; ++k) folded.space.stride[k][d] = space.stride[k][d + gone];
   }
   folded.space.size[0] *= folded.period;
-  for (std::size_t k = 0; k < operands; ++k) folded.space.stride[k][0] = dense[k] && !folded.repeats[k] ? 1 : 0;
+  for (std::size_t k = 0; k < operands; ++k)
+    folded.space.stride[k][0] = dense[k] && !folded.repeats[k] ? 1 : 0;
   return folded;
 }
 

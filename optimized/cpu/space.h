@@ -1,5 +1,5 @@
-// The iteration space of an element-wise operator: what remains of shapes and strides when they are brought into the
-// order of the output's memory and dimensions are joined wherever every operand allows it.
+// The iteration space of an element-wise operator: what remains of shapes and strides when they are brought
+// into the order of the output's memory and dimensions are joined wherever every operand allows it.
 #pragma once
 
 #include <algorithm>
@@ -14,9 +14,9 @@ namespace assay::cpu {
 inline constexpr int kMaxRank = 64;  // as in ATen
 inline constexpr int kMaxOperands = 4;
 
-// Dimension 0 is the innermost: the one of the output's smallest stride. Operand 0 is the output. Strides count
-// elements and are 0 where an operand is broadcast. Joined sizes are at least 2, so a tensor without gaps in any
-// order of dimensions has rank 1, and a single element rank 0.
+// Dimension 0 is the innermost: the one of the output's smallest stride. Operand 0 is the output. Strides
+// count elements and are 0 where an operand is broadcast. Joined sizes are at least 2, so a tensor without
+// gaps in any order of dimensions has rank 1, and a single element rank 0.
 struct Space {
   int operands = 0;
   int rank = 0;
@@ -26,7 +26,8 @@ struct Space {
 
   bool all_zero(int operand) const {
     return std::all_of(stride[static_cast<std::size_t>(operand)].begin(),
-                       stride[static_cast<std::size_t>(operand)].begin() + rank, [](auto s) { return s == 0; });
+                       stride[static_cast<std::size_t>(operand)].begin() + rank,
+                       [](auto s) { return s == 0; });
   }
 };
 
@@ -38,15 +39,16 @@ Space make_space(const View* const* views, int operands);
 // Precondition: at most kMaxRank dimensions.
 Space row_major_space(const View* const* views, int operands, int first, int last);
 
-// A space whose innermost dimensions are one row, although some inputs repeat within it: the bias of [rows, 3], say.
+// A space whose innermost dimensions are one row, although some inputs repeat within it: the bias of [rows,
+// 3], say.
 struct Folded {
-  Space space;           // dimension 0 is the long row; its stride is 0 for the inputs that repeat
-  std::int64_t period;   // elements after which they repeat
+  Space space;          // dimension 0 is the long row; its stride is 0 for the inputs that repeat
+  std::int64_t period;  // elements after which they repeat
   std::array<bool, kMaxOperands> repeats{};
 };
 
-// Folds if the output is then without gaps, every input is so or is constant or repeats, and the period is at most
-// `longest`; else nothing.
+// Folds if the output is then without gaps, every input is so or is constant or repeats, and the period is at
+// most `longest`; else nothing.
 std::optional<Folded> fold(const Space& space, std::int64_t longest);
 
 // Walks over a range of a space, a run along dimension 0 at a time.
@@ -60,8 +62,8 @@ class Runs {
   void next();
 
   std::int64_t start() const { return index_[0]; }  // of the run in dimension 0
-  std::array<std::int64_t, kMaxOperands> offset;  // of the run's first element, for each operand
-  std::int64_t length = 0;                        // elements of the run
+  std::array<std::int64_t, kMaxOperands> offset;    // of the run's first element, for each operand
+  std::int64_t length = 0;                          // elements of the run
 
  private:
   void measure();

@@ -1,16 +1,17 @@
-// Conversions between element types, of every level, against cases/vocabulary/dtype.h: all codes, all roundings.
+// Conversions between element types, of every level, against cases/vocabulary/dtype.h: all codes, all
+// roundings.
 #include <bit>
 #include <cstdlib>
 
 #include "cpu/features.h"
 #include "cpu_support.h"
 
-#define DECLARE(level)                                                                                          \
-  namespace assay::cpu::level {                                                                                 \
-  void gather(float* to, const void* from, Dtype type, std::int64_t step, Dtype as, std::int64_t n);            \
-  void gather(double* to, const void* from, Dtype type, std::int64_t step, Dtype as, std::int64_t n);           \
-  void scatter(void* to, Dtype type, std::int64_t step, const float* from, std::int64_t n);                     \
-  void scatter(void* to, Dtype type, std::int64_t step, const double* from, std::int64_t n);                    \
+#define DECLARE(level)                                                                                \
+  namespace assay::cpu::level {                                                                       \
+  void gather(float* to, const void* from, Dtype type, std::int64_t step, Dtype as, std::int64_t n);  \
+  void gather(double* to, const void* from, Dtype type, std::int64_t step, Dtype as, std::int64_t n); \
+  void scatter(void* to, Dtype type, std::int64_t step, const float* from, std::int64_t n);           \
+  void scatter(void* to, Dtype type, std::int64_t step, const double* from, std::int64_t n);          \
   }
 DECLARE(N_EMU128)
 DECLARE(N_AVX2)
@@ -27,11 +28,12 @@ struct Level {
   void (*scatter32)(void*, Dtype, std::int64_t, const float*, std::int64_t);
   void (*scatter64)(void*, Dtype, std::int64_t, const double*, std::int64_t);
 };
-const Level kLevels[] = {
-    {"baseline", nullptr, cpu::N_EMU128::gather, cpu::N_EMU128::gather, cpu::N_EMU128::scatter, cpu::N_EMU128::scatter},
-    {"avx2", cpu::lacks_avx2, cpu::N_AVX2::gather, cpu::N_AVX2::gather, cpu::N_AVX2::scatter, cpu::N_AVX2::scatter},
-    {"avx512", cpu::lacks_avx512, cpu::N_AVX3::gather, cpu::N_AVX3::gather, cpu::N_AVX3::scatter,
-     cpu::N_AVX3::scatter}};
+const Level kLevels[] = {{"baseline", nullptr, cpu::N_EMU128::gather, cpu::N_EMU128::gather,
+                          cpu::N_EMU128::scatter, cpu::N_EMU128::scatter},
+                         {"avx2", cpu::lacks_avx2, cpu::N_AVX2::gather, cpu::N_AVX2::gather,
+                          cpu::N_AVX2::scatter, cpu::N_AVX2::scatter},
+                         {"avx512", cpu::lacks_avx512, cpu::N_AVX3::gather, cpu::N_AVX3::gather,
+                          cpu::N_AVX3::scatter, cpu::N_AVX3::scatter}};
 
 class Conversion : public testing::TestWithParam<Level> {
  protected:
@@ -39,7 +41,8 @@ class Conversion : public testing::TestWithParam<Level> {
     if (GetParam().lacks != nullptr && GetParam().lacks() != nullptr) GTEST_SKIP() << GetParam().lacks();
   }
 };
-INSTANTIATE_TEST_SUITE_P(Levels, Conversion, testing::ValuesIn(kLevels), [](const auto& i) { return i.param.name; });
+INSTANTIATE_TEST_SUITE_P(Levels, Conversion, testing::ValuesIn(kLevels),
+                         [](const auto& i) { return i.param.name; });
 
 template <class T>
 bool same(T a, double b) {
@@ -73,9 +76,11 @@ TEST_P(Conversion, EveryHalfBoundaryIsRounded) {
       const auto half = static_cast<float>(here / 2 + next / 2);
       for (const float x : {here, half})
         for (const int step : {-1, 0, 1})
-          inputs.push_back(std::bit_cast<float>(std::bit_cast<std::uint32_t>(x) + static_cast<std::uint32_t>(step)));
+          inputs.push_back(
+              std::bit_cast<float>(std::bit_cast<std::uint32_t>(x) + static_cast<std::uint32_t>(step)));
     }
-    inputs.insert(inputs.end(), {65519.996f, 65520.0f, 65535.0f, 65536.0f, 3.38953139e38f, 3.4028235e38f, 1e-45f});
+    inputs.insert(inputs.end(),
+                  {65519.996f, 65520.0f, 65535.0f, 65536.0f, 3.38953139e38f, 3.4028235e38f, 1e-45f});
     std::vector<std::uint16_t> stored(inputs.size());
     std::vector<float> through(inputs.size());
     const auto n = static_cast<std::int64_t>(inputs.size());
@@ -91,8 +96,8 @@ TEST_P(Conversion, EveryHalfBoundaryIsRounded) {
   }
 }
 
-// Every f32 there is, if the environment says ASSAY_SLOW_TESTS, else every 251st, against an integer algorithm of this
-// test (dtype.h would take minutes).
+// Every f32 there is, if the environment says ASSAY_SLOW_TESTS, else every 251st, against an integer
+// algorithm of this test (dtype.h would take minutes).
 TEST_P(Conversion, FloatsAreRoundedToHalf) {
   const auto reference = [](std::uint32_t bits, int fraction_bits, int bias) -> std::uint16_t {
     const std::uint32_t sign = bits >> 31 << 15;
@@ -100,8 +105,8 @@ TEST_P(Conversion, FloatsAreRoundedToHalf) {
     const std::uint32_t infinity = 0x7FFF >> fraction_bits << fraction_bits;
     if (magnitude > 0x7F800000) return static_cast<std::uint16_t>(sign | 0x7FFF);
     const int exponent = static_cast<int>(magnitude >> 23) - 127 + bias;  // biased as in the half format
-    std::uint64_t significand = magnitude >> 23 == 0 ? static_cast<std::uint64_t>(magnitude) << 1
-                                                     : (magnitude & 0x7FFFFF) | 0x800000;
+    std::uint64_t significand =
+        magnitude >> 23 == 0 ? static_cast<std::uint64_t>(magnitude) << 1 : (magnitude & 0x7FFFFF) | 0x800000;
     int drop = 23 - fraction_bits;
     if (exponent < 1) drop += 1 - exponent;
     if (drop > 40) return static_cast<std::uint16_t>(sign);
@@ -109,7 +114,8 @@ TEST_P(Conversion, FloatsAreRoundedToHalf) {
     const std::uint64_t half = std::uint64_t{1} << (drop - 1), rest = significand & (2 * half - 1);
     std::uint64_t kept = significand >> drop;
     kept += rest > half || (rest == half && (kept & 1) != 0);
-    std::uint64_t code = exponent < 1 ? kept : kept + (static_cast<std::uint64_t>(exponent - 1) << fraction_bits);
+    std::uint64_t code =
+        exponent < 1 ? kept : kept + (static_cast<std::uint64_t>(exponent - 1) << fraction_bits);
     return static_cast<std::uint16_t>(sign | (code > infinity || exponent > 300 ? infinity : code));
   };
   constexpr std::size_t kChunk = 1 << 16;
@@ -145,18 +151,22 @@ TEST_P(Conversion, ADoubleIsRoundedOnce) {
       // Halfway between two numbers of the format, and nearer to halfway than f32 can tell.
       const Format& f = format(type);
       const double x = round_to(std::ldexp(1 + 0x1p-52 * static_cast<double>(generator() >> 12),
-                                           static_cast<int>(generator() % 300) - 150), f);
+                                           static_cast<int>(generator() % 300) - 150),
+                                f);
       const double half = x + std::max(std::ldexp(x, -f.precision), f.min_subnormal / 2);
-      for (const double y : {x, half, std::nextafter(half, 0), std::nextafter(half, 1e308), half * (1 + 0x1p-40)})
+      for (const double y :
+           {x, half, std::nextafter(half, 0), std::nextafter(half, 1e308), half * (1 + 0x1p-40)})
         inputs.push_back(generator() % 2 != 0 ? y : -y);
     }
   }
   for (const double special : {0.0, -0.0, 1e300, -1e-320, HUGE_VAL, std::nan("")}) inputs.push_back(special);
   std::vector<float> out(inputs.size());
   for (const Dtype as : {Dtype::f16, Dtype::bf16, Dtype::f32}) {
-    GetParam().gather32(out.data(), inputs.data(), Dtype::f64, 1, as, static_cast<std::int64_t>(inputs.size()));
+    GetParam().gather32(out.data(), inputs.data(), Dtype::f64, 1, as,
+                        static_cast<std::int64_t>(inputs.size()));
     for (std::size_t i = 0; i < inputs.size(); ++i)
-      ASSERT_TRUE(same(out[i], round_to(inputs[i], format(as)))) << name(as) << " " << inputs[i] << ": " << out[i];
+      ASSERT_TRUE(same(out[i], round_to(inputs[i], format(as))))
+          << name(as) << " " << inputs[i] << ": " << out[i];
   }
 }
 
@@ -176,7 +186,8 @@ TEST_P(Conversion, StridesAndSizesChangeNothing) {
             GetParam().gather32(buffer.view().as<float>(), from.view().data, type, step, as, n);
           for (std::int64_t i = 0; i < n; ++i)
             ASSERT_TRUE(same(buffer.get(i), round_to(from.get(i), format(as))))
-                << name(type) << " as " << name(as) << " step " << step << ": " << from.get(i) << " " << buffer.get(i);
+                << name(type) << " as " << name(as) << " step " << step << ": " << from.get(i) << " "
+                << buffer.get(i);
           if (step == 0) continue;
           test::Tensor to(as, {n}, {Layout::Kind::strides, {step}}, guard);
           if (compute == Dtype::f64)

@@ -1,7 +1,7 @@
 // The errors of elementary functions at every level: what the contracts of our kernels state.
 //
-// f32 over every value of the range where the result is neither 0 nor infinite, against double; f64 over a dense
-// sample, against 80-bit long double.
+// f32 over every value of the range where the result is neither 0 nor infinite, against double; f64 over a
+// dense sample, against 80-bit long double.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "test/cpu_elementary_test.cpp"
 #include "cpu/levels.h"
@@ -14,7 +14,8 @@ namespace assay::cpu::HWY_NAMESPACE {
 template <bool not_positive, class T>
 void exp_of(const T* x, T* y, std::size_t n) {
   const hn::ScalableTag<T> d;
-  for (std::size_t i = 0; i < n; i += hn::Lanes(d)) hn::StoreU(exp<not_positive>(d, hn::LoadU(d, x + i)), d, y + i);
+  for (std::size_t i = 0; i < n; i += hn::Lanes(d))
+    hn::StoreU(exp<not_positive>(d, hn::LoadU(d, x + i)), d, y + i);
 }
 void exp_f32(const float* x, float* y, std::size_t n, bool not_positive) {
   not_positive ? exp_of<true>(x, y, n) : exp_of<false>(x, y, n);
@@ -40,7 +41,8 @@ namespace {
 
 constexpr std::size_t kBlock = 1 << 14;
 
-// The bounds that contracts cite. f64's is an estimate by hand, 1.03, and stands above what the sample shows: 0.9941.
+// The bounds that contracts cite. f64's is an estimate by hand, 1.03, and stands above what the sample shows:
+// 0.9941.
 constexpr double kExpF32 = 1.0, kExpF64 = 1.1;
 
 struct Level {
@@ -112,7 +114,8 @@ TEST(CpuElementary, ExpOfFloats) {
   std::vector<float> x(kBlock);
   std::vector<double> exact(kBlock);
   for (const float sign : {-1.0f, 1.0f}) {
-    // Up to where exp leaves f32's range, all bit patterns; below 2^-26 exp rounds to 1 and every 1024th will do.
+    // Up to where exp leaves f32's range, all bit patterns; below 2^-26 exp rounds to 1 and every 1024th will
+    // do.
     const auto end = std::bit_cast<std::uint32_t>(sign < 0 ? 104.1f : 88.7228f);
     std::uint32_t bits = 0;
     while (bits < end) {
@@ -137,7 +140,8 @@ TEST(CpuElementary, ExpOfDoubles) {
   std::uniform_real_distribution<double> range(-745.2, 709.78), octave(-1, 1);
   for (int block = 0; block < 600; ++block) {
     for (std::size_t i = 0; i < kBlock; ++i) {
-      x[i] = block % 2 != 0 ? range(generator) : std::ldexp(octave(generator), static_cast<int>(generator() % 40) - 30);
+      x[i] = block % 2 != 0 ? range(generator)
+                            : std::ldexp(octave(generator), static_cast<int>(generator() % 40) - 30);
       exact[i] = std::exp(static_cast<long double>(x[i]));
     }
     for (auto& w : worst) w.look_at(x, exact);
@@ -148,9 +152,10 @@ TEST(CpuElementary, ExpOfDoubles) {
 template <class T>
 void special_values(void (*exp)(const T*, T*, std::size_t, bool)) {
   constexpr T inf = std::numeric_limits<T>::infinity(), max = std::numeric_limits<T>::max();
-  const std::vector<std::pair<T, T>> cases{{T{0}, T{1}}, {-T{0}, T{1}},   {inf, inf},    {-inf, T{0}},
-                                           {max, inf},   {-max, T{0}},    {T{800}, inf}, {T{-800}, T{0}},
-                                           {std::numeric_limits<T>::denorm_min(), T{1}}};
+  const std::vector<std::pair<T, T>> cases{
+      {T{0}, T{1}},  {-T{0}, T{1}},   {inf, inf},
+      {-inf, T{0}},  {max, inf},      {-max, T{0}},
+      {T{800}, inf}, {T{-800}, T{0}}, {std::numeric_limits<T>::denorm_min(), T{1}}};
   for (const bool not_positive : {false, true})
     for (const auto& [x, expected] : cases) {
       if (not_positive && x > 0) continue;

@@ -8,8 +8,9 @@ namespace {
 
 const std::vector<Shape>& shapes() {
   static const std::vector<Shape> all = [] {
-    std::vector<Shape> some{{}, {1, 1, 1}, {2, 0, 3}, {3, 5}, {17, 33}, {2, 3, 4, 5}, {2, 17, 3, 3}, {3, 1, 1, 40},
-                            {2, 2, 2, 2, 2}, {5, 600}, {600, 5}};
+    std::vector<Shape> some{{},           {1, 1, 1},     {2, 0, 3},     {3, 5},          {17, 33},
+                            {2, 3, 4, 5}, {2, 17, 3, 3}, {3, 1, 1, 40}, {2, 2, 2, 2, 2}, {5, 600},
+                            {600, 5}};
     for (const std::int64_t n : kSizes) some.push_back({n});
     return some;
   }();
@@ -24,20 +25,21 @@ TEST(CpuRelu, EveryLayoutGivesTheFormula) {
   for (const assay_kernel& kernel : levels("relu"))
     for (const Dtype dtype : kFloats)
       for (const Shape& shape : shapes())
-        for (const Layout& in : layouts(shape))
-          for (const Layout& out : layouts(shape)) {
-            const Guard guard = in == out ? Guard::before : Guard::behind;
-            Tensor x(dtype, shape, in, guard), y(dtype, shape, out, guard);
-            x.fill(Edgy(1));
-            call(kernel, {value(x)}, {&y});
-            for (std::int64_t i = 0; i < y.numel(); ++i) {
-              const double expected = x.get(i) < 0 ? 0.0 : x.get(i);
-              ASSERT_TRUE(std::isnan(expected) ? std::isnan(y.get(i))
-                                               : y.get(i) == expected && std::signbit(y.get(i)) == std::signbit(expected))
-                  << describe(kernel, dtype, shape, in, out) << " at " << i << ": " << x.get(i) << " " << y.get(i);
-            }
-            ASSERT_TRUE(y.gaps_untouched()) << describe(kernel, dtype, shape, in, out);
+        for (const auto& [in, out] : layout_pairs(shape)) {
+          const Guard guard = in == out ? Guard::before : Guard::behind;
+          Tensor x(dtype, shape, in, guard), y(dtype, shape, out, guard);
+          x.fill(Edgy(1));
+          call(kernel, {value(x)}, {&y});
+          for (std::int64_t i = 0; i < y.numel(); ++i) {
+            const double expected = x.get(i) < 0 ? 0.0 : x.get(i);
+            ASSERT_TRUE(std::isnan(expected)
+                            ? std::isnan(y.get(i))
+                            : y.get(i) == expected && std::signbit(y.get(i)) == std::signbit(expected))
+                << describe(kernel, dtype, shape, in, out) << " at " << i << ": " << x.get(i) << " "
+                << y.get(i);
           }
+          ASSERT_TRUE(y.gaps_untouched()) << describe(kernel, dtype, shape, in, out);
+        }
 }
 
 TEST(CpuRelu, WorksInPlace) {
@@ -77,10 +79,12 @@ void expect_sum(const assay_kernel& kernel, double self, double other, double al
     separate = round_to(a * y + x, format(type));
   }
   if (std::isnan(fused) || std::isnan(separate)) {
-    ASSERT_TRUE(std::isnan(got)) << kernel.name << " " << self << " + " << alpha << " * " << other << " = " << got;
+    ASSERT_TRUE(std::isnan(got)) << kernel.name << " " << self << " + " << alpha << " * " << other << " = "
+                                 << got;
   } else {
-    ASSERT_TRUE(got == fused || got == separate) << kernel.name << " " << name(type) << " " << self << " + " << alpha
-                                                 << " * " << other << " = " << got << ", not " << fused;
+    ASSERT_TRUE(got == fused || got == separate)
+        << kernel.name << " " << name(type) << " " << self << " + " << alpha << " * " << other << " = " << got
+        << ", not " << fused;
   }
 }
 
@@ -114,11 +118,16 @@ TEST(CpuAdd, BroadcastsAndPromotes) {
   struct Shapes {
     Shape self, other, out;
   };
-  const std::vector<Shapes> cases{{{3, 40}, {40}, {3, 40}},       {{3, 40}, {3, 1}, {3, 40}}, {{40}, {}, {40}},
-                                  {{}, {40}, {40}},               {{2, 1, 50}, {7, 1}, {2, 7, 50}},
-                                  {{5, 3}, {3}, {5, 3}},          {{1}, {1}, {1}},
+  const std::vector<Shapes> cases{{{3, 40}, {40}, {3, 40}},
+                                  {{3, 40}, {3, 1}, {3, 40}},
+                                  {{40}, {}, {40}},
+                                  {{}, {40}, {40}},
+                                  {{2, 1, 50}, {7, 1}, {2, 7, 50}},
+                                  {{5, 3}, {3}, {5, 3}},
+                                  {{1}, {1}, {1}},
                                   {{4, 3, 5, 5}, {3, 1, 1}, {4, 3, 5, 5}},
-                                  {{700, 1}, {1, 3}, {700, 3}},   {{}, {}, {}},
+                                  {{700, 1}, {1, 3}, {700, 3}},
+                                  {{}, {}, {}},
                                   {{2, 0}, {1}, {2, 0}}};
   for (const assay_kernel& kernel : levels("add.Tensor"))
     for (const Shapes& s : cases)
@@ -163,7 +172,8 @@ TEST(CpuAdd, ThreadsChangeNothing) {
           omp_set_num_threads(threads);
           call(kernel, {value(x), value(y), value(0.3)}, {&z});
           if (threads == 1) one = z.bits();
-          ASSERT_EQ(z.bits(), one) << threads << " threads, " << describe(kernel, dtype, x.shape(), layout, {});
+          ASSERT_EQ(z.bits(), one) << threads << " threads, "
+                                   << describe(kernel, dtype, x.shape(), layout, {});
         }
       }
   omp_set_num_threads(before);

@@ -1,4 +1,5 @@
-// The matrix product at every level: sizes around tiles and blocks, strides of all three matrices, order of the sums.
+// The matrix product at every level: sizes around tiles and blocks, strides of all three matrices, order of
+// the sums.
 #include <omp.h>
 
 #include "cpu_support.h"
@@ -23,7 +24,8 @@ void expect_product(Tensor& a, Tensor& b, Tensor& out, const std::string& where)
         sum += term;
         size += std::fabs(term);
       }
-      const double bound = size * unit * static_cast<double>(depth + 3) + std::fabs(sum) * 2 * format(out.dtype()).unit;
+      const double bound =
+          size * unit * static_cast<double>(depth + 3) + std::fabs(sum) * 2 * format(out.dtype()).unit;
       ASSERT_NEAR(out.get(i * n + j), sum, bound) << where << " at " << i << "," << j;
     }
 }
@@ -33,9 +35,10 @@ std::string describe(const assay_kernel& kernel, Dtype d, const Shape& s) {
 }
 
 TEST(CpuMm, SizesAndStrides) {
-  std::vector<Shape> sizes{{1, 1, 1},  {2, 3, 4},    {5, 7, 300},  {12, 32, 256}, {13, 33, 257}, {1, 100, 513}, {100, 1, 513},
-                           {7, 1, 9},  {3, 50, 0},   {0, 5, 3},    {5, 0, 3},     {25, 47, 31},  {4, 24, 8},    {101, 97, 103},
-                           {11, 95, 2}, {250, 70, 64}, {6, 1600, 20}};
+  std::vector<Shape> sizes{{1, 1, 1},     {2, 3, 4},     {5, 7, 300}, {12, 32, 256},  {13, 33, 257},
+                           {1, 100, 513}, {100, 1, 513}, {7, 1, 9},   {3, 50, 0},     {0, 5, 3},
+                           {5, 0, 3},     {25, 47, 31},  {4, 24, 8},  {101, 97, 103}, {11, 95, 2},
+                           {250, 70, 64}, {6, 1600, 20}};
   for (const std::int64_t n : {1, 2, 3, 4, 5, 7, 8, 9, 11, 15, 16, 17, 23, 31, 33, 48}) {
     sizes.push_back({n, 13, 5});
     sizes.push_back({13, n, 5});
@@ -58,8 +61,8 @@ TEST(CpuMm, SizesAndStrides) {
               a.fill_from(packed_a);
               b.fill_from(packed_b);
               call(kernel, {value(a), value(b)}, {&out});
-              const std::string where = describe(kernel, dtype, s) + " " + text(layout_a) + " " + text(layout_b) + " " +
-                                        text(layout);
+              const std::string where = describe(kernel, dtype, s) + " " + text(layout_a) + " " +
+                                        text(layout_b) + " " + text(layout);
               if (bits.empty()) {
                 bits = out.bits();
                 expect_product(a, b, out, where);
@@ -85,7 +88,8 @@ TEST(CpuMm, ReadsExpandedMatrices) {
   for (const assay_kernel& kernel : levels("mm"))
     for (const Dtype dtype : kFloats)
       for (const std::int64_t dim : {0, 1}) {
-        Tensor a(dtype, {40, 50}, {Layout::Kind::expanded, {dim}}), b(dtype, {50, 60}, {Layout::Kind::expanded, {1 - dim}});
+        Tensor a(dtype, {40, 50}, {Layout::Kind::expanded, {dim}}),
+            b(dtype, {50, 60}, {Layout::Kind::expanded, {1 - dim}});
         Tensor out(dtype, {40, 60});
         a.fill(Normal(3));
         b.fill(Normal(4));
@@ -107,7 +111,8 @@ TEST(CpuMm, RowsAndColumnsAreIndependent) {
         Tensor some(dtype, {rows, depth}), product(dtype, {rows, n});
         for (std::int64_t i = 0; i < some.numel(); ++i) some.set(i, a.get((m - rows) * depth + i));
         call(kernel, {value(some), value(b)}, {&product});
-        for (std::int64_t i = 0; i < product.numel(); ++i) ASSERT_EQ(product.get(i), out.get((m - rows) * n + i));
+        for (std::int64_t i = 0; i < product.numel(); ++i)
+          ASSERT_EQ(product.get(i), out.get((m - rows) * n + i));
       }
       for (const std::int64_t columns : {1, 2, 5, 13, 33}) {
         Tensor some(dtype, {depth, columns}), product(dtype, {m, columns});

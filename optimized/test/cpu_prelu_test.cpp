@@ -6,10 +6,10 @@
 namespace assay::test {
 namespace {
 
-const std::vector<Shape> kShapes{{},           {1},          {40},         {3, 5},       {5, 3},        {17, 33},
-                                 {2, 3, 4, 5}, {3, 7, 1, 2}, {2, 64, 3, 3}, {600, 5},    {5, 600},      {0, 3},
-                                 {3, 0, 2},    {2, 4, 0},    {2, 1, 5},    {9, 16, 100}, {2, 3, 33, 41}, {2500, 2, 3},
-                                 {1, 5, 2100}, {3, 2, 2, 2, 2}};
+const std::vector<Shape> kShapes{
+    {},           {1},           {40},           {3, 5},       {5, 3},       {17, 33},       {2, 3, 4, 5},
+    {3, 7, 1, 2}, {2, 64, 3, 3}, {600, 5},       {5, 600},     {0, 3},       {3, 0, 2},      {2, 4, 0},
+    {2, 1, 5},    {9, 16, 100},  {2, 3, 33, 41}, {2500, 2, 3}, {1, 5, 2100}, {3, 2, 2, 2, 2}};
 
 std::int64_t channels(const Shape& shape) { return shape.size() < 2 ? 1 : shape[1]; }
 
@@ -30,29 +30,38 @@ TEST(CpuPrelu, EveryLayoutGivesTheFormula) {
     for (const Dtype dtype : kFloats)
       for (const Shape& shape : kShapes)
         for (const std::int64_t weights : weight_sizes(shape))
-          for (const Layout& in : layouts(shape)) {
-            Tensor x(dtype, shape, in, Guard::before);
+          for (const auto& [in, out] : layout_pairs(shape)) {
+            Tensor x(dtype, shape, in, Guard::before), y(dtype, shape, out);
+            Tensor weight(dtype, {weights}, {Layout::Kind::strides, {in == out ? 1 : 3}});
             x.fill(Edgy(1));
-            for (const Layout& out : layouts(shape)) {
-              Tensor weight(dtype, {weights}, {Layout::Kind::strides, {in == out ? 1 : 3}}), y(dtype, shape, out);
-              weight.fill(Edgy(2));
-              call(kernel, {value(x), value(weight)}, {&y});
-              for (std::int64_t i = 0; i < y.numel(); ++i) {
-                const double a = x.get(i), w = weight.get(channel_of(shape, weights, i));
-                const double expected =
-                    a > 0 ? a : round_to(round_to(w * a, format(compute(dtype))), format(dtype));
-                ASSERT_TRUE(std::isnan(expected) ? std::isnan(y.get(i))
-                                                 : y.get(i) == expected && std::signbit(y.get(i)) == std::signbit(expected))
-                    << kernel.name << " " << name(dtype) << "[" << text(shape) << "] " << text(in) << " " << text(out)
-                    << " at " << i << ": " << a << " * " << w << " = " << y.get(i);
-              }
-              ASSERT_TRUE(y.gaps_untouched());
+            weight.fill(Edgy(2));
+            call(kernel, {value(x), value(weight)}, {&y});
+            for (std::int64_t i = 0; i < y.numel(); ++i) {
+              const double a = x.get(i), w = weight.get(channel_of(shape, weights, i)), got = y.get(i);
+              const double expected =
+                  a > 0 ? a : round_to(round_to(w * a, format(compute(dtype))), format(dtype));
+              ASSERT_TRUE(std::isnan(expected)
+                              ? std::isnan(got)
+                              : got == expected && std::signbit(got) == std::signbit(expected))
+                  << kernel.name << " " << name(dtype) << "[" << text(shape) << "] " << text(in) << " "
+                  << text(out) << " at " << i << ": " << a << " * " << w << " = " << got;
             }
-            Tensor weight(dtype, {weights}), y(dtype, shape);
+            ASSERT_TRUE(y.gaps_untouched());
+          }
+}
+
+TEST(CpuPrelu, WorksInPlace) {
+  for (const assay_kernel& kernel : levels("prelu"))
+    for (const Dtype dtype : kFloats)
+      for (const Shape& shape : kShapes)
+        for (const std::int64_t weights : weight_sizes(shape))
+          for (const Layout& layout : layouts(shape)) {
+            Tensor x(dtype, shape, layout, Guard::before), weight(dtype, {weights}), y(dtype, shape);
+            x.fill(Edgy(1));
             weight.fill(Normal(3));
             call(kernel, {value(x), value(weight)}, {&y});
             call(kernel, {value(x), value(weight)}, {&x});
-            ASSERT_EQ(x.bits(), y.bits()) << "in place " << kernel.name << " " << text(shape) << " " << text(in);
+            ASSERT_EQ(x.bits(), y.bits()) << kernel.name << " " << text(shape) << " " << text(layout);
           }
 }
 
@@ -66,37 +75,36 @@ TEST(CpuPreluBackward, EveryLayoutGivesTheFormula) {
           packed_x.fill(Normal(5));
           weight.fill(Normal(6));
           std::vector<std::uint64_t> bits;
-          for (const Layout& in : layouts(shape))
-            for (const Layout& out : layouts(shape)) {
-              Tensor grad(dtype, shape, out, Guard::before), x(dtype, shape, in);
-              Tensor grad_x(dtype, shape, out), grad_weight(dtype, {weights}, {Layout::Kind::strides, {2}});
-              grad.fill_from(packed_grad);
-              x.fill_from(packed_x);
-              call(kernel, {value(grad), value(x), value(weight)}, {&grad_x, &grad_weight});
-              const std::string where = std::string(kernel.name) + " " + std::string(name(dtype)) + "[" + text(shape) +
-                                        "] " + text(in) + " " + text(out);
-              std::vector<double> sum(static_cast<std::size_t>(weights)), size(sum.size()), count(sum.size());
-              for (std::int64_t i = 0; i < x.numel(); ++i) {
-                const auto c = static_cast<std::size_t>(channel_of(shape, weights, i));
-                const double g = grad.get(i);
-                const double expected = x.get(i) > 0 ? g
-                                                     : round_to(round_to(weight.get(static_cast<std::int64_t>(c)) * g,
-                                                                         format(compute(dtype))), format(dtype));
-                ASSERT_EQ(grad_x.get(i), expected) << where << " at " << i;
-                if (x.get(i) > 0) continue;
-                sum[c] += x.get(i) * g;
-                size[c] += std::fabs(x.get(i) * g);
-                ++count[c];
-              }
-              for (std::size_t c = 0; c < sum.size(); ++c) {
-                const double bound = size[c] * count[c] * 2 * format(compute(dtype)).unit +
-                                     std::fabs(sum[c]) * 2 * format(dtype).unit;
-                ASSERT_NEAR(grad_weight.get(static_cast<std::int64_t>(c)), sum[c], bound) << where << " channel " << c;
-              }
-              if (bits.empty()) bits = grad_weight.bits();
-              ASSERT_EQ(grad_weight.bits(), bits) << where;
-              ASSERT_TRUE(grad_x.gaps_untouched() && grad_weight.gaps_untouched()) << where;
+          for (const auto& [in, out] : layout_pairs(shape)) {
+            Tensor grad(dtype, shape, out, Guard::before), x(dtype, shape, in);
+            Tensor grad_x(dtype, shape, out), grad_weight(dtype, {weights}, {Layout::Kind::strides, {2}});
+            grad.fill_from(packed_grad);
+            x.fill_from(packed_x);
+            call(kernel, {value(grad), value(x), value(weight)}, {&grad_x, &grad_weight});
+            const std::string where = std::string(kernel.name) + " " + std::string(name(dtype)) + "[" +
+                                      text(shape) + "] " + text(in) + " " + text(out);
+            std::vector<double> sum(static_cast<std::size_t>(weights)), size(sum.size()), count(sum.size());
+            for (std::int64_t i = 0; i < x.numel(); ++i) {
+              const auto c = static_cast<std::size_t>(channel_of(shape, weights, i));
+              const double g = grad.get(i), a = x.get(i), w = weight.get(static_cast<std::int64_t>(c));
+              const double expected =
+                  a > 0 ? g : round_to(round_to(w * g, format(compute(dtype))), format(dtype));
+              ASSERT_EQ(grad_x.get(i), expected) << where << " at " << i;
+              if (a > 0) continue;
+              sum[c] += a * g;
+              size[c] += std::fabs(a * g);
+              ++count[c];
             }
+            for (std::size_t c = 0; c < sum.size(); ++c) {
+              const double bound = size[c] * count[c] * 2 * format(compute(dtype)).unit +
+                                   std::fabs(sum[c]) * 2 * format(dtype).unit;
+              ASSERT_NEAR(grad_weight.get(static_cast<std::int64_t>(c)), sum[c], bound)
+                  << where << " channel " << c;
+            }
+            if (bits.empty()) bits = grad_weight.bits();
+            ASSERT_EQ(grad_weight.bits(), bits) << where;
+            ASSERT_TRUE(grad_x.gaps_untouched() && grad_weight.gaps_untouched()) << where;
+          }
         }
 }
 

@@ -13,7 +13,8 @@ struct Fibers {  // a row-major tensor as [outer, size, inner]
   }
 };
 
-// Every row against the formula in double. The bound is generous: the gate judges numbers, this test structure.
+// Every row against the formula in double. The bound is generous: the gate judges numbers, this test
+// structure.
 void expect_softmax(Tensor& x, std::size_t dim, Tensor& y, const std::string& where) {
   const Fibers f(y.shape(), dim);
   const double unit = format(y.dtype() == Dtype::f64 ? Dtype::f64 : Dtype::f32).unit;
@@ -39,7 +40,8 @@ void expect_softmax(Tensor& x, std::size_t dim, Tensor& y, const std::string& wh
         }
         const double distance = std::isinf(value) ? 0 : max - value;
         const double bound = expected * (unit * (static_cast<double>(f.size) + 2 * distance + 10) +
-                                         2 * format(y.dtype()).unit) + 2 * format(y.dtype()).min_subnormal;
+                                         2 * format(y.dtype()).unit) +
+                             2 * format(y.dtype()).min_subnormal;
         ASSERT_NEAR(got, expected, bound) << where << " row " << o << "," << i << " element " << j;
       }
     }
@@ -52,24 +54,26 @@ TEST(CpuSoftmax, EveryDimensionAndLayout) {
                                  Shape{33, 17}, Shape{4, 40, 50}, Shape{0, 3}, Shape{3, 0}})
         for (std::int64_t dim = shape.empty() ? -1 : -static_cast<std::int64_t>(shape.size());
              dim < std::max<std::int64_t>(1, static_cast<std::int64_t>(shape.size())); ++dim) {
-          const auto axis = static_cast<std::size_t>(dim < 0 ? dim + static_cast<std::int64_t>(shape.size()) : dim);
+          const auto axis =
+              static_cast<std::size_t>(dim < 0 ? dim + static_cast<std::int64_t>(shape.size()) : dim);
           Tensor packed(dtype, shape);
           packed.fill(Normal(1));
           std::vector<std::uint64_t> bits;
-          for (const Layout& in : layouts(shape))
-            for (const Layout& out : layouts(shape)) {
-              Tensor x(dtype, shape, in, Guard::before), y(dtype, shape, out, in == out ? Guard::before : Guard::behind);
-              x.fill_from(packed);
-              call(kernel, {value(x), value(dim), value(std::optional<Dtype>())}, {&y});
-              const std::string where = std::string(kernel.name) + " " + std::string(name(dtype)) + "[" + text(shape) +
-                                        "] dim " + std::to_string(dim) + " " + text(in) + " " + text(out);
-              if (bits.empty()) {
-                bits = y.bits();
-                expect_softmax(x, axis, y, where);
-              }
-              ASSERT_EQ(y.bits(), bits) << where;
-              ASSERT_TRUE(y.gaps_untouched()) << where;
+          for (const auto& [in, out] : layout_pairs(shape)) {
+            Tensor x(dtype, shape, in, Guard::before),
+                y(dtype, shape, out, in == out ? Guard::before : Guard::behind);
+            x.fill_from(packed);
+            call(kernel, {value(x), value(dim), value(std::optional<Dtype>())}, {&y});
+            const std::string where = std::string(kernel.name) + " " + std::string(name(dtype)) + "[" +
+                                      text(shape) + "] dim " + std::to_string(dim) + " " + text(in) + " " +
+                                      text(out);
+            if (bits.empty()) {
+              bits = y.bits();
+              expect_softmax(x, axis, y, where);
             }
+            ASSERT_EQ(y.bits(), bits) << where;
+            ASSERT_TRUE(y.gaps_untouched()) << where;
+          }
         }
 }
 
@@ -78,7 +82,8 @@ TEST(CpuSoftmax, EveryLengthAlongAndAcross) {
     for (const Dtype dtype : kFloats)
       for (const std::int64_t n : kSizes)
         for (const std::int64_t rows : {1, 5, 16, 35}) {
-          const std::string where = std::string(kernel.name) + " " + std::string(name(dtype)) + " " + std::to_string(n);
+          const std::string where =
+              std::string(kernel.name) + " " + std::string(name(dtype)) + " " + std::to_string(n);
           for (const Guard guard : {Guard::behind, Guard::before}) {
             Tensor along(dtype, {rows, n}, {}, guard), across(dtype, {n, rows}, {}, guard);
             Tensor y(dtype, {rows, n}, {}, guard), z(dtype, {n, rows}, {}, guard);
@@ -110,7 +115,8 @@ TEST(CpuSoftmax, WhatIsNotFinite) {
               }
               call(kernel, {value(x), value(std::int64_t{0}), value(std::optional<Dtype>())}, {&y});
               call(kernel, {value(t), value(std::int64_t{1}), value(std::optional<Dtype>())}, {&u});
-              const std::string where = std::string(kernel.name) + " " + std::to_string(n) + " " + std::to_string(special);
+              const std::string where =
+                  std::string(kernel.name) + " " + std::to_string(n) + " " + std::to_string(special);
               expect_softmax(x, 0, y, where);
               expect_softmax(t, 1, u, where);
             }
@@ -125,7 +131,8 @@ TEST(CpuSoftmax, ConvertsFirst) {
             Tensor x(from, {37, 50}, layout), y(to, {37, 50});
             x.fill(Normal(4));
             call(kernel, {value(x), value(dim), value(std::optional(to))}, {&y});
-            expect_softmax(x, static_cast<std::size_t>(dim), y, std::string(name(from)) + " to " + std::string(name(to)));
+            expect_softmax(x, static_cast<std::size_t>(dim), y,
+                           std::string(name(from)) + " to " + std::string(name(to)));
           }
 }
 

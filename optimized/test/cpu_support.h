@@ -10,6 +10,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "vocabulary/kernel.h"
@@ -20,7 +21,8 @@ namespace assay::test {
 // The side of the tensor that touches an unmapped page.
 enum class Guard { behind, before };
 
-// A strided tensor whose memory ends at, or begins behind, a page that faults. Gaps between strides hold kGap bytes.
+// A strided tensor whose memory ends at, or begins behind, a page that faults. Gaps between strides hold kGap
+// bytes.
 class Tensor {
  public:
   static constexpr unsigned char kGap = 0xA5;
@@ -56,7 +58,8 @@ class Tensor {
   // Elements are numbered in row-major order.
   std::byte* element(std::int64_t i) const {
     std::int64_t offset = 0;
-    for (std::size_t d = shape_.size(); d-- > 0; i /= shape_[d]) offset += i % shape_[d] * strided_.strides[d];
+    for (std::size_t d = shape_.size(); d-- > 0; i /= shape_[d])
+      offset += i % shape_[d] * strided_.strides[d];
     return first_ + offset * bytes(dtype_);
   }
   double get(std::int64_t i) const { return load(element(i), dtype_); }
@@ -72,8 +75,8 @@ class Tensor {
     return *this;
   }
 
-  // The elements' bits in row-major order; every NaN is one NaN, for which of two survives an addition is nobody's
-  // promise.
+  // The elements' bits in row-major order; every NaN is one NaN, for which of two survives an addition is
+  // nobody's promise.
   std::vector<std::uint64_t> bits() const {
     std::vector<std::uint64_t> all(static_cast<std::size_t>(numel()));
     for (std::size_t i = 0; i < all.size(); ++i) {
@@ -124,7 +127,8 @@ inline assay_value value(std::optional<Dtype> d) {
 }
 
 // Fails the test if the kernel refuses.
-inline void call(const assay_kernel& kernel, std::vector<assay_value> arguments, std::vector<Tensor*> outputs) {
+inline void call(const assay_kernel& kernel, std::vector<assay_value> arguments,
+                 std::vector<Tensor*> outputs) {
   std::vector<assay_tensor*> out;
   for (Tensor* t : outputs) out.push_back(&t->view());
   char message[256] = "";
@@ -179,8 +183,21 @@ inline std::vector<Layout> layouts(const Shape& shape) {
   return all;
 }
 
+// Layouts of an input and an output: all pairs, or for large tensors each with itself and with one other.
+inline std::vector<std::pair<Layout, Layout>> layout_pairs(const Shape& shape) {
+  const std::vector<Layout> all = layouts(shape);
+  std::int64_t numel = 1;
+  for (const std::int64_t n : shape) numel *= n;
+  std::vector<std::pair<Layout, Layout>> pairs;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    for (std::size_t j = 0; j < all.size(); ++j)
+      if (numel < 1000 || i == j || j == (i + 1) % all.size()) pairs.emplace_back(all[i], all[j]);
+  return pairs;
+}
+
 // Sizes around every vector width of every level, and primes.
-inline const std::vector<std::int64_t> kSizes{0, 1, 2, 3, 4, 5, 7, 8, 9, 13, 15, 16, 17, 31, 32, 33, 61, 127, 129, 1031};
+inline const std::vector<std::int64_t> kSizes{0,  1,  2,  3,  4,  5,  7,  8,   9,   13,
+                                              15, 16, 17, 31, 32, 33, 61, 127, 129, 1031};
 
 // Numbers of a wide range, with every special one among them.
 class Edgy {
@@ -188,8 +205,8 @@ class Edgy {
   explicit Edgy(unsigned seed) : generator_(seed) {}
   double operator()() {
     static constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    static const double special[] = {0.0,  -0.0,  1.0,     -1.0,   kInfinity, -kInfinity, std::nan(""), 65504.0,
-                                     65520, 5e-8, -6e-8,   1e-40,  -1e-45,    5e-324,     3.4e38,       1e300};
+    static const double special[] = {0.0,   -0.0, 1.0,   -1.0,  kInfinity, -kInfinity, std::nan(""), 65504.0,
+                                     65520, 5e-8, -6e-8, 1e-40, -1e-45,    5e-324,     3.4e38,       1e300};
     if (generator_() % 8 == 0) return special[generator_() % std::size(special)];
     return std::ldexp(normal_(generator_), static_cast<int>(generator_() % 21) - 10);
   }
