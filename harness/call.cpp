@@ -14,7 +14,8 @@ std::size_t memory_bytes(const Strided& s, Dtype dtype) {
 
 std::unique_ptr<assay_tensor> tensor_of(const TensorData& t) {
   auto view = std::make_unique<assay_tensor>();
-  const std::size_t offset = static_cast<std::size_t>(t.strided.offset) * static_cast<std::size_t>(bytes(t.dtype));
+  const std::size_t offset =
+      static_cast<std::size_t>(t.strided.offset) * static_cast<std::size_t>(bytes(t.dtype));
   view->data = const_cast<std::byte*>(t.memory.data() + offset);
   view->device = {ASSAY_CPU, 0};
   view->ndim = static_cast<std::int32_t>(t.shape.size());

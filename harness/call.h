@@ -37,12 +37,12 @@ using CallValue = std::variant<None, TensorData, std::int64_t, double, bool, std
 
 struct Call {
   const Operator* op = nullptr;
-  std::vector<CallValue> arguments;       // one for each schema argument
-  std::vector<Checked::Output> outputs;   // empty if the arguments are not allowed: see `error`
-  std::vector<Layout> output_layouts;     // one for each output
-  std::string error;                      // what check_arguments said
-  std::string blamed;                     // the argument it blamed
-  int in_place = -1;                      // the tensor argument whose memory output 0 shares, or -1
+  std::vector<CallValue> arguments;      // one for each schema argument
+  std::vector<Checked::Output> outputs;  // empty if the arguments are not allowed: see `error`
+  std::vector<Layout> output_layouts;    // one for each output
+  std::string error;                     // what check_arguments said
+  std::string blamed;                    // the argument it blamed
+  int in_place = -1;                     // the tensor argument whose memory output 0 shares, or -1
 };
 
 // The C view of a call's arguments; pointers into `call`, valid while it lives and is not changed.

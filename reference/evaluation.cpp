@@ -47,7 +47,8 @@ class EvaluationOf final : public Evaluation {
     return interval.contains(round_to(truth_.read(output, element), format(dtype)));
   }
 
-  double derivative(int output, std::int64_t element, std::span<const std::vector<double>> direction) override {
+  double derivative(int output, std::int64_t element,
+                    std::span<const std::vector<double>> direction) override {
     const StandardFloatState state;
     if (!std::ranges::equal(direction, direction_)) {
       direction_.assign(direction.begin(), direction.end());

@@ -22,7 +22,8 @@ class Index {
     number_ = number;
     for (int d = rank() - 1; d >= 0; --d) {
       const std::int64_t size = shape_[static_cast<std::size_t>(d)];
-      coordinates_[d] = number == 0 ? 0 : number % size;  // sizes may be zero where nothing but 0 is asked for
+      coordinates_[d] =
+          number == 0 ? 0 : number % size;  // sizes may be zero where nothing but 0 is asked for
       if (number != 0) number /= size;
     }
   }

@@ -13,7 +13,8 @@ namespace {
 Decoded decode(const assay_tensor& tensor, std::optional<Dtype> convert) {
   const View& view = static_cast<const View&>(tensor);
   if (view.rank() > kMaxRank)
-    throw std::invalid_argument(fmt::format("a tensor has {} dimensions; references take up to {}", view.rank(), kMaxRank));
+    throw std::invalid_argument(
+        fmt::format("a tensor has {} dimensions; references take up to {}", view.rank(), kMaxRank));
   Decoded d;
   d.dtype = view.type();
   d.shape.assign(view.sizes().begin(), view.sizes().end());
@@ -33,12 +34,14 @@ Decoded decode(const assay_tensor& tensor, std::optional<Dtype> convert) {
 
 }  // namespace
 
-Inputs::Inputs(const Operator& op, std::span<const assay_value> arguments, std::span<const Checked::Output> outputs)
+Inputs::Inputs(const Operator& op, std::span<const assay_value> arguments,
+               std::span<const Checked::Output> outputs)
     : tensors_(arguments.size()),
       values_(arguments.begin(), arguments.end()),
       outputs_(outputs.begin(), outputs.end()) {
   std::optional<Dtype> convert;
-  if (op.dtype_rule != DtypeRule::same && !outputs.empty() && is_float(outputs[0].dtype)) convert = outputs[0].dtype;
+  if (op.dtype_rule != DtypeRule::same && !outputs.empty() && is_float(outputs[0].dtype))
+    convert = outputs[0].dtype;
   const auto read = [&](std::size_t i, const assay_tensor* tensor) {
     if (tensor == nullptr) return;
     const bool same = convert && static_cast<const View*>(tensor)->type() == *convert;
@@ -65,7 +68,8 @@ Inputs::Inputs(const Operator& op, std::span<const assay_value> arguments, std::
       case ASSAY_KIND_STRING:
         v.as.string = texts_.emplace_back(v.as.string).c_str();
         break;
-      default: break;
+      default:
+        break;
     }
   }
 }

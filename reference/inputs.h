@@ -18,7 +18,8 @@ class Inputs {
   // Precondition: the check of the operator gave `outputs` for these arguments.
   // Tensors are converted to the first result's dtype where the operator's dtype rule says so: that is a rounding of
   // the operator's definition. Throws std::invalid_argument for a tensor of more than kMaxRank dimensions.
-  Inputs(const Operator& op, std::span<const assay_value> arguments, std::span<const Checked::Output> outputs);
+  Inputs(const Operator& op, std::span<const assay_value> arguments,
+         std::span<const Checked::Output> outputs);
   Inputs(const Inputs&) = delete;
   Inputs& operator=(const Inputs&) = delete;
 

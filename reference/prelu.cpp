@@ -35,13 +35,15 @@ struct PreluGradWeight {
     };
     if (weight.numel() == 1) return sum<S>(self.numel(), term);
     const Fibers f(self.shape(), 1);
-    return sum<S>(f.outer * f.inner,
-                  [&](std::int64_t k) { return term((k / f.inner * f.size + c[0]) * f.inner + k % f.inner); });
+    return sum<S>(f.outer * f.inner, [&](std::int64_t k) {
+      return term((k / f.inner * f.size + c[0]) * f.inner + k % f.inner);
+    });
   }
 };
 
-const EnrolledReference enrolled[] = {EnrolledReference{reference<ops::prelu, Prelu>()},
-                                      EnrolledReference{reference<ops::prelu_backward, PreluGradSelf, PreluGradWeight>()}};
+const EnrolledReference enrolled[] = {
+    EnrolledReference{reference<ops::prelu, Prelu>()},
+    EnrolledReference{reference<ops::prelu_backward, PreluGradSelf, PreluGradWeight>()}};
 
 }  // namespace
 }  // namespace assay

@@ -54,8 +54,8 @@ void Reader<S>::read_row(int output, const RowShape& shape, std::int64_t row, S*
   const auto& body = std::get<Body<S>>(functions_[static_cast<std::size_t>(output)].bodies);
   const Fibers& f = shape.fibers;
   const std::int64_t first = row / f.inner * f.size * f.inner + row % f.inner;
-  Row<S> r(results, Index(inputs_.outputs()[static_cast<std::size_t>(output)].shape, first), shape.dimension, f.size,
-           f.inner);
+  Row<S> r(results, Index(inputs_.outputs()[static_cast<std::size_t>(output)].shape, first), shape.dimension,
+           f.size, f.inner);
   begin<S>(output, row);
   body.row(arguments(output), r);
 }

@@ -79,8 +79,8 @@ struct FunctorMatcher<op, F, R (F::*)(P...) const> {
 
   template <std::size_t... i>
   static consteval bool check(std::index_sequence<i...>) {
-    (void)sizeof(reference_has_another_number_of_parameters_than_its_schema<sizeof...(P) == expected, expected,
-                                                                            sizeof...(P)>);
+    (void)sizeof(reference_has_another_number_of_parameters_than_its_schema<sizeof...(P) == expected,
+                                                                            expected, sizeof...(P)>);
     if constexpr (sizeof...(P) == expected) {
       ((void)sizeof(reference_argument_does_not_match_schema<
                     std::is_same_v<std::tuple_element_t<i, Parameters>, ReferenceParameter<double, op, i>>, i,
@@ -103,7 +103,8 @@ struct Binding {
   static_assert(Match::check(Arguments_{}));
 
   template <class S, std::size_t... i>
-  static std::tuple<ReferenceParameter<S, op, i>...> tuple_of(const Arguments<S>& a, std::index_sequence<i...>) {
+  static std::tuple<ReferenceParameter<S, op, i>...> tuple_of(const Arguments<S>& a,
+                                                              std::index_sequence<i...>) {
     return {reference_argument<S, op, i>(a)...};
   }
 
@@ -135,8 +136,9 @@ struct Binding {
     f.bodies = bodies(std::type_identity<ForScalars<Body>>{});
     if constexpr (Match::is_row) {
       constexpr int argument = op.schema.find(F::row);
-      static_assert(argument >= 0 && op.schema.argument_storage[argument < 0 ? 0 : argument].type == Type::integer,
-                    "F::row names the int argument that is the dimension of a row");
+      static_assert(
+          argument >= 0 && op.schema.argument_storage[argument < 0 ? 0 : argument].type == Type::integer,
+          "F::row names the int argument that is the dimension of a row");
       f.row_argument = argument;
     }
     return f;

@@ -9,7 +9,8 @@ struct Softmax {
   static constexpr std::string_view row = "dim";
 
   template <class S>
-  void operator()(const Tensor<S>& self, std::int64_t /*dim*/, std::optional<Dtype> /*dtype*/, Row<S>& out) const {
+  void operator()(const Tensor<S>& self, std::int64_t /*dim*/, std::optional<Dtype> /*dtype*/,
+                  Row<S>& out) const {
     const std::int64_t n = out.size();
     S largest = self[out.index(0)];
     for (std::int64_t k = 1; k < n; ++k) largest = maximum(largest, self[out.index(k)]);

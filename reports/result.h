@@ -31,7 +31,7 @@ struct Row {
   Verdict verdict = Verdict::pass;
   std::uint64_t cases = 0;  // executed
   std::array<std::uint64_t, kVerdicts> counts{};
-  std::map<std::string, std::uint64_t> refused;  // reason -> cases
+  std::map<std::string, std::uint64_t> refused;     // reason -> cases
   std::map<std::string, std::uint64_t> undeclared;  // those of them not declared beforehand by the kernel
   std::uint64_t elements = 0;
   std::uint64_t undecidable_elements = 0;

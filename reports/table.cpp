@@ -274,8 +274,9 @@ std::string conclusion(const RunResult& run, const Rules& rules, const Style& st
 }
 
 std::string legend(const Style& style) {
-  return style.faint("Behind \"pass\": the largest error seen, where 1 is the most that is allowed. "
-                     "Behind a fault: how many cases show it.") +
+  return style.faint(
+             "Behind \"pass\": the largest error seen, where 1 is the most that is allowed. "
+             "Behind a fault: how many cases show it.") +
          "\n" + style.faint("~: the share of elements for which any result would have passed.") + "\n\n";
 }
 

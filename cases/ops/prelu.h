@@ -18,10 +18,12 @@ inline constexpr Operator prelu{
 inline constexpr Operator prelu_backward{
     .schema =
         parse_schema("prelu_backward(Tensor grad_output, Tensor self, Tensor weight) -> (Tensor, Tensor)"),
-    .formula = "grad_self = self > 0 ? grad_output : weight[c] * grad_output; "
-               "grad_weight[c] = sum of (self > 0 ? 0 : self * grad_output) over all but dimension 1",
-    .shapes = "grad_output=[N,C,*] self=[N,C,*] weight=[C] -> [N,C,*], [C]; "
-              "grad_output=[*] self=[*] weight=[1] -> [*], [1]",
+    .formula =
+        "grad_self = self > 0 ? grad_output : weight[c] * grad_output; "
+        "grad_weight[c] = sum of (self > 0 ? 0 : self * grad_output) over all but dimension 1",
+    .shapes =
+        "grad_output=[N,C,*] self=[N,C,*] weight=[C] -> [N,C,*], [C]; "
+        "grad_output=[*] self=[*] weight=[1] -> [*], [1]",
     .kinks = "0",
     .aliases = "_prelu_kernel_backward(grad_output=grad_output, self=self, weight=weight)",
     .source = "torch.nn.functional.prelu; He et al. 2015, eq. 2 and 3",

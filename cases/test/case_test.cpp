@@ -19,14 +19,16 @@ using ::testing::ThrowsMessage;
 
 // The grammar's own example: every kind of argument.
 constexpr Operator convolution{
-    .schema = parse_schema("convolution(Tensor input, Tensor weight, Tensor? bias, int[2] stride=1, int groups=1, "
-                           "bool transposed=False, str mode='none', float eps=1e-05, ScalarType? dtype=None) -> Tensor"),
+    .schema = parse_schema(
+        "convolution(Tensor input, Tensor weight, Tensor? bias, int[2] stride=1, int groups=1, "
+        "bool transposed=False, str mode='none', float eps=1e-05, ScalarType? dtype=None) -> Tensor"),
     .shapes = "input=[N,C] weight=[C] -> [N]"};
 
 class CaseText : public ::testing::Test {
  protected:
   void SetUp() override {
-    for (const Operator* op : {&ops::add_tensor, &ops::mm, &ops::prelu, &ops::softmax_int, &convolution}) enrol_operator(*op);
+    for (const Operator* op : {&ops::add_tensor, &ops::mm, &ops::prelu, &ops::softmax_int, &convolution})
+      enrol_operator(*op);
   }
   static void round_trip(std::string_view written, std::string_view canonical = {}) {
     const Case c = parse_case(written);
@@ -34,7 +36,8 @@ class CaseText : public ::testing::Test {
     EXPECT_EQ(parse_case(text(c)), c) << written;
   }
   static void error(std::string_view written, std::string_view part) {
-    EXPECT_THAT([&] { parse_case(written); }, ThrowsMessage<CaseError>(HasSubstr(std::string(part)))) << written;
+    EXPECT_THAT([&] { parse_case(written); }, ThrowsMessage<CaseError>(HasSubstr(std::string(part))))
+        << written;
   }
 };
 
@@ -51,10 +54,11 @@ TEST_F(CaseText, RoundTrips) {
   round_trip("prelu:f64:self=[2x3x4x5]@channels_last,weight=[3]@expanded(0):data=ones:seed=1");
   round_trip("prelu:f64:self=[2x3]@strides(9,2),weight=1:data=ones:seed=1");
   round_trip("prelu:f32:self=[],weight=1:data=ones:seed=1");
-  round_trip("convolution:input=f32[2x3]@step2,weight=f32[3],bias=none,stride=[2,1],groups=3,transposed=true,mode='same',"
-             "eps=0.5,dtype=bf16:data=normal:seed=1",
-             "convolution:f32:input=[2x3]@step2,weight=3,bias=none,stride=[2,1],groups=3,transposed=true,mode=same,eps=0.5,"
-             "dtype=bf16:data=normal:seed=1");
+  round_trip(
+      "convolution:input=f32[2x3]@step2,weight=f32[3],bias=none,stride=[2,1],groups=3,transposed=true,mode='same',"
+      "eps=0.5,dtype=bf16:data=normal:seed=1",
+      "convolution:f32:input=[2x3]@step2,weight=3,bias=none,stride=[2,1],groups=3,transposed=true,mode=same,eps=0.5,"
+      "dtype=bf16:data=normal:seed=1");
   round_trip("convolution:f32:input=2x3,weight=3,bias=none,stride=2",
              "convolution:f32:input=2x3,weight=3,bias=none,stride=[2,2]:data=normal:seed=0");
 }
@@ -90,11 +94,32 @@ TEST_F(CaseText, ErrorsNameTheField) {
 
 // Whatever is typed: an error that says so, or a case whose text reads back the same.
 TEST_F(CaseText, SurvivesRandomText) {
-  const std::string_view seeds[] = {"prelu:f32:self=[2x6x5x7]@permuted(3,1,0,2),weight=6:data=normal:seed=42",
-                                    "add.Tensor:self=bf16[2x3]@strides(9,2),other=f32[]@offset(3),alpha=-1e-30:seed=1",
-                                    "convolution:f32:input=2x3,weight=3,bias=none,stride=[2,1],eps=0.5,dtype=bf16,mode='x'"};
-  const std::string_view pieces[] = {"[", "]", "(", ")", ":", ",", "=", "x", "@", "none", "f32", "-1", "9223372036854775808",
-                                     "1e999", "nan", "\"", "'", " ", "seed=", "data=", "0", "step2"};
+  const std::string_view seeds[] = {
+      "prelu:f32:self=[2x6x5x7]@permuted(3,1,0,2),weight=6:data=normal:seed=42",
+      "add.Tensor:self=bf16[2x3]@strides(9,2),other=f32[]@offset(3),alpha=-1e-30:seed=1",
+      "convolution:f32:input=2x3,weight=3,bias=none,stride=[2,1],eps=0.5,dtype=bf16,mode='x'"};
+  const std::string_view pieces[] = {"[",
+                                     "]",
+                                     "(",
+                                     ")",
+                                     ":",
+                                     ",",
+                                     "=",
+                                     "x",
+                                     "@",
+                                     "none",
+                                     "f32",
+                                     "-1",
+                                     "9223372036854775808",
+                                     "1e999",
+                                     "nan",
+                                     "\"",
+                                     "'",
+                                     " ",
+                                     "seed=",
+                                     "data=",
+                                     "0",
+                                     "step2"};
   std::mt19937_64 random(1);
   int parsed = 0;
   for (int i = 0; i < 20'000; ++i) {
@@ -102,10 +127,18 @@ TEST_F(CaseText, SurvivesRandomText) {
     for (std::uint64_t edits = 1 + random() % 4; edits > 0 && !s.empty(); --edits) {
       const std::size_t at = random() % s.size();
       switch (random() % 4) {
-        case 0: s.erase(at, 1 + random() % 5); break;
-        case 1: s.insert(at, pieces[random() % std::size(pieces)]); break;
-        case 2: s[at] = static_cast<char>(random() % 256); break;
-        default: s.insert(at, s.substr(random() % s.size(), random() % 12)); break;
+        case 0:
+          s.erase(at, 1 + random() % 5);
+          break;
+        case 1:
+          s.insert(at, pieces[random() % std::size(pieces)]);
+          break;
+        case 2:
+          s[at] = static_cast<char>(random() % 256);
+          break;
+        default:
+          s.insert(at, s.substr(random() % s.size(), random() % 12));
+          break;
       }
     }
     try {

@@ -21,7 +21,8 @@ class Given {
   Given& tensor(Dtype d, Shape shape) {
     shapes_.push_back(std::move(shape));
     Shape& s = shapes_.back();
-    tensors_.push_back({nullptr, {ASSAY_CPU, 0}, static_cast<int>(s.size()), info(d).dlpack, s.data(), s.data(), 0});
+    tensors_.push_back(
+        {nullptr, {ASSAY_CPU, 0}, static_cast<int>(s.size()), info(d).dlpack, s.data(), s.data(), 0});
     assay_value v{ASSAY_KIND_TENSOR, 1, {}};
     v.as.tensor = &tensors_.back();
     values_.push_back(v);
@@ -79,7 +80,8 @@ TEST(Check, TakesEachAlternative) {
 }
 
 TEST(Check, BroadcastsAndPromotes) {
-  Checked c = Given().tensor(Dtype::bf16, {3, 1}).tensor(Dtype::f16, {2, 1, 4}).integer(1).check(ops::add_tensor);
+  Checked c =
+      Given().tensor(Dtype::bf16, {3, 1}).tensor(Dtype::f16, {2, 1, 4}).integer(1).check(ops::add_tensor);
   ASSERT_TRUE(c.ok()) << c.error;
   EXPECT_EQ(c.outputs[0].shape, (Shape{2, 3, 4}));
   EXPECT_EQ(c.outputs[0].dtype, Dtype::f32);

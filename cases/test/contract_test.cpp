@@ -40,7 +40,8 @@ TEST(Contract, EveryFieldCanBeStated) {
     } else {
       value = value == "a float dtype" ? "f16" : "64";
     }
-    EXPECT_NO_THROW(parse_contract(std::string(f.name) + "=" + value + " -- here", Dtype::f32)) << f.name << "=" << value;
+    EXPECT_NO_THROW(parse_contract(std::string(f.name) + "=" + value + " -- here", Dtype::f32))
+        << f.name << "=" << value;
   }
 }
 

@@ -26,7 +26,8 @@ static_assert(!index.argument_storage[1].optional);
 constexpr Schema inplace = parse_schema("relu_(Tensor(a!) self) -> Tensor(a!)");
 static_assert(inplace.argument_storage[0].written && inplace.result_storage[0].written);
 
-constexpr Schema ours = parse_schema("assay::swiglu(Tensor x, str approximate='none', float[]? s=None) -> Tensor out");
+constexpr Schema ours =
+    parse_schema("assay::swiglu(Tensor x, str approximate='none', float[]? s=None) -> Tensor out");
 static_assert(ours.ns == "assay" && ours.name == "swiglu" && ours.result_storage[0].name == "out");
 static_assert(ours.argument_storage[1].default_text == "'none'");
 static_assert(ours.argument_storage[2].optional && ours.argument_storage[2].list);

@@ -18,14 +18,30 @@
 namespace assay {
 
 // Elementary functions whose error a contract states.
-enum class Function : std::uint8_t { exp, log, tanh, erf, sin, cos, asin, acos, atan, exp2, log2, expm1, log1p, pow };
+enum class Function : std::uint8_t {
+  exp,
+  log,
+  tanh,
+  erf,
+  sin,
+  cos,
+  asin,
+  acos,
+  atan,
+  exp2,
+  log2,
+  expm1,
+  log1p,
+  pow
+};
 inline constexpr int kFunctions = 14;
 inline constexpr std::array<std::string_view, kFunctions> kFunctionNames{
-    "exp", "log", "tanh", "erf", "sin", "cos", "asin", "acos", "atan", "exp2", "log2", "expm1", "log1p", "pow"};
+    "exp",  "log",  "tanh", "erf",  "sin",   "cos",   "asin",
+    "acos", "atan", "exp2", "log2", "expm1", "log1p", "pow"};
 
 struct Accuracy {
-  double ulp = 0.5;      // |error| <= ulp units in the last place of the compute format (0.5: correctly rounded)
-  double absolute = 0;   // plus this much, whatever the size of the result
+  double ulp = 0.5;  // |error| <= ulp units in the last place of the compute format (0.5: correctly rounded)
+  double absolute = 0;  // plus this much, whatever the size of the result
 };
 
 // How many additions one term of a sum of n terms may pass through.
@@ -43,23 +59,24 @@ struct Contract {
   std::optional<Dtype> compute;     // every operation is rounded to this format
   std::optional<Dtype> accumulate;  // partial sums
   std::optional<Dtype> multiply;    // the operands of products are rounded to this first (tf32 style)
-  bool faithful_store = false;      // store=faithful: the result is one of the two neighbours, not the nearest
-  Chain chain;                      // chain=any | blocked(B) | pairwise(B)
+  bool faithful_store = false;  // store=faithful: the result is one of the two neighbours, not the nearest
+  Chain chain;                  // chain=any | blocked(B) | pairwise(B)
   std::array<Accuracy, kFunctions> accuracy{};  // exp=2ulp, erf=4e-7abs, exp=1ulp+1e-9abs
-  double div_extra = 0;             // div=1: roundings a division takes beyond the correct one, in unit roundoffs
-  double sqrt_extra = 0;            // sqrt=1
-  bool ftz = false;                 // results that are subnormal may be zero
-  bool daz = false;                 // inputs that are subnormal may be read as zero
-  double tiny = 0;                  // with ftz, results of elementary functions below this may be zero
-  bool signed_zero = true;          // signed_zero=ignore: the sign of a zero result means nothing
-  bool nonfinite = true;            // nonfinite=unspecified: NaN and infinite inputs may give anything
-  bool first_tie = true;            // tie=any: of equal candidates any index may be returned
-  bool deterministic = true;        // deterministic=no: bits may differ between runs and alignments
-  bool layout_invariant = true;     // layout_invariant=no: bits may depend on strides
-  bool row_invariant = true;        // row_invariant=no: the bits of a row may depend on how many other rows there are
-  bool thread_invariant = true;     // thread_invariant=no: bits may depend on the number of threads
-  bool in_place = false;            // in_place=yes: the first result may share the memory of Operator::in_place
-  std::int64_t alignment = 0;       // alignment=64: buffers must start at a multiple of this many bytes
+  double div_extra = 0;       // div=1: roundings a division takes beyond the correct one, in unit roundoffs
+  double sqrt_extra = 0;      // sqrt=1
+  bool ftz = false;           // results that are subnormal may be zero
+  bool daz = false;           // inputs that are subnormal may be read as zero
+  double tiny = 0;            // with ftz, results of elementary functions below this may be zero
+  bool signed_zero = true;    // signed_zero=ignore: the sign of a zero result means nothing
+  bool nonfinite = true;      // nonfinite=unspecified: NaN and infinite inputs may give anything
+  bool first_tie = true;      // tie=any: of equal candidates any index may be returned
+  bool deterministic = true;  // deterministic=no: bits may differ between runs and alignments
+  bool layout_invariant = true;  // layout_invariant=no: bits may depend on strides
+  bool row_invariant =
+      true;  // row_invariant=no: the bits of a row may depend on how many other rows there are
+  bool thread_invariant = true;  // thread_invariant=no: bits may depend on the number of threads
+  bool in_place = false;         // in_place=yes: the first result may share the memory of Operator::in_place
+  std::int64_t alignment = 0;    // alignment=64: buffers must start at a multiple of this many bytes
   Algorithm algorithm = Algorithm::direct;
 
   struct Stated {

@@ -73,13 +73,13 @@ Dtype promote(Dtype a, Dtype b);
 
 // A binary floating-point format. A finite value is k * 2^q with |k| < 2^precision.
 struct Format {
-  int precision;        // significand bits, the implicit one included
-  int min_exponent;     // the smallest normal number is 2^min_exponent
-  double max;           // the largest finite number
-  double unit;          // unit roundoff, 2^-precision
-  double min_normal;    // 2^min_exponent
-  double min_subnormal; // 2^(min_exponent - precision + 1)
-  bool has_infinity;    // false: f8e4m3, whose overflow is NaN
+  int precision;         // significand bits, the implicit one included
+  int min_exponent;      // the smallest normal number is 2^min_exponent
+  double max;            // the largest finite number
+  double unit;           // unit roundoff, 2^-precision
+  double min_normal;     // 2^min_exponent
+  double min_subnormal;  // 2^(min_exponent - precision + 1)
+  bool has_infinity;     // false: f8e4m3, whose overflow is NaN
 };
 
 // Precondition: is_float(d).

@@ -73,32 +73,54 @@ struct Text {
 template <Type type>
 struct Plain;
 template <>
-struct Plain<Type::tensor> { using type = const View&; };
+struct Plain<Type::tensor> {
+  using type = const View&;
+};
 template <>
-struct Plain<Type::scalar> { using type = Scalar; };
+struct Plain<Type::scalar> {
+  using type = Scalar;
+};
 template <>
-struct Plain<Type::integer> { using type = std::int64_t; };
+struct Plain<Type::integer> {
+  using type = std::int64_t;
+};
 template <>
-struct Plain<Type::real> { using type = double; };
+struct Plain<Type::real> {
+  using type = double;
+};
 template <>
-struct Plain<Type::boolean> { using type = bool; };
+struct Plain<Type::boolean> {
+  using type = bool;
+};
 template <>
-struct Plain<Type::string> { using type = std::string_view; };
+struct Plain<Type::string> {
+  using type = std::string_view;
+};
 template <>
-struct Plain<Type::dtype> { using type = Dtype; };
+struct Plain<Type::dtype> {
+  using type = Dtype;
+};
 
 template <Type type, bool optional, bool list>
-struct Parameter { using type_ = typename Plain<type>::type; };
+struct Parameter {
+  using type_ = typename Plain<type>::type;
+};
 template <Type type>
-struct Parameter<type, true, false> { using type_ = std::optional<typename Plain<type>::type>; };
+struct Parameter<type, true, false> {
+  using type_ = std::optional<typename Plain<type>::type>;
+};
 template <>
-struct Parameter<Type::tensor, true, false> { using type_ = const View*; };
+struct Parameter<Type::tensor, true, false> {
+  using type_ = const View*;
+};
 template <Type type>
 struct Parameter<type, false, true> {
   using type_ = std::span<const std::conditional_t<type == Type::real, double, std::int64_t>>;
 };
 template <>
-struct Parameter<Type::tensor, false, true> { using type_ = std::span<const View* const>; };
+struct Parameter<Type::tensor, false, true> {
+  using type_ = std::span<const View* const>;
+};
 template <Type type>
 struct Parameter<type, true, true> {
   using type_ = std::optional<typename Parameter<type, false, true>::type_>;
@@ -181,8 +203,9 @@ struct Matcher<op, void (*)(P...)> {
     (void)sizeof(kernel_has_another_number_of_parameters_than_its_schema<sizeof...(P) == expected, expected,
                                                                          sizeof...(P)>);
     if constexpr (sizeof...(P) == expected)
-      ((void)sizeof(kernel_argument_does_not_match_schema<std::is_same_v<P, SchemaSays<op, i>>, i,
-                                                          Text<32>(parameter_name<i>()), SchemaSays<op, i>, P>),
+      ((void)sizeof(
+           kernel_argument_does_not_match_schema<std::is_same_v<P, SchemaSays<op, i>>, i,
+                                                 Text<32>(parameter_name<i>()), SchemaSays<op, i>, P>),
        ...);
     return true;
   }

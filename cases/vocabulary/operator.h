@@ -17,15 +17,17 @@ enum class DtypeRule : std::uint8_t {
 
 // Relations between runs that hold bit for bit, whatever the numbers are. The gate checks each one listed.
 enum Property : std::uint32_t {
-  kElementwise = 1u << 0,    // an output element depends only on the input elements at its (broadcast) index
-  kIdempotent = 1u << 1,     // f(f(x)) == f(x)
-  kRowwise = 1u << 2,        // rows along the dimension `dim` are computed independently of each other
-  kRowIndependent = 1u << 3, // row i of the first argument decides row i of the output alone (matrix products)
+  kElementwise = 1u << 0,  // an output element depends only on the input elements at its (broadcast) index
+  kIdempotent = 1u << 1,   // f(f(x)) == f(x)
+  kRowwise = 1u << 2,      // rows along the dimension `dim` are computed independently of each other
+  kRowIndependent =
+      1u << 3,  // row i of the first argument decides row i of the output alone (matrix products)
 };
 
 struct Operator {
   Schema schema{};
-  std::string_view formula{};  // one line, as a mathematician would write it; printed by `assay ops` and `explain`
+  std::string_view
+      formula{};  // one line, as a mathematician would write it; printed by `assay ops` and `explain`
   DtypeSet dtypes = kFloatingPoint;
   DtypeRule dtype_rule = DtypeRule::same;
 
@@ -39,8 +41,8 @@ struct Operator {
   std::string_view domains{};
 
   std::uint32_t properties = 0;
-  std::string_view kinks{};    // inputs near which the formula changes, "0, -1, 1": the edge family visits them
-  std::string_view in_place{}; // the argument whose memory the first result may share (relu_), or empty
+  std::string_view kinks{};  // inputs near which the formula changes, "0, -1, 1": the edge family visits them
+  std::string_view in_place{};  // the argument whose memory the first result may share (relu_), or empty
 
   // Operators under which torch records the same mathematics, "_softmax(self=self, dim=dim); ...".
   std::string_view aliases{};

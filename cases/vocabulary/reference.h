@@ -24,9 +24,9 @@ struct Interval {
   bool negative_infinity = false;
   bool exact_zero_sign = false;  // lower == upper == 0 and the sign of zero is decided: it is that of `value`
 
-  bool undecidable() const;             // anything at all would pass
+  bool undecidable() const;  // anything at all would pass
   bool contains(double result) const;
-  double relative_width() const;        // (upper - lower) / |value|
+  double relative_width() const;  // (upper - lower) / |value|
   // |result - value| over the admissible distance on that side: 1 at the end of the interval, above 1 outside.
   double error_over_bound(double result) const;
 };
@@ -61,7 +61,8 @@ class Evaluation {
                             std::span<const std::vector<double>> direction) = 0;
 
   // One result that a conforming kernel of this contract could give, rounded to the output's format.
-  virtual double attacked(int output, std::int64_t element, const Contract& contract, const Attack& attack) = 0;
+  virtual double attacked(int output, std::int64_t element, const Contract& contract,
+                          const Attack& attack) = 0;
 };
 
 class Reference {

@@ -143,9 +143,9 @@ class SchemaParser {
       std::string_view name;
       Type type;
     };
-    constexpr Named names[] = {{"Tensor", Type::tensor},   {"Scalar", Type::scalar}, {"int", Type::integer},
-                               {"SymInt", Type::integer},  {"float", Type::real},    {"bool", Type::boolean},
-                               {"str", Type::string},      {"ScalarType", Type::dtype}};
+    constexpr Named names[] = {{"Tensor", Type::tensor},  {"Scalar", Type::scalar},   {"int", Type::integer},
+                               {"SymInt", Type::integer}, {"float", Type::real},      {"bool", Type::boolean},
+                               {"str", Type::string},     {"ScalarType", Type::dtype}};
     const std::size_t begin = at_;
     const std::string_view name = word();
     Argument a;

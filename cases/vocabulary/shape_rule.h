@@ -63,8 +63,8 @@ const ShapeRule& shape_rule(const Operator& op);
 
 struct ShapeMatch {
   std::vector<Shape> outputs;
-  std::string error;  // empty if it matched; else names the argument, its shape and what it should be
-  int argument = -1;  // the argument to blame
+  std::string error;     // empty if it matched; else names the argument, its shape and what it should be
+  int argument = -1;     // the argument to blame
   int alternative = -1;  // which alternative of the rule matched, and what its symbols and "*" stand for
   ShapeBinding binding;
 };

@@ -13,7 +13,8 @@
 namespace assay {
 namespace {
 
-constexpr std::array kSmallReals{0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5, 0.25, 3.14159265358979, -0.1, 1.0 / 3, 1e-3};
+constexpr std::array kSmallReals{0.0,  1.0,     -1.0, 2.0, -2.0, 0.5, -0.5, 0.25, 3.14159265358979,
+                                 -0.1, 1.0 / 3, 1e-3};
 constexpr std::array kFarReals{1e3, -1e4, 1e-6, 1e30, -1e-30};
 
 // The arguments of a case whose tensors are all contiguous: what everything else starts from.
@@ -22,19 +23,27 @@ CaseValue default_of(const Operator& op, std::size_t i) {
   if (a.has_default) return default_value(a);
   if (a.optional) return None{};
   if (a.list) {
-    if (a.is_tensor()) throw std::invalid_argument(fmt::format("{}: no case can be made for the list of tensors {}", op.schema.name, a.name));
+    if (a.is_tensor())
+      throw std::invalid_argument(
+          fmt::format("{}: no case can be made for the list of tensors {}", op.schema.name, a.name));
     const auto n = static_cast<std::size_t>(std::max(a.list_size, 1));
     if (a.type == Type::real) return std::vector<double>(n, 1.0);
     return std::vector<std::int64_t>(n, 1);
   }
   switch (a.type) {
-    case Type::integer: return domain(op, a.name).kind == Domain::Kind::axis ? std::int64_t{-1} : std::int64_t{1};
-    case Type::scalar: return std::int64_t{1};
-    case Type::real: return 1.0;
-    case Type::boolean: return false;
-    case Type::string: return std::string("none");
+    case Type::integer:
+      return domain(op, a.name).kind == Domain::Kind::axis ? std::int64_t{-1} : std::int64_t{1};
+    case Type::scalar:
+      return std::int64_t{1};
+    case Type::real:
+      return 1.0;
+    case Type::boolean:
+      return false;
+    case Type::string:
+      return std::string("none");
     case Type::dtype:
-    case Type::tensor: break;
+    case Type::tensor:
+      break;
   }
   throw std::invalid_argument(fmt::format("{}: the shape rule says nothing of {}", op.schema.name, a.name));
 }
@@ -88,15 +97,16 @@ CaseValue draw_attribute(Draw& draw, const Case& c, std::size_t i, Dtype result_
 
 }  // namespace
 
-Case with_shapes(const Operator& op, Dtype dtype, const ShapeAlternative& alternative, const ShapeBinding& binding,
-                 Draw* draw) {
+Case with_shapes(const Operator& op, Dtype dtype, const ShapeAlternative& alternative,
+                 const ShapeBinding& binding, Draw* draw) {
   Case c;
   c.op = &op;
   for (std::size_t i = 0; i < op.schema.argument_count; ++i) {
     const Argument& a = op.schema.argument_storage[i];
     const auto pattern = std::ranges::find(alternative.inputs, static_cast<int>(i), &ShapePattern::argument);
-    const bool present = pattern != alternative.inputs.end() && a.is_tensor() && !a.list &&
-                         !(a.optional && draw != nullptr && may_be_absent(op, alternative, *pattern) && draw->chance(30));
+    const bool present =
+        pattern != alternative.inputs.end() && a.is_tensor() && !a.list &&
+        !(a.optional && draw != nullptr && may_be_absent(op, alternative, *pattern) && draw->chance(30));
     if (!present) {
       c.arguments.push_back(default_of(op, i));
       continue;

@@ -10,8 +10,8 @@ namespace assay {
 // gets its schema default, or the simplest value of its domain. With `draw`, optional tensors are sometimes left out
 // and tensors that may broadcast have dimensions that are 1 or missing.
 // Throws std::invalid_argument if a required tensor has no pattern.
-Case with_shapes(const Operator& op, Dtype dtype, const ShapeAlternative& alternative, const ShapeBinding& binding,
-                 Draw* draw);
+Case with_shapes(const Operator& op, Dtype dtype, const ShapeAlternative& alternative,
+                 const ShapeBinding& binding, Draw* draw);
 
 // Different dtypes for the tensors, or a dtype argument, wherever the dtype rule still gives results of this dtype.
 void draw_dtypes(Draw& draw, Case& c, Dtype result_dtype);

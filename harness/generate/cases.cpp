@@ -14,8 +14,9 @@
 namespace assay {
 namespace {
 
-constexpr int kLongOneIn = 400;  // long sums belong to the slow tier, but are never quite absent
-constexpr std::uint64_t kLeastSeed = 16;  // smaller seeds are for shrinking, see output_layouts
+constexpr int kLongOneIn = 400;             // long sums belong to the slow tier, but are never quite absent
+constexpr std::uint64_t kSplitOneIn = 100;  // by index and not by chance: even a short run has one
+constexpr std::uint64_t kLeastSeed = 16;    // smaller seeds are for shrinking, see output_layouts
 
 // A fixed case: sizes for the symbols and then "*", again and again.
 struct Step {
@@ -26,7 +27,8 @@ struct Step {
 };
 
 std::vector<Step> ladder(const ShapeAlternative& alternative) {
-  const std::size_t images = std::max<std::size_t>(greatest_rest_rank(alternative), 1) - 1;  // 4 dimensions in all
+  const std::size_t images =
+      std::max<std::size_t>(greatest_rest_rank(alternative), 1) - 1;  // 4 dimensions in all
   std::vector<Step> steps{
       {0, {1}, "normal"},  // a scalar tensor, where the rule allows one
       {1, {1}, "normal"},
@@ -57,7 +59,8 @@ std::vector<Step> ladder(const ShapeAlternative& alternative) {
 }
 
 Case on_ladder(const Operator& op, Dtype dtype, const ShapeAlternative& alternative, const Step& step) {
-  Case c = with_shapes(op, dtype, alternative, cycle_binding(alternative, step.rest_rank, step.sizes), nullptr);
+  Case c =
+      with_shapes(op, dtype, alternative, cycle_binding(alternative, step.rest_rank, step.sizes), nullptr);
   if (step.channels_last)
     for (TensorSpec* t : tensors_of(c))
       if (t->shape.size() == 4 || t->shape.size() == 5) t->layout.kind = Layout::Kind::channels_last;
@@ -76,11 +79,13 @@ std::string_view draw_family(Draw& draw) {
   return families().front().name;
 }
 
-Case random_case(const Operator& op, Dtype dtype, std::uint64_t key) {
+Case random_case(const Operator& op, Dtype dtype, std::uint64_t key, bool is_split) {
   Draw draw(key);
   const ShapeAlternative& alternative = draw.pick(shape_rule(op).alternatives);
-  const bool is_long = draw.range(1, kLongOneIn) == 1;
-  const ShapeBinding binding = is_long ? draw_long_binding(draw, alternative) : draw_binding(draw, alternative);
+  const bool is_long = !is_split && draw.range(1, kLongOneIn) == 1;
+  const ShapeBinding binding = is_split  ? draw_split_binding(draw, alternative)
+                               : is_long ? draw_long_binding(draw, alternative)
+                                         : draw_binding(draw, alternative);
   Case c = with_shapes(op, dtype, alternative, binding, &draw);
   draw_attributes(draw, c, dtype);
   draw_dtypes(draw, c, dtype);
@@ -113,7 +118,7 @@ Case generate(const Operator& op, Dtype result_dtype, std::uint64_t seed, std::u
     }
     left -= steps.size();
   }
-  if (!c) c = random_case(op, result_dtype, key);
+  if (!c) c = random_case(op, result_dtype, key, index % kSplitOneIn == kSplitOneIn - 1);
   c->seed = std::max(key >> 32, kLeastSeed);  // short enough to read in a case's text
   return *std::move(c);
 }

@@ -29,7 +29,8 @@ const Family& family_of(const Case& c) {
   if (const Family* f = find_family(c.data)) return *f;
   std::vector<std::string_view> names;
   for (const Family& f : families()) names.push_back(f.name);
-  throw CaseError(fmt::format("bad case text: data is \"{}\": the data families are {}", c.data, fmt::join(names, ", ")));
+  throw CaseError(
+      fmt::format("bad case text: data is \"{}\": the data families are {}", c.data, fmt::join(names, ", ")));
 }
 
 // What the families know of every tensor of the call, in schema order, those of lists included.
@@ -118,7 +119,8 @@ Call materialise(const Case& c) {
   for (const Checked::Output& output : call.outputs) shapes.push_back(output.shape);
   call.output_layouts = output_layouts(c, shapes);
 
-  const std::vector<Target> targets = targets_of(c, call.outputs.empty() ? Dtype::f32 : call.outputs[0].dtype);
+  const std::vector<Target> targets =
+      targets_of(c, call.outputs.empty() ? Dtype::f32 : call.outputs[0].dtype);
   std::size_t next = 0;
   for (const CaseValue& value : c.arguments) {
     call.arguments.push_back(std::visit(

@@ -17,12 +17,15 @@ std::vector<double> numbers(std::string_view list) {
     list = comma == std::string_view::npos ? std::string_view{} : list.substr(comma + 1);
     while (item.starts_with(' ')) item.remove_prefix(1);
     double value = 0;
-    if (std::from_chars(item.data(), item.data() + item.size(), value).ec == std::errc{}) parsed.push_back(value);
+    if (std::from_chars(item.data(), item.data() + item.size(), value).ec == std::errc{})
+      parsed.push_back(value);
   }
   return parsed;
 }
 
-void append(std::vector<double>& to, const std::vector<double>& from) { to.insert(to.end(), from.begin(), from.end()); }
+void append(std::vector<double>& to, const std::vector<double>& from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
 
 // x and the two numbers on either side of it.
 void with_neighbours(std::vector<double>& list, double x, const Format& f) {
@@ -46,9 +49,15 @@ Mixture mixture(const EdgeValues& e, std::int64_t kind) {
   };
   switch (kind) {
     case 0:
-    case 1: take({&e.zeros, &e.nans, &e.infinities, &e.subnormals, &e.largest, &e.smallest, &e.kinks, &e.ones}); break;
-    case 2: take({&e.zeros, &e.subnormals, &e.smallest}); break;
-    case 3: take({&e.kinks, &e.ones, &e.zeros}); break;
+    case 1:
+      take({&e.zeros, &e.nans, &e.infinities, &e.subnormals, &e.largest, &e.smallest, &e.kinks, &e.ones});
+      break;
+    case 2:
+      take({&e.zeros, &e.subnormals, &e.smallest});
+      break;
+    case 3:
+      take({&e.kinks, &e.ones, &e.zeros});
+      break;
     case 4:
       take({&e.largest, &e.smallest});
       m.one_in = 8;
@@ -78,7 +87,8 @@ void fill_rows(const Target& t, std::span<double> values) {
   const auto infinite = static_cast<std::size_t>(t.own.below(1, static_cast<std::int64_t>(rows)));
   for (std::size_t r = 0; r < rows; ++r) {
     if (r == infinite && format(t.dtype).has_infinity)
-      for (std::size_t j = 0; j < length; ++j) values[r * length + j] = -std::numeric_limits<double>::infinity();
+      for (std::size_t j = 0; j < length; ++j)
+        values[r * length + j] = -std::numeric_limits<double>::infinity();
     else
       values[(r + 1) * length - 1] = 64;
   }
@@ -96,12 +106,18 @@ double next_below(double x, const Format& f) { return -next_above(-x, f); }
 
 IntegerRange integer_range(Dtype dtype) {
   switch (dtype) {
-    case Dtype::boolean: return {0, 1};
-    case Dtype::u8: return {0, 255};
-    case Dtype::i8: return {-128, 127};
-    case Dtype::i16: return {-32768, 32767};
-    case Dtype::i32: return {-0x1p31, 0x1p31 - 1};
-    default: return {-0x1p63, 0x1p63 - 1024};
+    case Dtype::boolean:
+      return {0, 1};
+    case Dtype::u8:
+      return {0, 255};
+    case Dtype::i8:
+      return {-128, 127};
+    case Dtype::i16:
+      return {-32768, 32767};
+    case Dtype::i32:
+      return {-0x1p31, 0x1p31 - 1};
+    default:
+      return {-0x1p63, 0x1p63 - 1024};
   }
 }
 
@@ -122,8 +138,8 @@ EdgeValues edge_values(Dtype dtype, std::string_view kinks) {
   e.nans = {std::numeric_limits<double>::quiet_NaN()};
   if (f.has_infinity) e.infinities = {inf, -inf};
   const double greatest_subnormal = f.min_normal - f.min_subnormal;
-  e.subnormals = {f.min_subnormal, -f.min_subnormal, greatest_subnormal, -greatest_subnormal, 3 * f.min_subnormal,
-                  -f.min_normal / 2};
+  e.subnormals = {f.min_subnormal,     -f.min_subnormal,    greatest_subnormal,
+                  -greatest_subnormal, 3 * f.min_subnormal, -f.min_normal / 2};
   e.largest = {f.max, -f.max, next_below(f.max, f), -f.max / 2};
   e.smallest = {f.min_normal, -f.min_normal, next_above(f.min_normal, f), -2 * f.min_normal};
   for (const double kink : numbers(kinks)) with_neighbours(e.kinks, kink, f);

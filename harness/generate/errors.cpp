@@ -32,13 +32,24 @@ std::string another_size(Draw& draw, Case& c, std::size_t i) {
   TensorSpec* t = tensor(c, i);
   if (t == nullptr || t->shape.empty()) return {};
   Shape shape = t->shape;
-  std::int64_t& size = shape[static_cast<std::size_t>(draw.range(0, static_cast<std::int64_t>(shape.size()) - 1))];
+  std::int64_t& size =
+      shape[static_cast<std::size_t>(draw.range(0, static_cast<std::int64_t>(shape.size()) - 1))];
   switch (draw.range(0, 4)) {
-    case 0: size += 1; break;
-    case 1: size = size > 2 ? size - 1 : size + 2; break;
-    case 2: size = size * 2 + 1; break;
-    case 3: size = size == 0 ? 3 : 0; break;
-    default: size = size == 1 ? 2 : 1; break;
+    case 0:
+      size += 1;
+      break;
+    case 1:
+      size = size > 2 ? size - 1 : size + 2;
+      break;
+    case 2:
+      size = size * 2 + 1;
+      break;
+    case 3:
+      size = size == 0 ? 3 : 0;
+      break;
+    default:
+      size = size == 1 ? 2 : 1;
+      break;
   }
   return reshaped(*t, std::move(shape));
 }
@@ -94,7 +105,8 @@ std::string axis_out_of_range(Draw& draw, Case& c, std::size_t i) {
   const Domain d = domain(*c.op, c.op->schema.argument_storage[i].name);
   if (d.kind != Domain::Kind::axis) return {};
   const TensorSpec* of = tensor(c, static_cast<std::size_t>(d.axis_of));
-  const auto rank = std::max<std::int64_t>(of == nullptr ? 0 : static_cast<std::int64_t>(of->shape.size()), 1);
+  const auto rank =
+      std::max<std::int64_t>(of == nullptr ? 0 : static_cast<std::int64_t>(of->shape.size()), 1);
   const std::int64_t axis = draw.pick(std::array{rank, -rank - 1, rank + 7, -rank - 100});
   c.arguments[i] = axis;
   return fmt::format("{}", axis);
@@ -118,9 +130,11 @@ InvalidCase generate_error(const Operator& op, Dtype result_dtype, std::uint64_t
   constexpr int kAttempts = 200;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     InvalidCase e;
-    e.valid = generate(op, result_dtype, seed, ladder_length(op) + static_cast<std::uint64_t>(draw.range(0, 1 << 20)));
+    e.valid = generate(op, result_dtype, seed,
+                       ladder_length(op) + static_cast<std::uint64_t>(draw.range(0, 1 << 20)));
     e.invalid = e.valid;
-    const auto i = static_cast<std::size_t>(draw.range(0, static_cast<std::int64_t>(e.valid.arguments.size()) - 1));
+    const auto i =
+        static_cast<std::size_t>(draw.range(0, static_cast<std::int64_t>(e.valid.arguments.size()) - 1));
     const Breakage& breakage = draw.pick(kBreakages);
     e.value = breakage.apply(draw, e.invalid, i);
     if (e.value.empty()) continue;
@@ -128,10 +142,13 @@ InvalidCase generate_error(const Operator& op, Dtype result_dtype, std::uint64_t
     e.broken = breakage.what;
     const Checked checked = check_case(e.invalid);
     if (checked.ok() || checked.argument != e.argument) continue;
-    if (checked.error.find(e.argument) == std::string::npos || checked.error.find(e.value) == std::string::npos) continue;
+    if (checked.error.find(e.argument) == std::string::npos ||
+        checked.error.find(e.value) == std::string::npos)
+      continue;
     return e;
   }
-  throw std::logic_error(fmt::format("{}: no argument error was found in {} attempts", op.schema.name, kAttempts));
+  throw std::logic_error(
+      fmt::format("{}: no argument error was found in {} attempts", op.schema.name, kAttempts));
 }
 
 }  // namespace assay

@@ -12,8 +12,8 @@ struct InvalidCase {
   Case invalid;
   Case valid;            // the same case before exactly one thing was broken
   std::string argument;  // the argument to blame; check_arguments blames it too
-  std::string value;     // what is wrong with it, as it stands in the message: a shape "2x3", a dtype, a number
-  std::string broken;    // what was done, "another size", "a dtype that the operator does not take"
+  std::string value;   // what is wrong with it, as it stands in the message: a shape "2x3", a dtype, a number
+  std::string broken;  // what was done, "another size", "a dtype that the operator does not take"
 };
 
 // Error case `index`: a pure function of its arguments. It is sure to be rejected by check_arguments, with an error that

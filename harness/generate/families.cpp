@@ -33,13 +33,18 @@ double slope(const Target& t, std::uint64_t i) {
   const double x = normal(t.own, i);
   switch (t.own.word(i) % 9) {
     case 0:
-    case 1: return -std::fabs(x);
+    case 1:
+      return -std::fabs(x);
     case 2:
-    case 3: return t.own.unit(i + 1);
+    case 3:
+      return t.own.unit(i + 1);
     case 4:
-    case 5: return 1 + std::fabs(x);
-    case 6: return t.own.below(i + 1, 2) == 0 ? 0.0 : 1.0;
-    default: return x;
+    case 5:
+      return 1 + std::fabs(x);
+    case 6:
+      return t.own.below(i + 1, 2) == 0 ? 0.0 : 1.0;
+    default:
+      return x;
   }
 }
 
@@ -55,8 +60,8 @@ void constant(const Target& t, Values values) {
 void integers(const Target& t, Values values) {
   constexpr std::array<std::int64_t, 6> kGreatest{2, 3, 8, 8, 8, 16};
   const int bits = std::min((t.precision - bits_for(t.terms)) / 2, significand_bits(t.dtype));
-  const std::int64_t greatest = std::clamp<std::int64_t>(kGreatest[static_cast<std::size_t>(t.shared.below(2, 6))], 1,
-                                                         std::int64_t{1} << std::max(bits, 0));
+  const std::int64_t greatest = std::clamp<std::int64_t>(
+      kGreatest[static_cast<std::size_t>(t.shared.below(2, 6))], 1, std::int64_t{1} << std::max(bits, 0));
   for (std::size_t i = 0; i < values.size(); ++i)
     values[i] = static_cast<double>(t.own.below(i, 2 * greatest + 1) - greatest);
 }
@@ -68,7 +73,8 @@ void trits(const Target& t, Values values) {
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(t.own.below(i, 3) - 1);
     return;
   }
-  const int bits = std::clamp(std::min({12, significand_bits(t.dtype), t.precision - bits_for(t.terms)}), 1, 12);
+  const int bits =
+      std::clamp(std::min({12, significand_bits(t.dtype), t.precision - bits_for(t.terms)}), 1, 12);
   const std::int64_t greatest = (std::int64_t{1} << bits) - 1;
   for (std::size_t i = 0; i < values.size(); ++i)
     values[i] = static_cast<double>(t.own.below(i, 2 * greatest + 1) - greatest);
@@ -101,10 +107,10 @@ void selection(const Target& t, Values values) {
     const std::size_t row = i / columns;
     const std::size_t matrix = row / rows;
     // The first operand picks with its rows, the second with its columns.
-    const bool chosen =
-        t.ordinal == 0 ? t.own.below(row, t.shape.back()) == static_cast<std::int64_t>(column)
-                       : t.own.below(matrix * columns + column, static_cast<std::int64_t>(rows)) ==
-                             static_cast<std::int64_t>(row % rows);
+    const bool chosen = t.ordinal == 0
+                            ? t.own.below(row, t.shape.back()) == static_cast<std::int64_t>(column)
+                            : t.own.below(matrix * columns + column, static_cast<std::int64_t>(rows)) ==
+                                  static_cast<std::int64_t>(row % rows);
     values[i] = chosen ? 1.0 : 0.0;
   }
 }
@@ -115,7 +121,8 @@ void uniform(const Target& t, Values values) {
   };
   constexpr std::array<Interval, 4> kIntervals{{{0, 1}, {-1, 1}, {-1, 1}, {-8, 8}}};
   const Interval in = kIntervals[static_cast<std::size_t>(t.own.below(1u << 30, 4))];
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = in.least + (in.greatest - in.least) * t.own.unit(i);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = in.least + (in.greatest - in.least) * t.own.unit(i);
 }
 
 void normals(const Target& t, Values values) {
@@ -160,7 +167,9 @@ void wide(const Target& t, Values values) {
   if ((t.shared.word(3) & 1) != 0) reach /= 2;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::uint64_t word = t.own.word(2 * i);
-    values[i] = sign(word) * std::ldexp(1 + t.own.unit(2 * i + 1), static_cast<int>(word % static_cast<std::uint64_t>(2 * reach + 1)) - reach);
+    values[i] =
+        sign(word) * std::ldexp(1 + t.own.unit(2 * i + 1),
+                                static_cast<int>(word % static_cast<std::uint64_t>(2 * reach + 1)) - reach);
   }
 }
 
@@ -180,7 +189,8 @@ constexpr Family kFamilies[] = {
     {"offset", "variance 1 around a mean of 10 to 10000", 8, offset},
     {"cancelling", "terms of opposite sign that nearly cancel", 8, cancelling},
     {"wide", "magnitudes from 1e-30 to 1e30, less for narrow formats", 10, wide},
-    {"edge", "zeros, NaN, infinities, subnormals, the largest and smallest numbers, kinks and their neighbours", 16,
+    {"edge",
+     "zeros, NaN, infinities, subnormals, the largest and smallest numbers, kinks and their neighbours", 16,
      fill_edge},
     {"long", "positive numbers for long sums", 0, accumulation},
 };

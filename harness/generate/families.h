@@ -30,7 +30,7 @@ struct Target {
 struct Family {
   std::string_view name;
   std::string_view meaning;
-  int weight;  // how often random cases take it
+  int weight;                                             // how often random cases take it
   void (*fill)(const Target&, std::span<double> values);  // row-major, before rounding to the dtype
 };
 

@@ -44,12 +44,18 @@ Layout draw_layout(Draw& draw, const Shape& shape, bool may_expand) {
   if (rank == 0) return {Layout::Kind::offset, {draw.range(1, 9)}};
   const int many = rank >= 2 ? 1 : 0;
   switch (draw.weighted({rank == 4 || rank == 5 ? 40 : 0, 20 * many, 20, 20, may_expand ? 15 : 0, 20})) {
-    case 0: return {Layout::Kind::channels_last, {}};
-    case 1: return permuted(draw, rank);
-    case 2: return {Layout::Kind::step2, {}};
-    case 3: return {Layout::Kind::offset, {draw.range(1, 9)}};
-    case 4: return expanded(draw, rank);
-    default: return with_gaps(draw, shape);
+    case 0:
+      return {Layout::Kind::channels_last, {}};
+    case 1:
+      return permuted(draw, rank);
+    case 2:
+      return {Layout::Kind::step2, {}};
+    case 3:
+      return {Layout::Kind::offset, {draw.range(1, 9)}};
+    case 4:
+      return expanded(draw, rank);
+    default:
+      return with_gaps(draw, shape);
   }
 }
 
@@ -72,7 +78,8 @@ Layout without_dimension(const Layout& layout, std::int64_t dropped, std::size_t
   switch (layout.kind) {
     case Layout::Kind::contiguous:
     case Layout::Kind::step2:
-    case Layout::Kind::offset: break;
+    case Layout::Kind::offset:
+      break;
     case Layout::Kind::channels_last:
       if (new_rank != 4 && new_rank != 5) return {};
       break;
@@ -82,7 +89,9 @@ Layout without_dimension(const Layout& layout, std::int64_t dropped, std::size_t
       for (std::int64_t& d : left.parameters) d -= d > dropped ? 1 : 0;
       if (left.parameters.empty()) return {};
       break;
-    case Layout::Kind::strides: left.parameters.erase(left.parameters.begin() + dropped); break;
+    case Layout::Kind::strides:
+      left.parameters.erase(left.parameters.begin() + dropped);
+      break;
   }
   return left;
 }
@@ -98,7 +107,8 @@ std::vector<Layout> output_layouts(const Case& c, std::span<const Shape> outputs
       layout = {};
     } else if (kind < 10) {
       for (const TensorSpec* t : tensors_of(c))
-        if (t->shape == shape && t->layout.kind != Layout::Kind::expanded && without_overlap(shape, t->layout)) {
+        if (t->shape == shape && t->layout.kind != Layout::Kind::expanded &&
+            without_overlap(shape, t->layout)) {
           layout = t->layout;
           break;
         }

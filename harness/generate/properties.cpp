@@ -18,7 +18,9 @@ namespace {
 using Outputs = std::vector<PackedOutput>;
 
 TensorData* tensor(Call& call, std::size_t i) { return std::get_if<TensorData>(&call.arguments[i]); }
-const TensorData* tensor(const Call& call, std::size_t i) { return std::get_if<TensorData>(&call.arguments[i]); }
+const TensorData* tensor(const Call& call, std::size_t i) {
+  return std::get_if<TensorData>(&call.arguments[i]);
+}
 
 // One relation being looked for.
 struct Search {
@@ -69,16 +71,19 @@ std::string compare_boxes(const Outputs& original, const Outputs& derived, const
         index[d] = boxes[o].first[d] + static_cast<std::int64_t>(left) % boxes[o].size[d];
         left /= static_cast<std::size_t>(boxes[o].size[d]);
       }
-      first = fmt::format("output {} at [{}] is {} in the call, but {} in the derived one", o, fmt::join(index, ","), a, b);
+      first = fmt::format("output {} at [{}] is {} in the call, but {} in the derived one", o,
+                          fmt::join(index, ","), a, b);
     }
     if (differing > 0)
-      return fmt::format("{} ({} of {} elements differ)", first, differing, got.size() / static_cast<std::size_t>(size));
+      return fmt::format("{} ({} of {} elements differ)", first, differing,
+                         got.size() / static_cast<std::size_t>(size));
   }
   return {};
 }
 
 // Checks the derived call's arguments and gives it contiguous outputs, where it has none.
-std::optional<Derived> finish(std::string property, Call derived, std::vector<Box> boxes, const Contract& contract) {
+std::optional<Derived> finish(std::string property, Call derived, std::vector<Box> boxes,
+                              const Contract& contract) {
   Checked checked = check_arguments(*derived.op, Arguments(derived).values());
   if (!checked.ok() || checked.outputs.size() != boxes.size()) return std::nullopt;
   for (std::size_t o = 0; o < boxes.size(); ++o)
@@ -158,9 +163,11 @@ std::optional<Derived> axis_row(Search& s) {
   const Shape& shape = s.call.outputs[0].shape;
   for (std::size_t i = 0; i < s.call.arguments.size(); ++i) {
     const auto* axis = std::get_if<std::int64_t>(&s.call.arguments[i]);
-    if (axis == nullptr || domain(*s.call.op, s.call.op->schema.argument_storage[i].name).kind != Domain::Kind::axis)
+    if (axis == nullptr ||
+        domain(*s.call.op, s.call.op->schema.argument_storage[i].name).kind != Domain::Kind::axis)
       continue;
-    const auto kept = static_cast<std::size_t>(*axis < 0 ? *axis + static_cast<std::int64_t>(shape.size()) : *axis);
+    const auto kept =
+        static_cast<std::size_t>(*axis < 0 ? *axis + static_cast<std::int64_t>(shape.size()) : *axis);
     Box row = whole(shape);
     for (std::size_t d = 0; d < shape.size(); ++d) {
       if (d == kept) continue;
@@ -233,8 +240,10 @@ std::optional<Derived> in_place(Search& s) {
   if (!s.contract.in_place || s.call.op->in_place.empty() || !s.may_change_layout()) return std::nullopt;
   const int i = s.call.op->schema.find(s.call.op->in_place);
   const TensorData* t = i < 0 ? nullptr : tensor(s.call, static_cast<std::size_t>(i));
-  if (t == nullptr || t->shape != s.call.outputs[0].shape || t->dtype != s.call.outputs[0].dtype) return std::nullopt;
-  const Layout shared = s.contract.layout_invariant && s.draw.chance(50) ? draw_layout(s.draw, t->shape, false) : Layout{};
+  if (t == nullptr || t->shape != s.call.outputs[0].shape || t->dtype != s.call.outputs[0].dtype)
+    return std::nullopt;
+  const Layout shared =
+      s.contract.layout_invariant && s.draw.chance(50) ? draw_layout(s.draw, t->shape, false) : Layout{};
   Call derived = s.call;
   *tensor(derived, static_cast<std::size_t>(i)) = laid_out(*t, shared);
   derived.output_layouts[0] = shared;

@@ -26,7 +26,9 @@ struct Derived {
   Call call;
   // A plain sentence that says what is wrong, or "" if the relation holds. Any two NaN count as equal, and, where the
   // contract ignores the sign of zero, any two zeros.
-  std::function<std::string(const std::vector<PackedOutput>& original, const std::vector<PackedOutput>& derived)> compare;
+  std::function<std::string(const std::vector<PackedOutput>& original,
+                            const std::vector<PackedOutput>& derived)>
+      compare;
 };
 
 // One of the relations that apply to this call, by the operator's properties and the contract; `choice` picks it, and

@@ -16,7 +16,9 @@ constexpr std::uint64_t scramble(std::uint64_t x) {
 inline constexpr std::uint64_t kGolden = 0x9E3779B97F4A7C15u;
 
 // One number out of two, in which every bit of both counts.
-constexpr std::uint64_t mix(std::uint64_t a, std::uint64_t b) { return scramble(scramble(a + kGolden) ^ (b * kGolden)); }
+constexpr std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
+  return scramble(scramble(a + kGolden) ^ (b * kGolden));
+}
 
 // FNV-1a.
 constexpr std::uint64_t hash(std::string_view text) {
@@ -34,7 +36,8 @@ class Stream {
   constexpr double unit(std::uint64_t i) const { return static_cast<double>(word(i) >> 11) * 0x1p-53; }
   // Uniform in [0, n).
   constexpr std::int64_t below(std::uint64_t i, std::int64_t n) const {
-    return static_cast<std::int64_t>(static_cast<unsigned __int128>(word(i)) * static_cast<std::uint64_t>(n) >> 64);
+    return static_cast<std::int64_t>(
+        static_cast<unsigned __int128>(word(i)) * static_cast<std::uint64_t>(n) >> 64);
   }
 
  private:

@@ -50,7 +50,8 @@ void lose_dimension(Case& c, int argument, std::int64_t at) {
 std::optional<Shaped> shaped(const Case& c) {
   ShapeMatch m = match_shapes(*c.op, shapes_of(c));
   if (!m.error.empty()) return std::nullopt;
-  return Shaped{&shape_rule(*c.op).alternatives[static_cast<std::size_t>(m.alternative)], std::move(m.binding)};
+  return Shaped{&shape_rule(*c.op).alternatives[static_cast<std::size_t>(m.alternative)],
+                std::move(m.binding)};
 }
 
 Case resized(const Case& c, const Shaped& from, const ShapeBinding& sizes) {
@@ -86,7 +87,8 @@ Case without_shared_dimension(const Case& c, std::size_t dimension) {
   Case next = c;
   const std::vector<const TensorSpec*> tensors = tensors_of(c);
   for (std::size_t i = 0; i < c.arguments.size(); ++i)
-    if (const auto* t = std::get_if<TensorSpec>(&c.arguments[i]); t != nullptr && t->shape == tensors.front()->shape)
+    if (const auto* t = std::get_if<TensorSpec>(&c.arguments[i]);
+        t != nullptr && t->shape == tensors.front()->shape)
       lose_dimension(next, static_cast<int>(i), static_cast<std::int64_t>(dimension));
   return next;
 }

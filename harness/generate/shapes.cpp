@@ -9,25 +9,34 @@ namespace {
 
 // Lanes of one vector, from 2 doubles of 128 bits to 64 bytes of 512.
 constexpr std::array<std::int64_t, 6> kWidths{2, 4, 8, 16, 32, 64};
-constexpr std::array<std::int64_t, 18> kPrimes{3,  5,  7,  11, 13, 17, 19, 23, 29,
-                                              31, 37, 43, 53, 61, 67, 97, 127, 257};
+constexpr std::array<std::int64_t, 18> kPrimes{3,  5,  7,  11, 13, 17, 19, 23,  29,
+                                               31, 37, 43, 53, 61, 67, 97, 127, 257};
 constexpr SizeBudget kLarge{65'536, 300'000};
+constexpr SizeBudget kOneThread{2 * 32'768, 2 << 20};
 
 std::int64_t draw_size(Draw& draw) {
   switch (draw.weighted({45, 20, 15, 5, 15})) {
     case 0: {
       const std::int64_t width = draw.pick(kWidths);
       switch (draw.range(0, 3)) {
-        case 0: return width - 1;
-        case 1: return width;
-        case 2: return width + 1;
-        default: return 2 * width + 1;
+        case 0:
+          return width - 1;
+        case 1:
+          return width;
+        case 2:
+          return width + 1;
+        default:
+          return 2 * width + 1;
       }
     }
-    case 1: return draw.range(1, 9);
-    case 2: return draw.pick(kPrimes);
-    case 3: return 1;
-    default: return draw.range(100, 700);
+    case 1:
+      return draw.range(1, 9);
+    case 2:
+      return draw.pick(kPrimes);
+    case 3:
+      return 1;
+    default:
+      return draw.range(100, 700);
   }
 }
 
@@ -43,8 +52,8 @@ void shrink_to_fit(std::int64_t& size, const ShapeAlternative& alternative, cons
   while (size > 1 && !fits(alternative, binding, budget)) size /= 2;
 }
 
-void make_distinct(std::vector<std::int64_t*>& sizes, const ShapeAlternative& alternative, const ShapeBinding& binding,
-                   const SizeBudget& budget) {
+void make_distinct(std::vector<std::int64_t*>& sizes, const ShapeAlternative& alternative,
+                   const ShapeBinding& binding, const SizeBudget& budget) {
   std::set<std::int64_t> seen;
   for (std::int64_t* size : sizes) {
     const std::int64_t before = *size;
@@ -144,6 +153,19 @@ ShapeBinding draw_long_binding(Draw& draw, const ShapeAlternative& alternative) 
     if (!in_outputs(alternative, symbol)) longest = &size;
   *longest = draw.range(8'192, 32'768);
   shrink_to_fit(*longest, alternative, binding, kLarge);
+  return binding;
+}
+
+ShapeBinding draw_split_binding(Draw& draw, const ShapeAlternative& alternative) {
+  ShapeBinding binding =
+      cycle_binding(alternative, std::max<std::size_t>(draw_rest_rank(draw, alternative), 1), {1});
+  const std::vector<std::int64_t*> sizes = sizes_of(alternative, binding);
+  if (sizes.empty()) return binding;
+  for (std::int64_t* size : sizes) *size = draw.range(2, 9);
+  while (fits(alternative, binding, kOneThread)) {
+    std::int64_t* size = draw.pick(sizes);
+    *size += draw.range(1, *size);
+  }
   return binding;
 }
 

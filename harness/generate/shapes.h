@@ -12,8 +12,8 @@ namespace assay {
 inline constexpr std::size_t kMaxRank = 5;
 
 struct SizeBudget {
-  std::int64_t elements = 4096;   // of each tensor
-  std::int64_t work = 300'000;    // product of all symbols and "*": the multiply-adds of a matrix product
+  std::int64_t elements = 4096;  // of each tensor
+  std::int64_t work = 300'000;   // product of all symbols and "*": the multiply-adds of a matrix product
 };
 
 bool fits(const ShapeAlternative& alternative, const ShapeBinding& binding, const SizeBudget& budget);
@@ -27,6 +27,10 @@ ShapeBinding draw_binding(Draw& draw, const ShapeAlternative& alternative);
 
 // One very large dimension, preferably one that is summed over; the others are 1 to 3.
 ShapeBinding draw_long_binding(Draw& draw, const ShapeAlternative& alternative);
+
+// Enough work that kernels split it among threads: for each of two ATen's GRAIN_SIZE of 32,768 elements in some tensor,
+// or a million multiply-adds.
+ShapeBinding draw_split_binding(Draw& draw, const ShapeAlternative& alternative);
 
 // The sizes in order, again and again, for the symbols in order of first use and then `rest_rank` dimensions of "*".
 ShapeBinding cycle_binding(const ShapeAlternative& alternative, std::size_t rest_rank,

@@ -6,6 +6,7 @@
 #include <rapidcheck/shrinkable/Create.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <set>
 
@@ -90,6 +91,23 @@ Aspect smaller_size(std::size_t i) {
       return with_sizes(c, smaller);
     });
   };
+}
+
+// What fails only where two sizes are equal never shrinks one by one.
+Cases smaller_equal_sizes(const Case& c) {
+  const std::vector<std::int64_t> sizes = sizes_of(c);
+  std::map<std::int64_t, int> count;
+  for (const std::int64_t size : sizes) ++count[size];
+  rc::Seq<Case> all;
+  for (const auto& [equal, times] : count)
+    if (times > 1)
+      all = rc::seq::concat(all, rc::seq::map(rc::shrink::towards<std::int64_t>(equal, 1),
+                                              [c, sizes, equal](std::int64_t size) {
+                                                std::vector<std::int64_t> smaller = sizes;
+                                                std::ranges::replace(smaller, equal, size);
+                                                return with_sizes(c, smaller);
+                                              }));
+  return all;
 }
 
 Cases without_broadcasts(const Case& c) {
@@ -204,17 +222,19 @@ Cases simpler_data(const Case& c) {
 
 // The layouts of results count through 16 small seeds.
 Cases smaller_seed(const Case& c) {
-  return rc::seq::map(rc::seq::range<std::uint64_t>(0, std::min<std::uint64_t>(c.seed, 16)), [c](std::uint64_t seed) {
-    Case next = c;
-    next.seed = seed;
-    return next;
-  });
+  return rc::seq::map(rc::seq::range<std::uint64_t>(0, std::min<std::uint64_t>(c.seed, 16)),
+                      [c](std::uint64_t seed) {
+                        Case next = c;
+                        next.seed = seed;
+                        return next;
+                      });
 }
 
 std::vector<Aspect> aspects(const Case& c) {
-  std::vector<Aspect> all{fewer_dimensions, all_sizes_one, fewer_shared_dimensions};
+  std::vector<Aspect> all{fewer_dimensions, all_sizes_one, smaller_equal_sizes, fewer_shared_dimensions};
   for (std::size_t i = 0; i < sizes_of(c).size(); ++i) all.push_back(smaller_size(i));
-  all.insert(all.end(), {plainer_layouts, without_broadcasts, simpler_attributes, one_dtype, simpler_data, smaller_seed});
+  all.insert(all.end(), {plainer_layouts, without_broadcasts, simpler_attributes, one_dtype, simpler_data,
+                         smaller_seed});
   return all;
 }
 

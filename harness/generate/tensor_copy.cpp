@@ -30,7 +30,8 @@ TensorData laid_out(const TensorData& from, const Layout& layout) {
   const std::vector<std::byte> packed = from.packed();
   const auto size = static_cast<std::size_t>(bytes(from.dtype));
   const std::int64_t n = from.numel();
-  for (std::int64_t i = 0; i < n; ++i) std::memcpy(to.element(i), packed.data() + static_cast<std::size_t>(i) * size, size);
+  for (std::int64_t i = 0; i < n; ++i)
+    std::memcpy(to.element(i), packed.data() + static_cast<std::size_t>(i) * size, size);
   return to;
 }
 
@@ -42,7 +43,8 @@ TensorData part(const TensorData& from, const Box& box) {
   return to;
 }
 
-std::vector<std::byte> part(const std::vector<std::byte>& packed, const Shape& shape, int bytes, const Box& box) {
+std::vector<std::byte> part(const std::vector<std::byte>& packed, const Shape& shape, int bytes,
+                            const Box& box) {
   return gather_box(packed.data(), strided(shape, {}).strides, bytes, box);
 }
 

@@ -17,7 +17,8 @@ TensorData laid_out(const TensorData& from, const Layout& layout);
 // The part as a tensor of its own, contiguous.
 TensorData part(const TensorData& from, const Box& box);
 // The part of a row-major array.
-std::vector<std::byte> part(const std::vector<std::byte>& packed, const Shape& shape, int bytes, const Box& box);
+std::vector<std::byte> part(const std::vector<std::byte>& packed, const Shape& shape, int bytes,
+                            const Box& box);
 
 std::int64_t numel(const Shape& shape);
 bool contiguous(const TensorData& t);

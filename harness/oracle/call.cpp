@@ -34,29 +34,42 @@ py::object to_python(const Tensors& tensors, const assay_value& value, const ToT
     return items;
   };
   switch (value.kind) {
-    case ASSAY_KIND_NONE: return py::none();
-    case ASSAY_KIND_TENSOR: return to_tensor(*value.as.tensor);
+    case ASSAY_KIND_NONE:
+      return py::none();
+    case ASSAY_KIND_TENSOR:
+      return to_tensor(*value.as.tensor);
     case ASSAY_KIND_TENSORS:
       return list([&](std::size_t i) -> py::object {
         if (value.as.tensors[i] == nullptr) return py::none();
         return to_tensor(*value.as.tensors[i]);
       });
-    case ASSAY_KIND_INT: return py::int_(value.as.integer);
-    case ASSAY_KIND_DOUBLE: return py::float_(value.as.real);
-    case ASSAY_KIND_BOOL: return py::bool_(value.as.integer != 0);
-    case ASSAY_KIND_STRING: return py::str(value.as.string);
-    case ASSAY_KIND_DTYPE: return py::reinterpret_borrow<py::object>(tensors.dtype(value.as.dtype));
-    case ASSAY_KIND_INTS: return list([&](std::size_t i) { return py::int_(value.as.integers[i]); });
-    case ASSAY_KIND_DOUBLES: return list([&](std::size_t i) { return py::float_(value.as.reals[i]); });
-    case ASSAY_KIND_BOOLS: return list([&](std::size_t i) { return py::bool_(value.as.integers[i] != 0); });
-    default: throw Unsupported(fmt::format("a value of unknown kind {}", value.kind));
+    case ASSAY_KIND_INT:
+      return py::int_(value.as.integer);
+    case ASSAY_KIND_DOUBLE:
+      return py::float_(value.as.real);
+    case ASSAY_KIND_BOOL:
+      return py::bool_(value.as.integer != 0);
+    case ASSAY_KIND_STRING:
+      return py::str(value.as.string);
+    case ASSAY_KIND_DTYPE:
+      return py::reinterpret_borrow<py::object>(tensors.dtype(value.as.dtype));
+    case ASSAY_KIND_INTS:
+      return list([&](std::size_t i) { return py::int_(value.as.integers[i]); });
+    case ASSAY_KIND_DOUBLES:
+      return list([&](std::size_t i) { return py::float_(value.as.reals[i]); });
+    case ASSAY_KIND_BOOLS:
+      return list([&](std::size_t i) { return py::bool_(value.as.integers[i] != 0); });
+    default:
+      throw Unsupported(fmt::format("a value of unknown kind {}", value.kind));
   }
 }
 
 template <class ToTensor>
-py::object call_torch(const TorchOperator& op, std::span<const assay_value> values, const ToTensor& to_tensor) {
+py::object call_torch(const TorchOperator& op, std::span<const assay_value> values,
+                      const ToTensor& to_tensor) {
   py::tuple positional(op.positional);
-  for (std::size_t i = 0; i < op.positional; ++i) positional[i] = to_python(*op.tensors, values[i], to_tensor);
+  for (std::size_t i = 0; i < op.positional; ++i)
+    positional[i] = to_python(*op.tensors, values[i], to_tensor);
   py::object keywords;
   if (!op.keywords.empty()) {
     py::dict named;
@@ -64,7 +77,8 @@ py::object call_torch(const TorchOperator& op, std::span<const assay_value> valu
       named[op.keywords[i]] = to_python(*op.tensors, values[op.positional + i], to_tensor);
     keywords = std::move(named);
   }
-  auto result = py::reinterpret_steal<py::object>(PyObject_Call(op.function.ptr(), positional.ptr(), keywords.ptr()));
+  auto result =
+      py::reinterpret_steal<py::object>(PyObject_Call(op.function.ptr(), positional.ptr(), keywords.ptr()));
   if (!result) throw py::error_already_set();
   return result;
 }
@@ -84,10 +98,12 @@ int store_results(const TorchOperator& op, const py::object& result, const assay
   const bool several = py::isinstance<py::tuple>(result) || py::isinstance<py::list>(result);
   const std::size_t returned = several ? py::len(result) : 1;
   if (returned != call->output_count)
-    return say(call, 1, fmt::format("torch returned {} results, the rule says {}", returned, call->output_count));
+    return say(call, 1,
+               fmt::format("torch returned {} results, the rule says {}", returned, call->output_count));
   for (std::size_t i = 0; i < returned; ++i) {
     const py::object one = several ? py::object(result[py::int_(i)]) : result;
-    if (const std::string why = op.tensors->store(one, *call->outputs[i]); !why.empty()) return say(call, 1, why);
+    if (const std::string why = op.tensors->store(one, *call->outputs[i]); !why.empty())
+      return say(call, 1, why);
   }
   return ASSAY_OK;
 }
@@ -99,9 +115,12 @@ int run(const TorchOperator& op, const assay_call* call) {
     result = call_torch(op, values, [&](const assay_tensor& t) { return op.tensors->wrap(t); });
   } catch (const py::error_already_set& error) {
     switch (meaning(error)) {
-      case Rejection::unsupported: return say(call, ASSAY_REFUSED, brief(what(error)));
-      case Rejection::invalid: return say(call, ASSAY_REFUSED, "invalid argument: " + brief(what(error)));
-      case Rejection::failed: return say(call, 1, brief(what(error)));
+      case Rejection::unsupported:
+        return say(call, ASSAY_REFUSED, brief(what(error)));
+      case Rejection::invalid:
+        return say(call, ASSAY_REFUSED, "invalid argument: " + brief(what(error)));
+      case Rejection::failed:
+        return say(call, 1, brief(what(error)));
     }
   }
   return store_results(op, result, call);
@@ -125,17 +144,30 @@ Described described(std::span<const assay_value> values) {
     add(&v.kind, sizeof v.kind);
     add(&v.count, sizeof v.count);
     switch (v.kind) {
-      case ASSAY_KIND_NONE: break;
-      case ASSAY_KIND_TENSOR: add_tensor(v.as.tensor); break;
+      case ASSAY_KIND_NONE:
+        break;
+      case ASSAY_KIND_TENSOR:
+        add_tensor(v.as.tensor);
+        break;
       case ASSAY_KIND_TENSORS:
         for (std::size_t i = 0; i < v.count; ++i) add_tensor(v.as.tensors[i]);
         break;
-      case ASSAY_KIND_STRING: d.text += v.as.string; break;
-      case ASSAY_KIND_DTYPE: add(&v.as.dtype, sizeof v.as.dtype); break;
-      case ASSAY_KIND_DOUBLES: add(v.as.reals, v.count * sizeof *v.as.reals); break;
+      case ASSAY_KIND_STRING:
+        d.text += v.as.string;
+        break;
+      case ASSAY_KIND_DTYPE:
+        add(&v.as.dtype, sizeof v.as.dtype);
+        break;
+      case ASSAY_KIND_DOUBLES:
+        add(v.as.reals, v.count * sizeof *v.as.reals);
+        break;
       case ASSAY_KIND_INTS:
-      case ASSAY_KIND_BOOLS: add(v.as.integers, v.count * sizeof *v.as.integers); break;
-      default: add(&v.as.integer, sizeof v.as.integer); break;  // int, float and bool: 8 bytes each
+      case ASSAY_KIND_BOOLS:
+        add(v.as.integers, v.count * sizeof *v.as.integers);
+        break;
+      default:
+        add(&v.as.integer, sizeof v.as.integer);
+        break;  // int, float and bool: 8 bytes each
     }
   }
   return d;
@@ -176,7 +208,8 @@ int enter(const assay_call* call, const Function& function) {
       const std::size_t expected = op.positional + op.keywords.size();
       if (call->argument_count != expected)
         return say(call, ASSAY_REFUSED,
-                   fmt::format("invalid argument: {} arguments given, the schema has {}", call->argument_count, expected));
+                   fmt::format("invalid argument: {} arguments given, the schema has {}",
+                               call->argument_count, expected));
       enter_inference_mode();
       return function(op, call);
     } catch (const Unsupported& reason) {

@@ -16,12 +16,13 @@ struct Entry {
 constexpr std::array kEntries{
     // Full vectors take one multiply-add; the tail, and tensors with other strides, the scalar formula, whose product may
     // be rounded by itself. f16 has only the latter.
-    Entry{"add.Tensor",
-          "f64,f32,bf16: layout_invariant=no row_invariant=no thread_invariant=no -- native/cpu/Loops.h vectorized_loop "
-          "calls fmadd for full vectors and native/ufunc/add.h add for the rest, which may round alpha * other\n"
-          "bf16: compute=bf16 -- cpu/vec/vec256/vec256_bfloat16.h fmadd rounds once, "
-          "native/ufunc/add.h add on c10::BFloat16 rounds alpha * other and the sum\n"
-          "f16: compute=f16 -- native/ufunc/add.h add on c10::Half rounds alpha, alpha * other and the sum"},
+    Entry{
+        "add.Tensor",
+        "f64,f32,bf16: layout_invariant=no row_invariant=no thread_invariant=no -- native/cpu/Loops.h vectorized_loop "
+        "calls fmadd for full vectors and native/ufunc/add.h add for the rest, which may round alpha * other\n"
+        "bf16: compute=bf16 -- cpu/vec/vec256/vec256_bfloat16.h fmadd rounds once, "
+        "native/ufunc/add.h add on c10::BFloat16 rounds alpha * other and the sum\n"
+        "f16: compute=f16 -- native/ufunc/add.h add on c10::Half rounds alpha, alpha * other and the sum"},
 
     // native/Activation.cpp relu is clamp_min(self, 0): one comparison, and -0 stays, as in Assay's reference.
     Entry{"relu", ""},
@@ -35,24 +36,26 @@ constexpr std::array kEntries{
 
     // BLAS fixes neither the order of a sum nor which kernel a shape gets. With AMX, the oneDNN that torch 1.13 uses dies
     // of an illegal instruction for some shapes with an odd K (uxlfoundation/oneDNN issue 1661): no contract covers that.
-    Entry{"mm",
-          "f64,f32: layout_invariant=no row_invariant=no thread_invariant=no -- "
-          "native/CPUBlas.cpp gemm calls dgemm_ or sgemm_ of the installed BLAS\n"
-          "bf16: compute=bf16 layout_invariant=no row_invariant=no thread_invariant=no -- native/CPUBlas.cpp gemm for "
-          "BFloat16, up to 16^3 products or without AVX-512: native/cpu/BlasKernel.cpp gemm_notrans_ adds as bf16\n"
-          "bf16: ftz=yes daz=yes -- native/mkldnn/Matmul.cpp mkldnn_bf16_gemm, above 16^3 products: oneDNN uses "
-          "vdpbf16ps, which flushes subnormals (Intel 64 and IA-32 Software Developer's Manual, volume 2)"},
+    Entry{
+        "mm",
+        "f64,f32: layout_invariant=no row_invariant=no thread_invariant=no -- "
+        "native/CPUBlas.cpp gemm calls dgemm_ or sgemm_ of the installed BLAS\n"
+        "bf16: compute=bf16 layout_invariant=no row_invariant=no thread_invariant=no -- native/CPUBlas.cpp gemm for "
+        "BFloat16, up to 16^3 products or without AVX-512: native/cpu/BlasKernel.cpp gemm_notrans_ adds as bf16\n"
+        "bf16: ftz=yes daz=yes -- native/mkldnn/Matmul.cpp mkldnn_bf16_gemm, above 16^3 products: oneDNN uses "
+        "vdpbf16ps, which flushes subnormals (Intel 64 and IA-32 Software Developer's Manual, volume 2)"},
 
     // Rows along the last dimension: a reciprocal and a product. Along others: vectors of neighbouring rows, and a
     // scalar tail with the C library's exp, whose start depends on the number of rows and of threads.
-    Entry{"softmax.int",
-          "f64,f32: exp=1ulp -- cpu/vec/vec256/vec256_float.h exp is Sleef_expf8_u10 (1.0 ULP); the tail of "
-          "native/cpu/SoftMaxKernel.cpp _vec_softmax calls std::exp\n"
-          "div=1 -- native/cpu/SoftMaxKernel.cpp _vec_softmax_lastdim multiplies by 1 / sum\n"
-          "row_invariant=no thread_invariant=no -- native/cpu/SoftMaxKernel.cpp _vec_softmax, Case 1 and Case 2\n"
-          // Half an ulp of bf16 is 2^15 ulps of f32, plus those of exp; subnormal ones are 2^-134 apart from the tie.
-          "bf16: exp=32770ulp+5e-41abs -- native/cpu/SoftMaxKernel.cpp _vec_softmax(BFloat16*): the tail keeps each "
-          "exponential as bf16"},
+    Entry{
+        "softmax.int",
+        "f64,f32: exp=1ulp -- cpu/vec/vec256/vec256_float.h exp is Sleef_expf8_u10 (1.0 ULP); the tail of "
+        "native/cpu/SoftMaxKernel.cpp _vec_softmax calls std::exp\n"
+        "div=1 -- native/cpu/SoftMaxKernel.cpp _vec_softmax_lastdim multiplies by 1 / sum\n"
+        "row_invariant=no thread_invariant=no -- native/cpu/SoftMaxKernel.cpp _vec_softmax, Case 1 and Case 2\n"
+        // Half an ulp of bf16 is 2^15 ulps of f32, plus those of exp; subnormal ones are 2^-134 apart from the tie.
+        "bf16: exp=32770ulp+5e-41abs -- native/cpu/SoftMaxKernel.cpp _vec_softmax(BFloat16*): the tail keeps each "
+        "exponential as bf16"},
 };
 
 // For operators without an entry. The scalar loops beside the vectors call glibc, whose manual ("Errors in Math

@@ -14,9 +14,10 @@ namespace assay::oracle {
 namespace {
 
 [[noreturn]] void cannot_start(const std::string& path, std::string_view why) {
-  throw Missing(fmt::format("Python {}.{} cannot start as {}: {}; ASSAY_TORCH_PYTHON must name an interpreter of this "
-                            "version, or be unset",
-                            PY_MAJOR_VERSION, PY_MINOR_VERSION, path, why));
+  throw Missing(
+      fmt::format("Python {}.{} cannot start as {}: {}; ASSAY_TORCH_PYTHON must name an interpreter of this "
+                  "version, or be unset",
+                  PY_MAJOR_VERSION, PY_MINOR_VERSION, path, why));
 }
 
 void demand(const PyStatus& status, const std::string& path) {
@@ -44,9 +45,10 @@ std::string interpreter_path() {
 void start_interpreter() {
   const std::string path = interpreter_path();
   if (access(path.c_str(), X_OK) != 0)
-    throw Missing(fmt::format("there is no Python interpreter at {}: apt-get install python3-torch, or let "
-                              "ASSAY_TORCH_PYTHON name one that has torch",
-                              path));
+    throw Missing(
+        fmt::format("there is no Python interpreter at {}: apt-get install python3-torch, or let "
+                    "ASSAY_TORCH_PYTHON name one that has torch",
+                    path));
   if (!has_our_library(path)) cannot_start(path, "it is of another version");
 
   // Python leaves an ignored SIGINT ignored, also when `import signal` installs its handler.

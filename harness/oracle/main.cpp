@@ -54,7 +54,8 @@ Torch& torch() {
 }
 
 assay::WorkerTable table(std::span<const std::string> arguments) {
-  if (!arguments.empty()) throw std::invalid_argument(fmt::format("unknown argument \"{}\"", arguments.front()));
+  if (!arguments.empty())
+    throw std::invalid_argument(fmt::format("unknown argument \"{}\"", arguments.front()));
   std::vector<const assay::Operator*> operators;
   for (const assay::Reference* reference : assay::references()) operators.push_back(&reference->op());
   Torch& loaded = torch();
@@ -73,7 +74,9 @@ int compare_schemas(std::span<char*> schemas) {
   for (const std::string_view schema : schemas) {
     const std::string drift = loaded.drift(schema);
     if (!drift.empty()) status = 1;
-    fmt::print("{}\n", drift.empty() ? fmt::format("torch {} has the same schema: {}", loaded.version(), schema) : drift);
+    fmt::print("{}\n", drift.empty()
+                           ? fmt::format("torch {} has the same schema: {}", loaded.version(), schema)
+                           : drift);
   }
   return status;
 }

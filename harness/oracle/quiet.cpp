@@ -45,7 +45,8 @@ void quieten_torch() {
   // a torch that changed it is left alone.
   using SetFetcher = void (*)(std::function<std::string()>);
   if (void* set = symbol(
-          "libc10.so", "_ZN3c1020SetStackTraceFetcherESt8functionIFNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEEvEE"))
+          "libc10.so",
+          "_ZN3c1020SetStackTraceFetcherESt8functionIFNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEEvEE"))
     reinterpret_cast<SetFetcher>(set)([] { return std::string(); });
 
   // int32 fLI::FLAGS_minloglevel of glog, which Debian's torch logs with. Torch lowers it while it is imported, so no

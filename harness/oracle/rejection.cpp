@@ -19,8 +19,12 @@ bool contains(std::string_view text, std::string_view part) {
 Rejection rejection(std::string_view type, std::string_view message) {
   constexpr std::array exhausted{"can't allocate memory", "not enough memory", "out of memory"};
   // The last two: oneDNN has no code for this machine; a scalar argument beyond the range of the dtype.
-  constexpr std::array unsupported{"not implemented", "not support", "unsupported", "only supports",
-                                   "could not create a primitive", "cannot be converted to type"};
+  constexpr std::array unsupported{"not implemented",
+                                   "not support",
+                                   "unsupported",
+                                   "only supports",
+                                   "could not create a primitive",
+                                   "cannot be converted to type"};
   const auto said = [&](std::string_view part) { return contains(message, part); };
   if (type == "MemoryError" || std::ranges::any_of(exhausted, said)) return Rejection::failed;
   // None for every tensor: the dispatcher does not know whom to ask, and calls that NotImplementedError.
@@ -33,9 +37,11 @@ Rejection rejection(std::string_view type, std::string_view message) {
 
 std::string brief(std::string_view message) {
   constexpr std::size_t kLongest = 300;
-  while (!message.empty() && std::isspace(static_cast<unsigned char>(message.front())) != 0) message.remove_prefix(1);
+  while (!message.empty() && std::isspace(static_cast<unsigned char>(message.front())) != 0)
+    message.remove_prefix(1);
   message = message.substr(0, message.find('\n'));
-  while (!message.empty() && std::isspace(static_cast<unsigned char>(message.back())) != 0) message.remove_suffix(1);
+  while (!message.empty() && std::isspace(static_cast<unsigned char>(message.back())) != 0)
+    message.remove_suffix(1);
   if (message.size() <= kLongest) return std::string(message);
   const std::size_t space = message.rfind(' ', kLongest);
   return std::string(message.substr(0, space == std::string_view::npos ? kLongest : space)) + " ...";

@@ -69,7 +69,8 @@ std::string comparable(std::string_view schema) {
   replace_word(s, "SymInt", "int");
   const std::size_t arrow = s.rfind(kArrow);
   if (arrow == std::string::npos) return s;
-  return s.substr(0, arrow + kArrow.size()) + " " + result_types(std::string_view(s).substr(arrow + kArrow.size()));
+  return s.substr(0, arrow + kArrow.size()) + " " +
+         result_types(std::string_view(s).substr(arrow + kArrow.size()));
 }
 
 }  // namespace assay::oracle

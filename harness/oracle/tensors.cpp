@@ -77,12 +77,14 @@ py::object Tensors::wrap(const assay_tensor& tensor) const {
   const bool boolean = tensor.dtype.code == ASSAY_BOOL;
   if (boolean) managed->tensor.dtype.code = ASSAY_UINT;
 
-  const auto capsule = py::reinterpret_steal<py::object>(PyCapsule_New(managed.get(), "dltensor", end_capsule));
+  const auto capsule =
+      py::reinterpret_steal<py::object>(PyCapsule_New(managed.get(), "dltensor", end_capsule));
   if (!capsule) throw py::error_already_set();
   managed.release();
   auto wrapped = py::reinterpret_steal<py::object>(PyObject_CallOneArg(from_dlpack_.ptr(), capsule.ptr()));
   if (wrapped && boolean)
-    wrapped = py::reinterpret_steal<py::object>(PyObject_CallMethodOneArg(wrapped.ptr(), view_name_.ptr(), type.ptr()));
+    wrapped = py::reinterpret_steal<py::object>(
+        PyObject_CallMethodOneArg(wrapped.ptr(), view_name_.ptr(), type.ptr()));
   if (!wrapped) throw py::error_already_set();
   return wrapped;
 }
@@ -113,8 +115,8 @@ std::string Tensors::store(py::handle result, const assay_tensor& output) const 
   if (!same) return fmt::format("torch returned {}, the rule says {}", described(result), rule());
 
   const py::object target = wrap(output);
-  const auto done =
-      py::reinterpret_steal<py::object>(PyObject_CallMethodOneArg(target.ptr(), copy_name_.ptr(), result.ptr()));
+  const auto done = py::reinterpret_steal<py::object>(
+      PyObject_CallMethodOneArg(target.ptr(), copy_name_.ptr(), result.ptr()));
   if (!done) throw py::error_already_set();
   return {};
 }

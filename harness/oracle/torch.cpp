@@ -25,9 +25,10 @@ py::module_ import_torch() {
     if (absent && path == ASSAY_PYTHON)
       throw Missing(fmt::format("PyTorch is not installed for {}: apt-get install python3-torch", path));
     if (absent)
-      throw Missing(fmt::format("PyTorch is not installed for {}, which ASSAY_TORCH_PYTHON names: {} -m pip install "
-                                "torch, or unset the variable and apt-get install python3-torch",
-                                path, path));
+      throw Missing(
+          fmt::format("PyTorch is not installed for {}, which ASSAY_TORCH_PYTHON names: {} -m pip install "
+                      "torch, or unset the variable and apt-get install python3-torch",
+                      path, path));
     throw Missing(fmt::format("PyTorch is installed for {}, but cannot be imported: {}", path, what(error)));
   }
 }
@@ -90,7 +91,8 @@ std::string Torch::drift(std::string_view schema) const {
   } catch (const py::error_already_set& error) {
     return fmt::format("torch {} cannot read the schema {}: {}", version_, schema, brief(what(error)));
   }
-  return fmt::format("the schema differs from that of torch {}: Assay says {}, torch says {}", version_, schema, theirs);
+  return fmt::format("the schema differs from that of torch {}: Assay says {}, torch says {}", version_,
+                     schema, theirs);
 }
 
 std::vector<assay_kernel> Torch::kernels(std::span<const Operator* const> operators) {

@@ -38,12 +38,14 @@ void check_kernel(const assay_kernel& k, std::size_t number, const std::string& 
     throw PluginError(fmt::format("{}: kernel {}{} {}", path, number, schema, what));
   };
   if (k.size < kLeastKernelBytes)
-    fail(fmt::format("says that it has {} bytes, an assay_kernel has {}; set .size = sizeof(assay_kernel)", k.size,
-                     kLeastKernelBytes));
-  if (k.schema == nullptr) fail("has no schema (it is NULL); state one, for example \"relu(Tensor self) -> Tensor\"");
+    fail(fmt::format("says that it has {} bytes, an assay_kernel has {}; set .size = sizeof(assay_kernel)",
+                     k.size, kLeastKernelBytes));
+  if (k.schema == nullptr)
+    fail("has no schema (it is NULL); state one, for example \"relu(Tensor self) -> Tensor\"");
   if (k.run == nullptr) fail("has no function `run` (it is NULL)");
   for (const char* text : {k.schema, k.name})
-    if (text != nullptr && std::strpbrk(text, "\n\r") != nullptr) fail("has a line break in its schema or name");
+    if (text != nullptr && std::strpbrk(text, "\n\r") != nullptr)
+      fail("has a line break in its schema or name");
 }
 
 }  // namespace
@@ -56,24 +58,28 @@ WorkerTable load_plugin_table(const std::string& given) {
   if (library == nullptr) throw PluginError(fmt::format("{}: cannot be loaded: {}", given, dlerror()));
   void* symbol = dlsym(library, "assay_plugin_v1");
   if (symbol == nullptr)
-    throw PluginError(fmt::format("{}: exports no function assay_plugin_v1; include <assay/kernel.h>, define it as the "
-                                  "comment there shows, and in C++ as extern \"C\"",
-                                  given));
+    throw PluginError(
+        fmt::format("{}: exports no function assay_plugin_v1; include <assay/kernel.h>, define it as the "
+                    "comment there shows, and in C++ as extern \"C\"",
+                    given));
   const assay_plugin* plugin = reinterpret_cast<const assay_plugin* (*)()>(symbol)();
-  if (plugin == nullptr) throw PluginError(fmt::format("{}: assay_plugin_v1 returned NULL instead of a table", given));
+  if (plugin == nullptr)
+    throw PluginError(fmt::format("{}: assay_plugin_v1 returned NULL instead of a table", given));
   if (plugin->abi_version != ASSAY_ABI_VERSION)
-    throw PluginError(fmt::format("{}: is built for version {} of the kernel ABI; this Assay speaks version {}: build it "
-                                  "with this Assay's assay/kernel.h",
-                                  given, plugin->abi_version, ASSAY_ABI_VERSION));
+    throw PluginError(
+        fmt::format("{}: is built for version {} of the kernel ABI; this Assay speaks version {}: build it "
+                    "with this Assay's assay/kernel.h",
+                    given, plugin->abi_version, ASSAY_ABI_VERSION));
   if (plugin->kernel_size < kLeastKernelBytes)
-    throw PluginError(fmt::format("{}: says that a kernel has {} bytes, an assay_kernel has {}; set kernel_size to "
-                                  "sizeof(assay_kernel)",
-                                  given, plugin->kernel_size, kLeastKernelBytes));
+    throw PluginError(
+        fmt::format("{}: says that a kernel has {} bytes, an assay_kernel has {}; set kernel_size to "
+                    "sizeof(assay_kernel)",
+                    given, plugin->kernel_size, kLeastKernelBytes));
   if (plugin->kernel_count == 0)
     throw PluginError(fmt::format("{}: has no kernels (kernel_count is 0)", given));
   if (plugin->kernels == nullptr)
-    throw PluginError(fmt::format("{}: says that it has {} kernels, but their table is NULL", given,
-                                  plugin->kernel_count));
+    throw PluginError(
+        fmt::format("{}: says that it has {} kernels, but their table is NULL", given, plugin->kernel_count));
 
   WorkerTable table;
   table.plugin = plugin->name != nullptr ? plugin->name : "";
@@ -86,8 +92,8 @@ WorkerTable load_plugin_table(const std::string& given) {
     std::memcpy(&k, entry, std::min<std::size_t>(plugin->kernel_size, sizeof(k)));
     check_kernel(k, i, given);
     if (!known.emplace(k.schema, k.name != nullptr ? k.name : "").second)
-      throw PluginError(fmt::format("{}: kernel {} ({}) has the name of an earlier one, {}", given, i, k.schema,
-                                    k.name != nullptr ? k.name : "(none)"));
+      throw PluginError(fmt::format("{}: kernel {} ({}) has the name of an earlier one, {}", given, i,
+                                    k.schema, k.name != nullptr ? k.name : "(none)"));
     table.kernels.push_back(k);
   }
   return table;

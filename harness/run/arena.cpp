@@ -78,8 +78,8 @@ std::optional<Window> Arena::take(std::size_t bytes, bool writable, bool anyhow)
   const std::size_t address = used_.large_address + rounded + kGuard;
   if (bytes > kLargeAddressBytes || address > kLargeAddressBytes)
     throw NoMemory(fmt::format("the buffers of this call exceed {} GiB", kLargeAddressBytes >> 30));
-  const Window window{{kLargePlace.file + used_.large_file, kLargePlace.address + used_.large_address}, rounded,
-                      kNothing};
+  const Window window{
+      {kLargePlace.file + used_.large_file, kLargePlace.address + used_.large_address}, rounded, kNothing};
   grow(used_.large_file + rounded);
   used_.large_file += rounded;
   used_.large_address = address;
@@ -91,9 +91,10 @@ void Arena::grow(std::size_t bytes) {
   const std::size_t more = bytes - large_bytes_;
   // Memory that is not there would end this process at its first touch: ask before.
   if (const auto available = available_memory(); available && more > *available - *available / 8)
-    throw NoMemory(fmt::format("the buffers of this call need {:.0f} MiB more memory, and {:.0f} MiB are available; "
-                               "run fewer jobs or smaller cases",
-                               mib(more), mib(*available)));
+    throw NoMemory(
+        fmt::format("the buffers of this call need {:.0f} MiB more memory, and {:.0f} MiB are available; "
+                    "run fewer jobs or smaller cases",
+                    mib(more), mib(*available)));
   int error = 0;
   do {
     error = posix_fallocate(file_.get(), static_cast<off_t>(kLargePlace.file + large_bytes_),
@@ -104,10 +105,9 @@ void Arena::grow(std::size_t bytes) {
     throw NoMemory(fmt::format("the buffers of this call need {:.0f} MiB more memory: {}", mib(more),
                                std::generic_category().message(error)));
   }
-  void* here = large_ == nullptr
-                   ? mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(),
-                          static_cast<off_t>(kLargePlace.file))
-                   : mremap(large_, large_bytes_, bytes, MREMAP_MAYMOVE);
+  void* here = large_ == nullptr ? mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(),
+                                        static_cast<off_t>(kLargePlace.file))
+                                 : mremap(large_, large_bytes_, bytes, MREMAP_MAYMOVE);
   if (here == MAP_FAILED)
     throw NoMemory(fmt::format("the buffers of this call need {:.0f} MiB of address space: {}", mib(bytes),
                                std::generic_category().message(errno)));

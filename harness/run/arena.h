@@ -54,7 +54,8 @@ class Arena {
 
   // Where this window begins here. Valid until the next take().
   std::byte* at(const Window& window) {
-    return window.number == kNothing ? large_ + (window.place.file - kLargePlace.file) : fixed_ + window.place.file;
+    return window.number == kNothing ? large_ + (window.place.file - kLargePlace.file)
+                                     : fixed_ + window.place.file;
   }
 
   // Every window is free again; memory of very large buffers goes back to the system.

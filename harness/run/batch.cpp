@@ -14,15 +14,18 @@ namespace assay {
 
 namespace {
 
-constexpr std::size_t kLargeBatch = std::size_t{64} << 20;  // of large buffers in one batch, unless one call is larger
+constexpr std::size_t kLargeBatch = std::size_t{64}
+                                    << 20;  // of large buffers in one batch, unless one call is larger
 
 // The memory that output 0 shares, or nullptr.
 const TensorData* shared_input(const Call& call) {
   if (call.in_place < 0) return nullptr;
   const auto at = static_cast<std::size_t>(call.in_place);
-  const TensorData* tensor = at < call.arguments.size() ? std::get_if<TensorData>(&call.arguments[at]) : nullptr;
+  const TensorData* tensor =
+      at < call.arguments.size() ? std::get_if<TensorData>(&call.arguments[at]) : nullptr;
   if (tensor == nullptr) throw std::invalid_argument("in_place names an argument that is not a tensor");
-  if (call.outputs.empty() || call.outputs[0].shape != tensor->shape || call.outputs[0].dtype != tensor->dtype)
+  if (call.outputs.empty() || call.outputs[0].shape != tensor->shape ||
+      call.outputs[0].dtype != tensor->dtype)
     throw std::invalid_argument("in_place names an argument of another shape or dtype than the first output");
   return tensor;
 }
@@ -40,8 +43,10 @@ std::size_t round_down(std::size_t n, std::size_t to) { return n / to * to; }
 // Run A: the image ends at the end of the window, or as near as the alignment of its first element allows.
 // Run B: the image starts at the start of the window.
 void place_in_window(Buffer& b, Run run, std::size_t alignment) {
-  const std::size_t offset = static_cast<std::size_t>(b.strided->offset) * static_cast<std::size_t>(bytes(b.dtype));
-  b.data = run == Run::a ? round_down(b.window.bytes - (b.bytes - offset), alignment) : round_up(offset, alignment);
+  const std::size_t offset =
+      static_cast<std::size_t>(b.strided->offset) * static_cast<std::size_t>(bytes(b.dtype));
+  b.data = run == Run::a ? round_down(b.window.bytes - (b.bytes - offset), alignment)
+                         : round_up(offset, alignment);
   b.image = b.data - offset;
 }
 
@@ -59,7 +64,8 @@ void fill(const Buffer& b, std::byte* window, Run run, const TensorData* tensor)
   fill_poison(window + b.image, b.bytes, pattern);
   if (tensor == nullptr) return;
   const int size = bytes(b.dtype);
-  copy_strided(window + b.data, tensor->memory.data() + b.strided->offset * size, *b.shape, b.strided->strides, size);
+  copy_strided(window + b.data, tensor->memory.data() + b.strided->offset * size, *b.shape,
+               b.strided->strides, size);
 }
 
 const TensorData* data_of(const Buffer& b, const Call& call) {
@@ -78,16 +84,16 @@ Prepared::Prepared(const Task& t, std::uint32_t position) : task(t), kernel(posi
     if (i == 0 && shared != nullptr)
       outputs.push_back(shared->strided);
     else
-      outputs.push_back(strided(call.outputs[i].shape,
-                                i < call.output_layouts.size() ? call.output_layouts[i] : Layout{}));
+      outputs.push_back(
+          strided(call.outputs[i].shape, i < call.output_layouts.size() ? call.output_layouts[i] : Layout{}));
   }
   if (task.kernel->contract.find("alignment") != std::string::npos) {
     for (const Checked::Output& output : call.outputs)
       alignment = std::max(alignment, static_cast<std::size_t>(std::max<std::int64_t>(
                                           1, parse_contract(task.kernel->contract, output.dtype).alignment)));
     if (!std::has_single_bit(alignment) || alignment > kPage)
-      throw std::invalid_argument(fmt::format("its contract asks for alignment={}; possible are powers of two up to {}",
-                                              alignment, kPage));
+      throw std::invalid_argument(fmt::format(
+          "its contract asks for alignment={}; possible are powers of two up to {}", alignment, kPage));
   }
 }
 
@@ -117,7 +123,8 @@ bool Batch::add(const Prepared& prepared, std::uint32_t task, Run run) {
     buffers_.resize(mark.buffers);
   };
   std::uint32_t after = kNothing;
-  if (!entries_.empty() && entries_.back().task == task) after = static_cast<std::uint32_t>(entries_.size() - 1);
+  if (!entries_.empty() && entries_.back().task == task)
+    after = static_cast<std::uint32_t>(entries_.size() - 1);
   try {
     if (!place(prepared, run, anyhow)) {
       take_back();
@@ -218,14 +225,16 @@ bool Batch::encode(const Prepared& prepared, std::uint32_t after, std::span<cons
     if (sizes == nullptr) return false;
     std::copy(b.shape->begin(), b.shape->end(), sizes);
     std::copy(b.strided->strides.begin(), b.strided->strides.end(), sizes + rank);
-    wire = {b.window.place.address + b.data, offset(sizes), info(b.dtype).dlpack, static_cast<std::int32_t>(rank)};
+    wire = {b.window.place.address + b.data, offset(sizes), info(b.dtype).dlpack,
+            static_cast<std::int32_t>(rank)};
     return true;
   };
   const Buffer* shared = nullptr;
   std::size_t outputs = 0;
   for (std::size_t i = 0; i < buffers.size(); ++i) {
     const Buffer& b = buffers[i];
-    wire_buffers[i] = {b.window.place.file, b.window.place.address, b.window.bytes, b.window.number, b.writable};
+    wire_buffers[i] = {b.window.place.file, b.window.place.address, b.window.bytes, b.window.number,
+                       b.writable};
     if (b.argument >= 0 && b.output >= 0) shared = &b;
     if (b.argument < 0) ++outputs;
   }
@@ -309,7 +318,8 @@ std::string name_of(const Buffer& b, const Operator& op) {
 
 std::string described(const Buffer& b, const Operator& op) {
   const char* role = b.output < 0 ? "input" : b.argument >= 0 ? "in-place argument" : "output";
-  return fmt::format("its {} `{}` ({}[{}], {} bytes)", role, name_of(b, op), name(b.dtype), text(*b.shape), b.bytes);
+  return fmt::format("its {} `{}` ({}[{}], {} bytes)", role, name_of(b, op), name(b.dtype), text(*b.shape),
+                     b.bytes);
 }
 
 }  // namespace assay

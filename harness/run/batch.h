@@ -19,9 +19,9 @@ inline constexpr std::size_t kCanary = 256;
 // A task, with what both of its runs need. Not copied: `arguments` points into the call.
 struct Prepared {
   Task task;
-  std::uint32_t kernel = 0;       // position in the worker's table
-  std::size_t alignment = 1;      // of every buffer, as the kernel's contract asks
-  std::vector<Strided> outputs;   // of the outputs, in_place considered
+  std::uint32_t kernel = 0;      // position in the worker's table
+  std::size_t alignment = 1;     // of every buffer, as the kernel's contract asks
+  std::vector<Strided> outputs;  // of the outputs, in_place considered
   Arguments arguments;
 
   // Throws std::invalid_argument if the call is malformed (in_place of another shape) or the contract does not parse.

@@ -32,9 +32,9 @@ std::string around(const Buffer& b, const std::byte* window, std::uint16_t patte
   if (first_unpoisoned(start - before, before, pattern) < before) {
     std::size_t nearest = 1;
     while (*(start - nearest) == poison_byte(start - nearest, pattern)) ++nearest;
-    return fmt::format("wrote before the start of {}: {} changed, the nearest {} before it ({})", described(b, op),
-                       count_bytes(changed_bytes(start - before, before, pattern)), count_bytes(nearest),
-                       change(start - nearest, pattern));
+    return fmt::format("wrote before the start of {}: {} changed, the nearest {} before it ({})",
+                       described(b, op), count_bytes(changed_bytes(start - before, before, pattern)),
+                       count_bytes(nearest), change(start - nearest, pattern));
   }
   const std::size_t behind = std::min(kCanary, b.window.bytes - b.end());
   const std::byte* const end = window + b.end();
@@ -54,10 +54,11 @@ std::string between(const Buffer& b, const std::byte* window, std::uint16_t patt
   poison_strided(copy.data() + (b.data - b.image), *b.shape, b.strided->strides, size, pattern);
   const std::size_t first = first_unpoisoned(copy.data(), copy.size(), pattern);
   if (first == copy.size()) return {};
-  return fmt::format("wrote between the strides of {}: {} changed that belong to no element, the first at byte {} of "
-                     "its memory ({})",
-                     described(b, op), count_bytes(changed_bytes(copy.data(), copy.size(), pattern)), first,
-                     change(copy.data() + first, pattern));
+  return fmt::format(
+      "wrote between the strides of {}: {} changed that belong to no element, the first at byte {} of "
+      "its memory ({})",
+      described(b, op), count_bytes(changed_bytes(copy.data(), copy.size(), pattern)), first,
+      change(copy.data() + first, pattern));
 }
 
 const Buffer* buffer_of(const Batch& batch, const Entry& entry, int output) {

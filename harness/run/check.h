@@ -29,7 +29,7 @@ struct Death {
   std::uint64_t stack;
   std::uint64_t base;  // of the worker's reservation
   int wait_status;
-  std::string where;    // the place of the instruction, or empty
+  std::string where;  // the place of the instruction, or empty
 };
 
 // The verdict on a worker's death while it ran this entry: `memory` if it touched what lies around its buffers, wrote

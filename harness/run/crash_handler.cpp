@@ -50,7 +50,7 @@ void install_crash_handlers(Crash& crash) {
     alternative.ss_size = kStackBytes;
     sigaltstack(&alternative, nullptr);
   }
-  struct sigaction action{};
+  struct sigaction action {};
   action.sa_sigaction = on_signal;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | static_cast<int>(SA_RESETHAND);
   sigfillset(&action.sa_mask);

@@ -21,25 +21,27 @@ std::string description(const WorkerTable& table) {
                               {"version", table.version},
                               {"kernels", nlohmann::ordered_json::array()}};
   for (const assay_kernel& k : table.kernels)
-    root["kernels"].push_back({{"schema", text_or_empty(k.schema)},
-                               {"name", text_or_empty(k.name)},
-                               {"contract", text_or_empty(k.contract)},
-                               {"source", text_or_empty(k.source)},
-                               {"flags", k.flags},
-                               {"environment", text_or_empty(k.environment)},
-                               {"unavailable", text_or_empty(k.unavailable != nullptr ? k.unavailable() : nullptr)}});
+    root["kernels"].push_back(
+        {{"schema", text_or_empty(k.schema)},
+         {"name", text_or_empty(k.name)},
+         {"contract", text_or_empty(k.contract)},
+         {"source", text_or_empty(k.source)},
+         {"flags", k.flags},
+         {"environment", text_or_empty(k.environment)},
+         {"unavailable", text_or_empty(k.unavailable != nullptr ? k.unavailable() : nullptr)}});
   // Texts come from plugins: bytes that are not UTF-8 are replaced, not refused.
   return root.dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 std::vector<DescribedKernel> parse_description(std::string_view json) {
   if (json.empty())
-    throw std::runtime_error("the process that lists the kernels printed nothing; did a library end it while it was loaded?");
+    throw std::runtime_error(
+        "the process that lists the kernels printed nothing; did a library end it while it was loaded?");
   try {
     const auto root = nlohmann::json::parse(json);
     if (root.at("format") != kFormat)
-      throw std::runtime_error(fmt::format("the list of kernels has format {} instead of {}",
-                                           root.at("format").dump(), kFormat));
+      throw std::runtime_error(
+          fmt::format("the list of kernels has format {} instead of {}", root.at("format").dump(), kFormat));
     std::vector<DescribedKernel> kernels;
     for (const auto& k : root.at("kernels")) {
       DescribedKernel d;

@@ -17,7 +17,7 @@ namespace assay {
 
 struct DescribedKernel {
   std::string schema;
-  std::string name;         // empty if the table gives none
+  std::string name;  // empty if the table gives none
   std::string contract;
   std::string source;
   std::uint32_t flags = 0;  // ASSAY_CHECKS_ARGUMENTS, ASSAY_PEER

@@ -47,7 +47,8 @@ std::string touched(const Buffer& b, std::uint64_t at, bool write, const Operato
   if (at < start) return fmt::format("{} {} before the start of {}", verb, count_bytes(start - at), what);
   if (at >= end) return fmt::format("{} {} past the end of {}", verb, count_bytes(at - end + 1), what);
   // Inside it: only writing to an input can fault there.
-  const auto byte = static_cast<std::int64_t>(at) - static_cast<std::int64_t>(b.window.place.address + b.data);
+  const auto byte =
+      static_cast<std::int64_t>(at) - static_cast<std::int64_t>(b.window.place.address + b.data);
   if (const auto element = element_at(b, byte))
     return fmt::format("wrote to {} at {}", what, element_text(*b.shape, *element));
   return fmt::format("wrote to the memory of {}, byte {}, between its elements", what, at - start);
@@ -83,7 +84,8 @@ std::string signal_text(int number) {
       return "aborted (SIGABRT)";
     default: {
       const char* name = sigabbrev_np(number);
-      return name != nullptr ? fmt::format("ended by SIG{}", name) : fmt::format("ended by signal {}", number);
+      return name != nullptr ? fmt::format("ended by SIG{}", name)
+                             : fmt::format("ended by signal {}", number);
     }
   }
 }
@@ -94,8 +96,8 @@ std::string segmentation_text(const Death& death) {
   const std::uint64_t below = death.stack - std::min<std::uint64_t>(death.stack, 1 << 20);
   const bool stack = death.address >= below && death.address < death.stack + 256 * 1024;
   if (stack && death.stack != 0)
-    return fmt::format("stack overflow: {} address {:#x} at the end of the stack", death.write ? "wrote" : "read",
-                       death.address);
+    return fmt::format("stack overflow: {} address {:#x} at the end of the stack",
+                       death.write ? "wrote" : "read", death.address);
   return fmt::format("segmentation fault: {} address {:#x}{}", death.write ? "wrote" : "read", death.address,
                      death.address < kPage ? ", a null pointer" : "");
 }
@@ -116,8 +118,8 @@ Outcome explain_death(const Death& death, const Batch& batch, const Entry& entry
   }
   if (death.what != Crash::signal) {
     if (WIFEXITED(death.wait_status))
-      outcome.detail = fmt::format("ended its process with _exit({}), in run {}", WEXITSTATUS(death.wait_status),
-                                   letter(entry.run));
+      outcome.detail = fmt::format("ended its process with _exit({}), in run {}",
+                                   WEXITSTATUS(death.wait_status), letter(entry.run));
     else
       outcome.detail = placed(signal_text(WTERMSIG(death.wait_status)));
     return outcome;

@@ -23,11 +23,11 @@ namespace {
 struct Progress {
   std::optional<Prepared> prepared;
   Outcome outcome;
-  bool decided = false;       // the outcome is final
-  bool alone = false;         // runs in a batch of its own: another call's stray write cannot hit it
-  bool fresh = false;         // and in a process that has run nothing else
+  bool decided = false;  // the outcome is final
+  bool alone = false;    // runs in a batch of its own: another call's stray write cannot hit it
+  bool fresh = false;    // and in a process that has run nothing else
   bool killed_before = false;
-  std::string crash;          // how it ended its process after other calls had run there; not confirmed yet
+  std::string crash;  // how it ended its process after other calls had run there; not confirmed yet
   std::string predecessors;
   std::uint32_t stray_group = kNothing;
 };
@@ -36,7 +36,7 @@ struct Progress {
 struct StrayGroup {
   std::uint32_t victim;  // whose buffers were hit
   std::string sentence;
-  bool found = false;    // one of them did it again
+  bool found = false;  // one of them did it again
 };
 
 struct Unit {
@@ -101,15 +101,15 @@ void Lane::State::decide(Progress& p, Outcome::Kind kind, std::string detail) {
 
 void Lane::State::enqueue(const Task& task, std::uint32_t number) {
   Progress& p = tasks[number];
-  if (!task.kernel->unavailable.empty())
-    return decide(p, Outcome::Kind::not_run, task.kernel->unavailable);
+  if (!task.kernel->unavailable.empty()) return decide(p, Outcome::Kind::not_run, task.kernel->unavailable);
   try {
     Side& side = side_of(task.kernel->environment);
     const int position = side.worker.find(*task.kernel);
     if (position < 0)
-      return decide(p, Outcome::Kind::not_run,
-                    fmt::format("the worker program {} has no kernel `{}` for {}", task.kernel->environment.program,
-                                task.kernel->table_name, task.kernel->schema));
+      return decide(
+          p, Outcome::Kind::not_run,
+          fmt::format("the worker program {} has no kernel `{}` for {}", task.kernel->environment.program,
+                      task.kernel->table_name, task.kernel->schema));
     p.prepared.emplace(task, static_cast<std::uint32_t>(position));
     side.waiting.push_back({number, Run::a});
   } catch (const std::exception& reason) {  // no memory for an arena; a malformed call
@@ -195,14 +195,13 @@ void Lane::State::advance() {
 }
 
 void Lane::State::sleep() {
-  const auto slice = std::clamp<std::chrono::milliseconds>(options.time_limit / 16, std::chrono::milliseconds(1),
-                                                           std::chrono::milliseconds(250));
+  const auto slice = std::clamp<std::chrono::milliseconds>(
+      options.time_limit / 16, std::chrono::milliseconds(1), std::chrono::milliseconds(250));
   Bell& b = bell.bell();
   const std::uint32_t rings = b.rings.load();
   b.listening.store(1);
   bool something = false;
-  for (const auto& side : sides)
-    something = something || (side->worker.running() && side->worker.happened());
+  for (const auto& side : sides) something = something || (side->worker.running() && side->worker.happened());
   if (!something) futex_wait(b.rings, rings, slice);
   b.listening.store(0);
   if (b.rings.load() != rings || something) return;
@@ -220,7 +219,8 @@ void Lane::State::finish_batch(Side& side) {
 // The worker died. What it had finished counts; the entry it was in gets its verdict; the rest runs again.
 void Lane::State::bury(Side& side) {
   const std::span<const Entry> entries = side.worker.batch().entries();
-  const std::uint32_t guilty = std::min(side.worker.current(), static_cast<std::uint32_t>(entries.size() - 1));
+  const std::uint32_t guilty =
+      std::min(side.worker.current(), static_cast<std::uint32_t>(entries.size() - 1));
   const std::string printed = last_words(side.worker.printed());
   std::vector<Unit> rest;
   for (std::uint32_t i = guilty + 1; i < entries.size(); ++i)
@@ -231,13 +231,14 @@ void Lane::State::bury(Side& side) {
   const Entry entry = entries[guilty];
   Progress& p = tasks[entry.task];
   const bool had_company = guilty > 0 && entries[guilty - 1].task != entry.task;
-  const bool after_others = had_company || (guilty > 1 && entries[0].task != entry.task) ||
-                            side.worker.history().size() > 0;
+  const bool after_others =
+      had_company || (guilty > 1 && entries[0].task != entry.task) || side.worker.history().size() > 0;
   Outcome verdict;
   if (side.worker.timed_out()) {
     verdict.kind = Outcome::Kind::timeout;
-    verdict.detail = fmt::format("did not return within {} s, in run {}",
-                                 std::chrono::duration<double>(options.time_limit).count(), letter(entry.run));
+    verdict.detail =
+        fmt::format("did not return within {} s, in run {}",
+                    std::chrono::duration<double>(options.time_limit).count(), letter(entry.run));
   } else if (const Death death = side.worker.death(); death.what == Crash::no_memory) {
     verdict.detail = printed;  // and kind stays not_run
   } else {
@@ -289,27 +290,32 @@ void Lane::State::harvest(Side& side, std::uint32_t entries) {
     run_alone(side, hit.front(), entries);
 }
 
-void Lane::State::take(Side& side, const Entry& entry, const EntryResult& result, std::vector<std::uint32_t>& hit) {
+void Lane::State::take(Side& side, const Entry& entry, const EntryResult& result,
+                       std::vector<std::uint32_t>& hit) {
   Progress& p = tasks[entry.task];
   if (p.decided) return;
   const auto text = [](const char* s, std::size_t room) { return std::string(s, strnlen(s, room)); };
   const std::uint32_t status = result.status.load(std::memory_order_acquire);
   p.outcome.changed_float_state = p.outcome.changed_float_state || result.changed_float_state != 0;
-  if (p.outcome.information.empty()) p.outcome.information = text(result.information, sizeof(result.information));
+  if (p.outcome.information.empty())
+    p.outcome.information = text(result.information, sizeof(result.information));
   const std::string message = text(result.message, sizeof(result.message));
 
   if (status == EntryResult::threw)
     return decide(p, Outcome::Kind::failed,
                   fmt::format("an exception left the kernel: {}, in run {}", message, letter(entry.run)));
   if (status != EntryResult::returned)
-    return decide(p, Outcome::Kind::failed, "its worker process lost count of its calls; something overwrote it");
+    return decide(p, Outcome::Kind::failed,
+                  "its worker process lost count of its calls; something overwrote it");
   if (result.code == ASSAY_REFUSED && entry.run == Run::a) {
     p.outcome.declared = result.declared != 0;
     return decide(p, Outcome::Kind::refused, message.empty() ? "without a reason" : message);
   }
   if (result.code == ASSAY_REFUSED)
-    return decide(p, Outcome::Kind::failed,
-                  fmt::format("took the call in run A and refused it in run B, where only addresses differ: {}", message));
+    return decide(
+        p, Outcome::Kind::failed,
+        fmt::format("took the call in run A and refused it in run B, where only addresses differ: {}",
+                    message));
   if (result.code != ASSAY_OK)
     return decide(p, Outcome::Kind::failed,
                   fmt::format("returned {}{}{}", result.code, message.empty() ? "" : ": ", message));
@@ -327,13 +333,15 @@ void Lane::State::take(Side& side, const Entry& entry, const EntryResult& result
 
 // Both runs returned and kept to their buffers.
 void Lane::State::conclude(Progress& p) {
-  if (std::string missing = unwritten_elements(*p.prepared, p.outcome.outputs, p.outcome.again); !missing.empty())
+  if (std::string missing = unwritten_elements(*p.prepared, p.outcome.outputs, p.outcome.again);
+      !missing.empty())
     return decide(p, Outcome::Kind::memory, std::move(missing));
   if (!p.crash.empty())
-    return decide(p, Outcome::Kind::crashed,
-                  fmt::format("{}; it did not happen again in a fresh process, so an earlier call may have damaged the "
-                              "first one ({} ran there)",
-                              p.crash, p.predecessors));
+    return decide(
+        p, Outcome::Kind::crashed,
+        fmt::format("{}; it did not happen again in a fresh process, so an earlier call may have damaged the "
+                    "first one ({} ran there)",
+                    p.crash, p.predecessors));
   decide(p, Outcome::Kind::ok, {});
 }
 
@@ -373,7 +381,8 @@ void Lane::post(std::span<const Task> tasks) {
 std::vector<Outcome> Lane::collect() {
   State& s = *state_;
   const auto running = [&] {
-    return std::any_of(s.sides.begin(), s.sides.end(), [](const auto& side) { return side->worker.running(); });
+    return std::any_of(s.sides.begin(), s.sides.end(),
+                       [](const auto& side) { return side->worker.running(); });
   };
   for (s.advance(); running(); s.advance()) s.sleep();
   // Nobody did it again alone: it stays with the call whose buffers were hit.

@@ -31,11 +31,12 @@ struct Outcome {
     not_run,  // the worker process could not be started; detail says why and what to do
   } kind = Kind::not_run;
   std::string detail;
-  bool declared = false;  // refused: the table's `refuses` said so before `run` was tried
+  bool declared = false;    // refused: the table's `refuses` said so before `run` was tried
   std::string information;  // what the kernel reported about itself (oneDNN's impl_info_str), or empty
   bool changed_float_state = false;  // rounding mode, FTZ or DAZ differed after the call (restored)
-  std::vector<std::vector<std::byte>> outputs;  // run A, packed row-major, one for each output; empty unless ok
-  std::vector<std::vector<std::byte>> again;    // run B
+  std::vector<std::vector<std::byte>>
+      outputs;                                // run A, packed row-major, one for each output; empty unless ok
+  std::vector<std::vector<std::byte>> again;  // run B
 };
 
 // Starts worker processes; shared by all lanes. Thread-safe.
@@ -79,9 +80,10 @@ struct WorkerTable {
   std::function<void()> after_fork;  // in each worker, or empty
   // What the last call reported about itself, or empty; valid until the next call.
   std::function<std::string()> information;
-  std::string plugin;   // of a plugin, what it calls itself; else empty
+  std::string plugin;  // of a plugin, what it calls itself; else empty
   std::string version;
 };
-int worker_main(int argc, char** argv, const std::function<WorkerTable(std::span<const std::string>)>& kernels);
+int worker_main(int argc, char** argv,
+                const std::function<WorkerTable(std::span<const std::string>)>& kernels);
 
 }  // namespace assay

@@ -24,10 +24,11 @@ constexpr std::array kSignals{SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP,
 
 [[noreturn]] void tell_and_end(const char* how, int number, const char* name) {
   std::array<char, 1024> text;
-  const int n = std::snprintf(text.data(), text.size(),
-                              "%s %s%d%s while it was loaded; what runs when a library is loaded must neither crash "
-                              "nor end the process",
-                              guarded.what.data(), how, number, name);
+  const int n =
+      std::snprintf(text.data(), text.size(),
+                    "%s %s%d%s while it was loaded; what runs when a library is loaded must neither crash "
+                    "nor end the process",
+                    guarded.what.data(), how, number, name);
   const LoadingGuard::Tell tell = guarded.tell;
   guarded.tell = nullptr;
   tell(guarded.to, {text.data(), static_cast<std::size_t>(n)});

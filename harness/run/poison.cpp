@@ -9,7 +9,8 @@ namespace {
 std::uint64_t widened(std::uint16_t pattern) { return pattern * 0x0001'0001'0001'0001ULL; }
 
 template <class T>
-std::size_t next_unwritten(const std::byte* a, const std::byte* b, std::size_t from, std::size_t n, Dtype dtype) {
+std::size_t next_unwritten(const std::byte* a, const std::byte* b, std::size_t from, std::size_t n,
+                           Dtype dtype) {
   const T in_a = static_cast<T>(widened(poison(dtype, Run::a)));
   const T in_b = static_cast<T>(widened(poison(dtype, Run::b)));
   for (std::size_t i = from; i < n; ++i) {
@@ -23,7 +24,8 @@ std::size_t next_unwritten(const std::byte* a, const std::byte* b, std::size_t f
   return n;
 }
 
-std::size_t next_unwritten(const std::byte* a, const std::byte* b, std::size_t from, std::size_t n, Dtype dtype) {
+std::size_t next_unwritten(const std::byte* a, const std::byte* b, std::size_t from, std::size_t n,
+                           Dtype dtype) {
   switch (bytes(dtype)) {
     case 1:
       return next_unwritten<std::uint8_t>(a, b, from, n, dtype);
@@ -73,7 +75,8 @@ std::size_t first_unwritten(const std::byte* a, const std::byte* b, std::size_t 
 
 std::size_t count_unwritten(const std::byte* a, const std::byte* b, std::size_t n, Dtype dtype) {
   std::size_t count = 0;
-  for (std::size_t i = next_unwritten(a, b, 0, n, dtype); i < n; i = next_unwritten(a, b, i + 1, n, dtype)) ++count;
+  for (std::size_t i = next_unwritten(a, b, 0, n, dtype); i < n; i = next_unwritten(a, b, i + 1, n, dtype))
+    ++count;
   return count;
 }
 

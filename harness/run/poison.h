@@ -20,7 +20,8 @@ constexpr std::uint16_t poison(Dtype dtype, Run run) {
   return run == Run::a ? 0xFFFB : 0x7FFD;
 }
 inline std::byte poison_byte(const std::byte* at, std::uint16_t pattern) {
-  return static_cast<std::byte>((reinterpret_cast<std::uintptr_t>(at) & 1) != 0 ? pattern >> 8 : pattern & 0xFF);
+  return static_cast<std::byte>((reinterpret_cast<std::uintptr_t>(at) & 1) != 0 ? pattern >> 8
+                                                                                : pattern & 0xFF);
 }
 
 void fill_poison(std::byte* at, std::size_t n, std::uint16_t pattern);

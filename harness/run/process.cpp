@@ -19,7 +19,9 @@ namespace assay {
 
 namespace {
 
-std::string_view variable_name(std::string_view assignment) { return assignment.substr(0, assignment.find('=')); }
+std::string_view variable_name(std::string_view assignment) {
+  return assignment.substr(0, assignment.find('='));
+}
 
 // The environment's own variables, our defaults where it has none, and what is inherited of the rest.
 std::vector<std::string> variables_of(const Environment& environment) {
@@ -45,7 +47,8 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 
 }  // namespace
 
-pid_t start_process(const Environment& environment, std::span<const std::string> first, const ChildFiles& files) {
+pid_t start_process(const Environment& environment, std::span<const std::string> first,
+                    const ChildFiles& files) {
   std::vector<std::string> arguments{environment.program, "worker"};
   arguments.insert(arguments.end(), first.begin(), first.end());
   arguments.insert(arguments.end(), environment.arguments.begin(), environment.arguments.end());

@@ -20,7 +20,8 @@ struct ChildFiles {
 // Starts `program worker first... environment.arguments...` in a process group of its own, with the environment's
 // variables, and with one passively waiting OpenMP thread unless they say otherwise.
 // Throws std::runtime_error naming the program.
-pid_t start_process(const Environment& environment, std::span<const std::string> first, const ChildFiles& files);
+pid_t start_process(const Environment& environment, std::span<const std::string> first,
+                    const ChildFiles& files);
 
 // Waits for it to end, for a while if `patience_ms` is not negative, and kills it then. As waitpid gives the status.
 int end_process(pid_t process, int patience_ms);

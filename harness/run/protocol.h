@@ -20,8 +20,9 @@
 namespace assay {
 
 inline constexpr std::size_t kPage = 4096;
-inline constexpr std::size_t kGuard = 64 * 1024;  // address space only; it catches indices that are far off, too
-inline constexpr std::uint32_t kEntries = 128;    // two runs for each of 64 calls
+inline constexpr std::size_t kGuard =
+    64 * 1024;  // address space only; it catches indices that are far off, too
+inline constexpr std::uint32_t kEntries = 128;  // two runs for each of 64 calls
 inline constexpr std::uint32_t kNothing = ~0u;
 
 struct WindowClass {
@@ -44,16 +45,21 @@ constexpr std::uint32_t window_count() {
 struct EntryResult {
   enum Status : std::uint32_t { waiting, returned, threw, skipped };
   std::atomic<std::uint32_t> status;
-  std::int32_t code;                   // what the kernel returned
+  std::int32_t code;  // what the kernel returned
   std::uint32_t changed_float_state;
-  std::uint32_t declared;              // `refuses` said it, and `run` was not called
+  std::uint32_t declared;  // `refuses` said it, and `run` was not called
   char message[512];
   char information[256];
 };
 
 // Written by the worker's signal and exit handlers.
 struct Crash {
-  enum What : std::uint32_t { nothing, signal, exit, no_memory };  // no_memory: the worker could not map buffers
+  enum What : std::uint32_t {
+    nothing,
+    signal,
+    exit,
+    no_memory
+  };  // no_memory: the worker could not map buffers
   std::atomic<std::uint32_t> what;
   std::int32_t number;  // signal, or exit status
   std::int32_t code;    // si_code
@@ -69,7 +75,7 @@ struct Control {
   std::atomic<std::uint32_t> done;      // number of batches finished
   std::atomic<std::uint32_t> current;   // the entry that runs
   std::uint32_t entries;
-  std::uint64_t base;  // where the worker has its control block
+  std::uint64_t base;                 // where the worker has its control block
   std::atomic<std::int32_t> process;  // the worker's process id; 0 until it is ready to run
   Crash crash;
 
@@ -141,8 +147,8 @@ struct WireValue {
   std::uint64_t payload;
 };
 struct WireEntry {
-  std::uint32_t kernel;  // position in the worker's table
-  std::uint32_t after;   // entry that must have returned ASSAY_OK, or kNothing
+  std::uint32_t kernel;                             // position in the worker's table
+  std::uint32_t after;                              // entry that must have returned ASSAY_OK, or kNothing
   std::uint32_t buffers, values, tensors, outputs;  // how many; the outputs are the last of the tensors
   std::uint64_t buffers_at, values_at, tensors_at;
 };

@@ -83,8 +83,8 @@ void copy_strided(std::byte* to, const std::byte* from, std::span<const std::int
   });
 }
 
-void poison_strided(std::byte* first, std::span<const std::int64_t> shape, std::span<const std::int64_t> strides,
-                    int size, std::uint16_t pattern) {
+void poison_strided(std::byte* first, std::span<const std::int64_t> shape,
+                    std::span<const std::int64_t> strides, int size, std::uint16_t pattern) {
   walk(shape, strides, true, [&](std::int64_t at, std::int64_t elements) {
     fill_poison(first + at * size, static_cast<std::size_t>(elements * size), pattern);
   });

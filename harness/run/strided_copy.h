@@ -18,8 +18,8 @@ void copy_strided(std::byte* to, const std::byte* from, std::span<const std::int
                   std::span<const std::int64_t> strides, int size);
 
 // Sets every element to the 16-bit pattern, laid over memory by address (see poison.h).
-void poison_strided(std::byte* first, std::span<const std::int64_t> shape, std::span<const std::int64_t> strides,
-                    int size, std::uint16_t pattern);
+void poison_strided(std::byte* first, std::span<const std::int64_t> shape,
+                    std::span<const std::int64_t> strides, int size, std::uint16_t pattern);
 
 // Whether the elements lie in row-major order without gaps.
 bool is_packed(std::span<const std::int64_t> shape, std::span<const std::int64_t> strides);

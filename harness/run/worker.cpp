@@ -138,7 +138,8 @@ class Zygote {
 
   void reap() {
     int status = 0;
-    for (pid_t process = waitpid(-1, &status, WNOHANG); process > 0; process = waitpid(-1, &status, WNOHANG)) {
+    for (pid_t process = waitpid(-1, &status, WNOHANG); process > 0;
+         process = waitpid(-1, &status, WNOHANG)) {
       ::kill(-process, SIGKILL);
       const auto at = std::find_if(children_.begin(), children_.end(),
                                    [process](const Child& c) { return c.process == process; });
@@ -167,7 +168,8 @@ class Zygote {
     if (dladdr(reinterpret_cast<void*>(instruction), &found) == 0 || found.dli_fname == nullptr) return;
     const char* slash = std::strrchr(found.dli_fname, '/');
     const char* file = slash != nullptr ? slash + 1 : found.dli_fname;
-    const auto offset = static_cast<unsigned long>(instruction - reinterpret_cast<std::uint64_t>(found.dli_fbase));
+    const auto offset =
+        static_cast<unsigned long>(instruction - reinterpret_cast<std::uint64_t>(found.dli_fbase));
     if (found.dli_sname != nullptr)
       std::snprintf(where, sizeof(where), "%s+0x%lx (%s)", file, offset, found.dli_sname);
     else
@@ -185,7 +187,8 @@ bool greet(int socket, bool ok, std::string_view text) {
   const Greeting greeting{ok ? 1u : 0u, static_cast<std::uint32_t>(text.size())};
   if (send(socket, &greeting, sizeof(greeting), MSG_NOSIGNAL) < 0) return false;
   for (std::size_t at = 0; at < text.size(); at += kGreetingPacket)
-    if (send(socket, text.data() + at, std::min(kGreetingPacket, text.size() - at), MSG_NOSIGNAL) < 0) return false;
+    if (send(socket, text.data() + at, std::min(kGreetingPacket, text.size() - at), MSG_NOSIGNAL) < 0)
+      return false;
   return true;
 }
 
@@ -204,7 +207,8 @@ int serve(int socket, const Load& load, std::span<const std::string> arguments) 
 
   std::optional<WorkerTable> table;
   try {
-    const LoadingGuard guard(arguments, [](int to, std::string_view text) { greet(to, false, text); }, socket);
+    const LoadingGuard guard(
+        arguments, [](int to, std::string_view text) { greet(to, false, text); }, socket);
     table = load(arguments);
   } catch (const std::exception& error) {
     greet(socket, false, error.what());
@@ -258,7 +262,8 @@ int list(const Load& load, std::span<const std::string> arguments) {
 int worker_main(int argc, char** argv, const Load& kernels) {
   const std::vector<std::string> arguments(argv + std::min(argc, 2), argv + argc);
   const auto usage = [] {
-    std::fputs("usage: worker --list [--plugin LIB.so]\n       worker --zygote FD [--plugin LIB.so]\n", stderr);
+    std::fputs("usage: worker --list [--plugin LIB.so]\n       worker --zygote FD [--plugin LIB.so]\n",
+               stderr);
     return kUsage;
   };
   if (arguments.empty()) return usage();

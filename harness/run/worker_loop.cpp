@@ -57,7 +57,8 @@ std::string exception_text() {
 class Worker {
  public:
   Worker(const WorkerTable& table, const WorkerFiles& files) : table_(table), arena_file_(files.arena) {
-    void* reserved = mmap(nullptr, kReservedBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* reserved =
+        mmap(nullptr, kReservedBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (reserved == MAP_FAILED)
       stop("a worker process cannot reserve 64 GiB of address space (is there a limit, ulimit -v?)");
     base_ = static_cast<std::byte*>(reserved);
@@ -135,11 +136,17 @@ class Worker {
     tensors_.resize(entry.tensors);
     for (std::uint32_t i = 0; i < entry.tensors; ++i) {
       auto* sizes = const_cast<std::int64_t*>(at<std::int64_t>(wire[i].shape));
-      tensors_[i] = {base_ + wire[i].address, {ASSAY_CPU, 0}, wire[i].ndim, wire[i].dtype, sizes,
-                     sizes + wire[i].ndim, 0};
+      tensors_[i] = {base_ + wire[i].address,
+                     {ASSAY_CPU, 0},
+                     wire[i].ndim,
+                     wire[i].dtype,
+                     sizes,
+                     sizes + wire[i].ndim,
+                     0};
     }
     outputs_.clear();
-    for (std::uint32_t i = entry.tensors - entry.outputs; i < entry.tensors; ++i) outputs_.push_back(&tensors_[i]);
+    for (std::uint32_t i = entry.tensors - entry.outputs; i < entry.tensors; ++i)
+      outputs_.push_back(&tensors_[i]);
 
     const auto* values = at<WireValue>(entry.values_at);
     lists_.clear();
@@ -227,7 +234,8 @@ class Worker {
     }
     result.changed_float_state = FloatState::now() == FloatState::standard() ? 0 : 1;
     before.set();
-    if (table_.information && result.information[0] == 0 && status == EntryResult::returned && result.code == ASSAY_OK)
+    if (table_.information && result.information[0] == 0 && status == EntryResult::returned &&
+        result.code == ASSAY_OK)
       copy_text(result.information, table_.information());
     unmap_large_buffers(entry);
     result.status.store(status, std::memory_order_release);

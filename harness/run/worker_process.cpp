@@ -154,9 +154,7 @@ void WorkerProcess::stop() {
 
 void WorkerProcess::forget() { started_ = false; }
 
-std::uint32_t WorkerProcess::current() const {
-  return const_cast<Arena&>(arena_).control().current.load();
-}
+std::uint32_t WorkerProcess::current() const { return const_cast<Arena&>(arena_).control().current.load(); }
 
 Death WorkerProcess::death() const {
   const Control& control = const_cast<Arena&>(arena_).control();

@@ -67,8 +67,8 @@ class WorkerProcess {
   std::shared_ptr<Zygote> zygote_;
   Arena arena_;
   Batch batch_{arena_};
-  Descriptor output_;        // we read here what the worker
-  Descriptor worker_output_; // writes here
+  Descriptor output_;         // we read here what the worker
+  Descriptor worker_output_;  // writes here
   std::uint32_t worker_ = 0;
   bool started_ = false;
   bool running_ = false;

@@ -23,7 +23,8 @@ constexpr int kStarts = 5;                      // a zygote that dies this often
 // One packet, or 0 at the end, or -1 when the time is over.
 ssize_t receive(int socket, void* to, std::size_t n, std::chrono::steady_clock::time_point limit) {
   for (;;) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(limit - std::chrono::steady_clock::now());
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(limit - std::chrono::steady_clock::now());
     pollfd waiting{socket, POLLIN, 0};
     const int ready = poll(&waiting, 1, static_cast<int>(std::max<std::int64_t>(0, left.count())));
     if (ready == 0) return -1;
@@ -74,12 +75,12 @@ Zygote::~Zygote() {
 void Zygote::greet(const Environment& environment) {
   const auto limit = std::chrono::steady_clock::now() + kLoadTime;
   const auto died = [&] {
-    return NotStarted(fmt::format("the worker process {} {} while it loaded its kernels", command(environment),
-                                  ending(end_process(process_, 1000))));
+    return NotStarted(fmt::format("the worker process {} {} while it loaded its kernels",
+                                  command(environment), ending(end_process(process_, 1000))));
   };
   const auto late = [&] {
-    return NotStarted(fmt::format("the worker process {} did not load its kernels within {} s", command(environment),
-                                  kLoadTime.count()));
+    return NotStarted(fmt::format("the worker process {} did not load its kernels within {} s",
+                                  command(environment), kLoadTime.count()));
   };
   Greeting greeting{};
   const ssize_t got = receive(socket_.get(), &greeting, sizeof(greeting), limit);
@@ -98,8 +99,9 @@ void Zygote::greet(const Environment& environment) {
   for (std::size_t at = 0; at < text.size(); ++position) {
     const std::size_t name_end = text.find('\n', at);
     const std::size_t schema_end = text.find('\n', name_end + 1);
-    table_.emplace(std::pair(text.substr(name_end + 1, schema_end - name_end - 1), text.substr(at, name_end - at)),
-                   position);
+    table_.emplace(
+        std::pair(text.substr(name_end + 1, schema_end - name_end - 1), text.substr(at, name_end - at)),
+        position);
     at = schema_end + 1;
   }
 }

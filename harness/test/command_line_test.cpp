@@ -11,20 +11,23 @@
 namespace assay {
 namespace {
 
-using ::testing::HasSubstr;
 using nlohmann::json;
+using ::testing::HasSubstr;
 namespace fs = std::filesystem;
 
 class CommandLine : public ::testing::Test {
  protected:
   void SetUp() override {
-    folder_ = fs::temp_directory_path() / ("assay_" + std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()));
+    folder_ = fs::temp_directory_path() /
+              ("assay_" + std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()));
     fs::remove_all(folder_);
     fs::create_directories(folder_);
   }
   void TearDown() override { fs::remove_all(folder_); }
 
-  static Finished assay(const std::vector<std::string>& arguments) { return run_program(ASSAY_PROGRAM, arguments); }
+  static Finished assay(const std::vector<std::string>& arguments) {
+    return run_program(ASSAY_PROGRAM, arguments);
+  }
   // With results in this test's folder.
   Finished verify(std::vector<std::string> arguments) const {
     arguments.insert(arguments.begin(), {"verify", "--out", file("out")});
@@ -50,17 +53,20 @@ class CommandLine : public ::testing::Test {
 TEST_F(CommandLine, SaysWhatItIs) {
   const Finished help = assay({});
   EXPECT_EQ(help.status, 0);
-  for (const char* command : {"verify", "replay", "explain", "ops", "merge"}) EXPECT_THAT(help.out, HasSubstr(command));
+  for (const char* command : {"verify", "replay", "explain", "ops", "merge"})
+    EXPECT_THAT(help.out, HasSubstr(command));
   const Finished version = assay({"--version"});
   EXPECT_EQ(version.status, 0);
-  for (const char* part : {"assay 0.", "compiler", "isa", "HDF5", "oneDNN", "PyTorch"}) EXPECT_THAT(version.out, HasSubstr(part));
+  for (const char* part : {"assay 0.", "compiler", "isa", "HDF5", "oneDNN", "PyTorch"})
+    EXPECT_THAT(version.out, HasSubstr(part));
 }
 
 TEST_F(CommandLine, WrongUsageIsTwoAndSaysWhatIsWrong) {
   expect_usage_error(verify({"prelo"}), "the nearest name is \"prelu\"");
   expect_usage_error(verify({"--case", "prelu:f32:self=2x,weight=1"}), "self is \"2x\"");
   expect_usage_error(verify({"--case", "nothing:f32:self=2"}), "there is no operator \"nothing\"");
-  expect_usage_error(verify({"relu", "--impl", "gpu.*"}), "no kernel matches --impl \"gpu.*\"; there are: cpu.");
+  expect_usage_error(verify({"relu", "--impl", "gpu.*"}),
+                     "no kernel matches --impl \"gpu.*\"; there are: cpu.");
   expect_usage_error(verify({"relu", "--dtype", "f31"}), "--dtype f31");
   expect_usage_error(verify({"relu", "--time", "soon"}), "--time is \"soon\"");
   expect_usage_error(verify({"relu", "--shard", "3/2"}), "there is no shard 3 of 2");
@@ -122,8 +128,9 @@ TEST_F(CommandLine, ACutRunLeavesAValidReport) {
   EXPECT_EQ(run["complete"], false);
   EXPECT_GT(run["cases_not_run"].get<std::uint64_t>(), 0u);
 
-  const Finished stopped = run_program("/usr/bin/timeout", {"--preserve-status", "-s", "INT", "3", ASSAY_PROGRAM, "verify", "--impl", "cpu.*",
-                                                            "--cases", "1000000", "--out", file("out"), "--json", file("run.json")});
+  const Finished stopped = run_program(
+      "/usr/bin/timeout", {"--preserve-status", "-s", "INT", "3", ASSAY_PROGRAM, "verify", "--impl", "cpu.*",
+                           "--cases", "1000000", "--out", file("out"), "--json", file("run.json")});
   EXPECT_EQ(stopped.status, 130) << stopped.err;
   EXPECT_THAT(stopped.out, HasSubstr("interrupted"));
   std::ifstream in(file("run.json"));
@@ -132,7 +139,8 @@ TEST_F(CommandLine, ACutRunLeavesAValidReport) {
 }
 
 TEST_F(CommandLine, OneCaseRunsOnEveryKernelNamed) {
-  const Finished f = verify({"--case", "prelu:f32:self=2x6x5x7,weight=6:seed=1", "--impl", "cpu.*", "--json", "-"});
+  const Finished f =
+      verify({"--case", "prelu:f32:self=2x6x5x7,weight=6:seed=1", "--impl", "cpu.*", "--json", "-"});
   EXPECT_EQ(f.status, 0) << f.err;
   const json rows = results(f);
   ASSERT_GE(rows.size(), 3u);
@@ -153,7 +161,8 @@ TEST_F(CommandLine, ReplayRefusesWhatIsNoCaseFile) {
 TEST_F(CommandLine, ExplainShowsTheWayFromNameToCode) {
   const Finished f = assay({"explain", "prelu:f32:self=2x6x5x7,weight=6"});
   EXPECT_EQ(f.status, 0) << f.err;
-  for (const char* part : {"torch.ops.aten.prelu", "weight[c] * self", "reference/prelu.cpp:", "this one runs", "relative width"})
+  for (const char* part : {"torch.ops.aten.prelu", "weight[c] * self",
+                           "reference/prelu.cpp:", "this one runs", "relative width"})
     EXPECT_THAT(f.out, HasSubstr(part));
   const Finished wrong = assay({"explain", "prelu:f32:self=2x6x5x7,weight=5"});
   EXPECT_THAT(wrong.out, HasSubstr("weight has shape [5]"));
@@ -168,7 +177,8 @@ TEST_F(CommandLine, OpsDescribesEveryOperator) {
     EXPECT_FALSE(op["kernels"].empty());
     for (const json& k : op["kernels"])
       for (const auto& [dtype, fields] : k["contract"].items())
-        for (const json& field : fields) EXPECT_FALSE(field["source"].get<std::string>().empty()) << k["impl"] << " " << dtype;
+        for (const json& field : fields)
+          EXPECT_FALSE(field["source"].get<std::string>().empty()) << k["impl"] << " " << dtype;
   }
   const Finished yaml = assay({"ops", "mm", "--yaml", "-"});
   EXPECT_EQ(yaml.status, 0);

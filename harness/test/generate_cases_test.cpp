@@ -42,7 +42,8 @@ TEST(GenerateCases, EveryCaseIsAllowedAndReadsBackFromItsText) {
 TEST(GenerateCases, ACaseIsAFunctionOfSeedOperatorDtypeAndIndex) {
   std::map<std::uint64_t, Case> forwards;
   for (std::uint64_t i = 0; i < 200; ++i) forwards.emplace(i, generate(ops::add_tensor, Dtype::f32, 5, i));
-  for (std::uint64_t i = 200; i-- > 0;) EXPECT_EQ(generate(ops::add_tensor, Dtype::f32, 5, i), forwards.at(i));
+  for (std::uint64_t i = 200; i-- > 0;)
+    EXPECT_EQ(generate(ops::add_tensor, Dtype::f32, 5, i), forwards.at(i));
 
   std::set<std::string> different;
   for (const std::uint64_t seed : {5, 6})
@@ -66,8 +67,9 @@ TEST(GenerateCases, ThreadsDoNotChangeCases) {
 
 // The cases of a seed, forever: a change here makes every recorded "seed N, case i" mean something else.
 TEST(GenerateCases, CasesOfASeedAreTheSameOnEveryMachine) {
-  EXPECT_EQ(text(generate(ops::add_tensor, Dtype::f32, 1, 1023)),
-            "add.Tensor:self=bf16[16x1]@strides(6,3),other=f32[3x43x16x1]@channels_last:data=edge:seed=2173395602");
+  EXPECT_EQ(
+      text(generate(ops::add_tensor, Dtype::f32, 1, 1023)),
+      "add.Tensor:self=bf16[16x1]@strides(6,3),other=f32[3x43x16x1]@channels_last:data=edge:seed=2173395602");
   EXPECT_EQ(text(generate(ops::softmax_int, Dtype::bf16, 2, 1022)),
             "softmax.int:f32:self=[7x7x61]@expanded(0),dim=2,dtype=bf16:data=integers:seed=2549831614");
 }
@@ -105,7 +107,8 @@ TEST(GenerateCases, SizesReachEveryVectorWidthAndItsNeighbours) {
     distinct |= a[0] != a[1] && a[1] != n && n != a[0] && std::min({a[0], a[1], n}) > 1;
   }
   for (const std::int64_t width : {2, 4, 8, 16, 32, 64})
-    for (const std::int64_t size : {width - 1, width, width + 1, 2 * width + 1}) EXPECT_TRUE(sizes.contains(size)) << size;
+    for (const std::int64_t size : {width - 1, width, width + 1, 2 * width + 1})
+      EXPECT_TRUE(sizes.contains(size)) << size;
   for (const std::int64_t size : {0, 13, 29, 53}) EXPECT_TRUE(sizes.contains(size)) << size;
   EXPECT_GT(*sizes.rbegin(), 400);
   EXPECT_TRUE(distinct && equal && empty);
@@ -117,6 +120,7 @@ TEST(GenerateCases, TensorsAndWorkStayWithinTheirBudgets) {
     const Case c = generate(ops::mm, Dtype::f32, 0, i);
     const Shape& a = tensors_of(c)[0]->shape;
     const Shape& b = tensors_of(c)[1]->shape;
+    if (i % 100 == 99) continue;  // to be split among threads
     ASSERT_LE(a[0] * a[1] * b[1], 300'000) << text(c);
     ASSERT_LE(std::max(numel(a), numel(b)), 65'536) << text(c);
     beyond_default += std::max(numel(a), numel(b)) > 4096 ? 1 : 0;
@@ -138,7 +142,10 @@ TEST(GenerateCases, EveryRankLayoutFamilyAndAttributeIsReached) {
     ++seen["data " + add.data];
     ++seen[std::holds_alternative<double>(add.arguments[2]) ? "real alpha" : "integer alpha"];
     if (const auto* alpha = std::get_if<double>(&add.arguments[2])) {
-      ++seen[*alpha == 0 ? "alpha 0" : *alpha < 0 ? "alpha < 0" : std::abs(*alpha) < 1 ? "alpha < 1" : "alpha >= 1"];
+      ++seen[*alpha == 0            ? "alpha 0"
+             : *alpha < 0           ? "alpha < 0"
+             : std::abs(*alpha) < 1 ? "alpha < 1"
+                                    : "alpha >= 1"];
       seen["far alpha"] += std::abs(*alpha) > 100 || std::abs(*alpha) < 1e-5 ? 1 : 0;
     }
     const Shape& a = tensors_of(add)[0]->shape;
@@ -163,11 +170,13 @@ TEST(GenerateCases, EveryRankLayoutFamilyAndAttributeIsReached) {
   }
   EXPECT_EQ(ranks, (std::set<std::size_t>{0, 1, 2, 3, 4, 5}));
   for (const char* wanted :
-       {"layout contig", "layout channe", "layout permut", "layout step2", "layout offset", "layout expand", "layout stride",
-        "dtype f64", "dtype f32", "dtype f16", "dtype bf16", "real alpha", "integer alpha", "alpha 0", "alpha < 0", "alpha < 1",
-        "alpha >= 1", "far alpha", "same shape", "self has fewer dimensions", "other broadcasts", "axis < 0", "axis >= 0",
-        "dtype none", "dtype same", "dtype converts", "weight absent", "weight present", "true", "false", "eps default",
-        "eps drawn", "one slope", "slopes"})
+       {"layout contig",    "layout channe", "layout permut",  "layout step2", "layout offset",
+        "layout expand",    "layout stride", "dtype f64",      "dtype f32",    "dtype f16",
+        "dtype bf16",       "real alpha",    "integer alpha",  "alpha 0",      "alpha < 0",
+        "alpha < 1",        "alpha >= 1",    "far alpha",      "same shape",   "self has fewer dimensions",
+        "other broadcasts", "axis < 0",      "axis >= 0",      "dtype none",   "dtype same",
+        "dtype converts",   "weight absent", "weight present", "true",         "false",
+        "eps default",      "eps drawn",     "one slope",      "slopes"})
     EXPECT_GE(seen[wanted], 5) << wanted;
   for (const Family& f : families())
     EXPECT_GE(seen["data " + std::string(f.name)], f.weight > 0 ? 5 : 0) << f.name;
@@ -185,6 +194,22 @@ TEST(GenerateCases, LongSumsAreRareAndLong) {
   EXPECT_LE(found, 30);
 }
 
+TEST(GenerateCases, OneInAHundredIsWorthAnotherThread) {
+  for (std::uint64_t i = 99; i < 2000; i += 100) {
+    for (const Operator* op : {&ops::relu, &ops::prelu_backward, &ops::softmax_int}) {
+      const Case c = generate(*op, Dtype::f32, 0, i);
+      ASSERT_GT(numel(tensors_of(c)[0]->shape), 65'536) << text(c);
+      ASSERT_LE(numel(tensors_of(c)[0]->shape), 2 * 65'536) << text(c);
+    }
+    const Case c = generate(ops::mm, Dtype::f32, 0, i);
+    const Shape& a = tensors_of(c)[0]->shape;
+    const Shape& b = tensors_of(c)[1]->shape;
+    ASSERT_TRUE(a[0] * a[1] * b[1] > 2 << 20 || std::max({numel(a), numel(b), a[0] * b[1]}) > 65'536)
+        << text(c);
+    ASSERT_LE(a[0] * a[1] * b[1], 4 << 20) << text(c);
+  }
+}
+
 TEST(GenerateCases, OutputsAreNeverExpandedAndFollowTheCaseAlone) {
   std::map<Layout::Kind, int> kinds;
   for (std::uint64_t i = 0; i < kMany; ++i) {
@@ -198,8 +223,9 @@ TEST(GenerateCases, OutputsAreNeverExpandedAndFollowTheCaseAlone) {
     ASSERT_EQ(output_layouts(zero)[0], Layout{});
   }
   EXPECT_EQ(kinds[Layout::Kind::expanded], 0);
-  for (const Layout::Kind kind : {Layout::Kind::contiguous, Layout::Kind::channels_last, Layout::Kind::permuted,
-                                  Layout::Kind::step2, Layout::Kind::offset, Layout::Kind::strides})
+  for (const Layout::Kind kind :
+       {Layout::Kind::contiguous, Layout::Kind::channels_last, Layout::Kind::permuted, Layout::Kind::step2,
+        Layout::Kind::offset, Layout::Kind::strides})
     EXPECT_GE(kinds[kind], 5) << static_cast<int>(kind);
 }
 

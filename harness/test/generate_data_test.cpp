@@ -62,9 +62,11 @@ TEST(GenerateData, TheSameCaseGivesTheSameBits) {
     const Call b = call_of(c + "8");
     const Call other = call_of(c + "9");
     for (const std::size_t i : {0u, 1u})
-      EXPECT_EQ(std::get<TensorData>(a.arguments[i]).memory, std::get<TensorData>(b.arguments[i]).memory) << family;
+      EXPECT_EQ(std::get<TensorData>(a.arguments[i]).memory, std::get<TensorData>(b.arguments[i]).memory)
+          << family;
     if (family == "ones") continue;
-    EXPECT_NE(std::get<TensorData>(a.arguments[0]).memory, std::get<TensorData>(other.arguments[0]).memory) << family;
+    EXPECT_NE(std::get<TensorData>(a.arguments[0]).memory, std::get<TensorData>(other.arguments[0]).memory)
+        << family;
     EXPECT_NE(values(a, 0)[1], values(a, 1)[1]) << family << ": every argument has numbers of its own";
   }
 }
@@ -75,7 +77,8 @@ TEST(GenerateData, NumbersOfASeedAreTheSameOnEveryMachine) {
   for (const std::string& family : names()) {
     std::uint64_t h = 0;
     for (const char* dtype : {"f64", "f32", "f16", "bf16"}) {
-      const Call call = call_of(std::string("mm:") + dtype + ":self=17x9,mat2=9x5:data=" + family + ":seed=42");
+      const Call call =
+          call_of(std::string("mm:") + dtype + ":self=17x9,mat2=9x5:data=" + family + ":seed=42");
       for (const std::size_t i : {0u, 1u}) {
         const auto& memory = std::get<TensorData>(call.arguments[i]).memory;
         h = mix(h, hash({reinterpret_cast<const char*>(memory.data()), memory.size()}));
@@ -84,18 +87,12 @@ TEST(GenerateData, NumbersOfASeedAreTheSameOnEveryMachine) {
     fingerprints[family] = h;
   }
   const std::map<std::string, std::uint64_t> recorded{
-      {"cancelling", 11856931353353464517u},
-      {"constant", 15756641370276434535u},
-      {"edge", 9267137281676361666u},
-      {"integers", 7453217122737076461u},
-      {"long", 13940474072708209131u},
-      {"normal", 14943049865193817579u},
-      {"offset", 8988920983928968983u},
-      {"ones", 7130049151602479716u},
-      {"selection", 17141263766357692163u},
-      {"trits", 6960974600550796072u},
-      {"uniform", 133200981330039262u},
-      {"wide", 15794989549187311476u},
+      {"cancelling", 11856931353353464517u}, {"constant", 15756641370276434535u},
+      {"edge", 9267137281676361666u},        {"integers", 7453217122737076461u},
+      {"long", 13940474072708209131u},       {"normal", 14943049865193817579u},
+      {"offset", 8988920983928968983u},      {"ones", 7130049151602479716u},
+      {"selection", 17141263766357692163u},  {"trits", 6960974600550796072u},
+      {"uniform", 133200981330039262u},      {"wide", 15794989549187311476u},
   };
   EXPECT_EQ(fingerprints, recorded);
 }
@@ -106,10 +103,12 @@ TEST(GenerateData, LayoutsMoveNumbersButDoNotChangeThem) {
       return values(call_of("relu:f32:self=[2x3x4x5]@" + layout + ":data=" + family + ":seed=3"), 0);
     };
     const std::vector<double> plain = of("contiguous");
-    for (const char* layout : {"channels_last", "permuted(2,0,3,1)", "step2", "offset(7)", "strides(100,30,7,1)"}) {
+    for (const char* layout :
+         {"channels_last", "permuted(2,0,3,1)", "step2", "offset(7)", "strides(100,30,7,1)"}) {
       const std::vector<double> other = of(layout);
       for (std::size_t i = 0; i < plain.size(); ++i)
-        EXPECT_TRUE(plain[i] == other[i] || (std::isnan(plain[i]) && std::isnan(other[i]))) << family << layout << i;
+        EXPECT_TRUE(plain[i] == other[i] || (std::isnan(plain[i]) && std::isnan(other[i])))
+            << family << layout << i;
     }
   }
 }
@@ -126,7 +125,8 @@ TEST(GenerateData, GapsStayZeroSoThatReadingThemShows) {
   const Call call = call_of("relu:f32:self=[8]@step2:data=ones:seed=3");
   const auto& memory = std::get<TensorData>(call.arguments[0]).memory;
   ASSERT_EQ(memory.size(), 15 * sizeof(float));
-  for (std::size_t i = 0; i < 15; ++i) EXPECT_EQ(load(&memory[i * sizeof(float)], Dtype::f32), i % 2 == 0 ? 1.0 : 0.0);
+  for (std::size_t i = 0; i < 15; ++i)
+    EXPECT_EQ(load(&memory[i * sizeof(float)], Dtype::f32), i % 2 == 0 ? 1.0 : 0.0);
 }
 
 // Every order of summation gives the same: partial sums of absolute values stay integers of the compute format.
@@ -135,8 +135,9 @@ TEST(GenerateData, SumsOfExactFamiliesAreExact) {
     for (const std::string dtype : {"f32", "f16", "bf16", "f64"})
       for (const int terms : {1, 16, 257, 4096})
         for (int seed = 20; seed < 40; ++seed) {
-          const Call call = call_of("mm:" + dtype + ":self=1x" + std::to_string(terms) + ",mat2=" + std::to_string(terms) +
-                                    "x1:data=" + family + ":seed=" + std::to_string(seed));
+          const Call call =
+              call_of("mm:" + dtype + ":self=1x" + std::to_string(terms) + ",mat2=" + std::to_string(terms) +
+                      "x1:data=" + family + ":seed=" + std::to_string(seed));
           const std::vector<double> a = values(call, 0);
           const std::vector<double> b = values(call, 1);
           double sum = 0;
@@ -179,7 +180,8 @@ TEST(GenerateData, TritsAndSelectionsTakeTurns) {
 }
 
 TEST(GenerateData, SelectionsUseEverySignificandBit) {
-  for (const auto& [dtype, precision] : std::map<std::string, int>{{"f64", 53}, {"f32", 24}, {"f16", 11}, {"bf16", 8}}) {
+  for (const auto& [dtype, precision] :
+       std::map<std::string, int>{{"f64", 53}, {"f32", 24}, {"f16", 11}, {"bf16", 8}}) {
     const std::vector<double> x = values(call_of("relu:" + dtype + ":self=100:data=selection:seed=30"), 0);
     int odd = 0;
     for (const double v : x) {
@@ -235,7 +237,8 @@ TEST(GenerateData, FamiliesAreWhatTheirNamesSay) {
   double widest = 0;
   for (int seed = 20; seed < 60; ++seed) {
     const auto of = [&](const std::string& family, const std::string& dtype = "f32") {
-      return values(call_of("relu:" + dtype + ":self=300:data=" + family + ":seed=" + std::to_string(seed)), 0);
+      return values(call_of("relu:" + dtype + ":self=300:data=" + family + ":seed=" + std::to_string(seed)),
+                    0);
     };
     const auto constant = of("constant");
     EXPECT_EQ(range(constant).first, range(constant).second);
@@ -252,7 +255,8 @@ TEST(GenerateData, FamiliesAreWhatTheirNamesSay) {
     EXPECT_GE(range(of("long")).first, 0.5);
 
     const auto x = of("cancelling");
-    for (std::size_t i = 0; i + 1 < x.size(); i += 2) EXPECT_LT(std::fabs(x[i] + x[i + 1]), 1e-5 * std::fabs(x[i]) + 1e-30);
+    for (std::size_t i = 0; i + 1 < x.size(); i += 2)
+      EXPECT_LT(std::fabs(x[i] + x[i + 1]), 1e-5 * std::fabs(x[i]) + 1e-30);
   }
   EXPECT_EQ(means, (std::set<double>{1e1, 1e2, 1e3, 1e4}));
   EXPECT_GT(widest, 1e28);
@@ -280,7 +284,9 @@ TEST(GenerateData, TheEdgeFamilyVisitsEveryKindOfNumber) {
     const Format& f = format(dtype);
     std::map<std::string, int> seen;
     for (int seed = 20; seed < 80; ++seed)
-      for (const double v : values(call_of("relu:" + std::string(name(dtype)) + ":self=60:data=edge:seed=" + std::to_string(seed)), 0)) {
+      for (const double v : values(call_of("relu:" + std::string(name(dtype)) +
+                                           ":self=60:data=edge:seed=" + std::to_string(seed)),
+                                   0)) {
         ++seen[std::isnan(v) ? "nan" : std::isinf(v) ? (v < 0 ? "-inf" : "+inf") : "finite"];
         if (v == 0) ++seen[std::signbit(v) ? "-0" : "+0"];
         if (v != 0 && std::fabs(v) < f.min_normal) ++seen["subnormal"];
@@ -289,8 +295,8 @@ TEST(GenerateData, TheEdgeFamilyVisitsEveryKindOfNumber) {
         if (v == f.min_subnormal) ++seen["kink + ulp"];
         if (v == 1 + 2 * f.unit || v == 1 - f.unit) ++seen["one's neighbour"];
       }
-    for (const char* wanted :
-         {"nan", "-inf", "+inf", "finite", "-0", "+0", "subnormal", "max", "min normal", "kink + ulp", "one's neighbour"})
+    for (const char* wanted : {"nan", "-inf", "+inf", "finite", "-0", "+0", "subnormal", "max", "min normal",
+                               "kink + ulp", "one's neighbour"})
       EXPECT_GE(seen[wanted], 3) << wanted << " " << name(dtype);
   }
 }
@@ -298,7 +304,8 @@ TEST(GenerateData, TheEdgeFamilyVisitsEveryKindOfNumber) {
 TEST(GenerateData, EdgeTensorsAreNotAllNaN) {
   int free_of_nan = 0, infinite_rows = 0;
   for (int seed = 20; seed < 120; ++seed) {
-    const std::vector<double> x = values(call_of("relu:f32:self=6x20:data=edge:seed=" + std::to_string(seed)), 0);
+    const std::vector<double> x =
+        values(call_of("relu:f32:self=6x20:data=edge:seed=" + std::to_string(seed)), 0);
     int nan = 0;
     for (const double v : x) nan += std::isnan(v) ? 1 : 0;
     free_of_nan += nan == 0 ? 1 : 0;
@@ -321,17 +328,22 @@ TEST(GenerateData, NeighboursAreNeighbours) {
   EXPECT_EQ(next_above(-f.min_subnormal, f), 0);
   EXPECT_EQ(next_above(1, format(Dtype::f64)), std::nextafter(1, 2));
   EXPECT_TRUE(std::isinf(next_above(f.max, f)));
-  EXPECT_THAT(edge_values(Dtype::f32, "0, -3.5").kinks, ::testing::IsSupersetOf({-3.5, 0.0, 0x1p-149, -3.5 + 0x1p-22}));
+  EXPECT_THAT(edge_values(Dtype::f32, "0, -3.5").kinks,
+              ::testing::IsSupersetOf({-3.5, 0.0, 0x1p-149, -3.5 + 0x1p-22}));
 }
 
 TEST(GenerateData, IntegerTensorsHoldTheirDtypesNumbers) {
   for (const std::string& family : names())
-    for (const auto& [dtype, least, greatest] :
-         {std::tuple{"i8", -128.0, 127.0}, {"u8", 0.0, 255.0}, {"bool", 0.0, 1.0}, {"i64", -0x1p63, 0x1p63}}) {
+    for (const auto& [dtype, least, greatest] : {std::tuple{"i8", -128.0, 127.0},
+                                                 {"u8", 0.0, 255.0},
+                                                 {"bool", 0.0, 1.0},
+                                                 {"i64", -0x1p63, 0x1p63}}) {
       std::set<double> different;
       for (int seed = 20; seed < 30; ++seed)
-        for (const double v : values(call_of(std::string("toy_integers:") + dtype + ":self=50,other=50,factor=2:data=" +
-                                             family + ":seed=" + std::to_string(seed)), 0)) {
+        for (const double v :
+             values(call_of(std::string("toy_integers:") + dtype +
+                            ":self=50,other=50,factor=2:data=" + family + ":seed=" + std::to_string(seed)),
+                    0)) {
           EXPECT_GE(v, least);
           EXPECT_LE(v, greatest);
           different.insert(v);

@@ -52,8 +52,9 @@ TEST(GenerateErrors, EveryKindOfErrorIsReached) {
   }
   for (const char* wanted :
        {"mm another size", "mm another number of dimensions", "mm dimensions in another order",
-        "mm a dtype that the operator does not take", "mm another dtype than the other tensors", "add another size",
-        "add dimensions in another order", "softmax self", "softmax dim", "softmax dtype", "prelu self", "prelu weight"})
+        "mm a dtype that the operator does not take", "mm another dtype than the other tensors",
+        "add another size", "add dimensions in another order", "softmax self", "softmax dim", "softmax dtype",
+        "prelu self", "prelu weight"})
     EXPECT_GE(seen[wanted], 10) << wanted;
 }
 

@@ -13,8 +13,9 @@
 namespace assay::toys {
 
 inline constexpr Operator norm{
-    .schema = parse_schema("assay::toy_norm(Tensor input, Tensor? weight=None, float eps=1e-05, bool centred=False, "
-                           "int[2] pad=0, Scalar? scale=None) -> Tensor"),
+    .schema = parse_schema(
+        "assay::toy_norm(Tensor input, Tensor? weight=None, float eps=1e-05, bool centred=False, "
+        "int[2] pad=0, Scalar? scale=None) -> Tensor"),
     .formula = "",
     .shapes = "input=[N,C,*] weight=[C] -> [N,C,*]",
     .domains = "eps: real; scale: real",
@@ -37,7 +38,8 @@ inline constexpr Operator without_pattern{
 
 inline const std::array<const Operator*, 8>& all() {
   static const std::array<const Operator*, 8> operators{
-      &ops::relu, &ops::prelu, &ops::prelu_backward, &ops::add_tensor, &ops::mm, &ops::softmax_int, &norm, &whole_numbers};
+      &ops::relu,        &ops::prelu, &ops::prelu_backward, &ops::add_tensor, &ops::mm,
+      &ops::softmax_int, &norm,       &whole_numbers};
   static const bool enrolled = [] {
     for (const Operator* op : operators) enrol_operator(*op);
     return true;

@@ -83,7 +83,8 @@ struct Verdicts {
   std::string said;  // the last complaint
 };
 
-Verdicts verify(const Operator& op, const Kernel& kernel, const Contract& contract, std::uint64_t cases = 400) {
+Verdicts verify(const Operator& op, const Kernel& kernel, const Contract& contract,
+                std::uint64_t cases = 400) {
   toys::all();
   Verdicts v;
   for (std::uint64_t i = 0; i < cases; ++i) {
@@ -128,51 +129,62 @@ TEST(Properties, HoldForKernelsThatKeepThem) {
 }
 
 TEST(Properties, CatchAFaultThatDependsOnPosition) {
-  const Verdicts v = verify(ops::relu, toy([](const Call& call, std::int64_t i) {
-    const std::int64_t n = tensor(call, 0).numel();
-    return relu(call, i) * (i >= n - n % 8 ? 1 + 0x1p-22 : 1);  // a tail with another last bit
-  }), {});
+  const Verdicts v =
+      verify(ops::relu, toy([](const Call& call, std::int64_t i) {
+               const std::int64_t n = tensor(call, 0).numel();
+               return relu(call, i) * (i >= n - n % 8 ? 1 + 0x1p-22 : 1);  // a tail with another last bit
+             }),
+             {});
   EXPECT_GE(v.broken.at("position"), 10);
   EXPECT_THAT(v.said, HasSubstr("elements differ"));
 }
 
 TEST(Properties, CatchAFaultThatDependsOnTheNumberOfRows) {
   const Verdicts v = verify(ops::mm, toy([](const Call& call, std::int64_t i) {
-    return mm(call, i) * (tensor(call, 0).shape[0] >= 4 ? 1 + 0x1p-22 : 1);
-  }), {});
+                              return mm(call, i) * (tensor(call, 0).shape[0] >= 4 ? 1 + 0x1p-22 : 1);
+                            }),
+                            {});
   EXPECT_GE(v.broken.at("rows"), 10);
-  const Verdicts rowwise = verify(ops::softmax_int, toy([](const Call& call, std::int64_t i) {
-    return row_sum(call, i) + (i > 16 ? 1 : 0);
-  }), {});
+  const Verdicts rowwise =
+      verify(ops::softmax_int,
+             toy([](const Call& call, std::int64_t i) { return row_sum(call, i) + (i > 16 ? 1 : 0); }), {});
   EXPECT_GE(rowwise.broken.at("rows"), 10);
 }
 
 TEST(Properties, CatchAFaultThatDependsOnTheLayout) {
-  const Verdicts v = verify(ops::relu, toy([](const Call& call, std::int64_t i) {
-    const TensorData& x = tensor(call, 0);  // reads as if contiguous
-    const double value = load(x.memory.data() + std::min<std::int64_t>(i, static_cast<std::int64_t>(x.memory.size()) / 4 - 1) * 4,
-                              x.dtype);
-    return value > 0 || std::isnan(value) ? value : 0.0;
-  }), {});
+  const Verdicts v =
+      verify(ops::relu, toy([](const Call& call, std::int64_t i) {
+               const TensorData& x = tensor(call, 0);  // reads as if contiguous
+               const double value =
+                   load(x.memory.data() +
+                            std::min<std::int64_t>(i, static_cast<std::int64_t>(x.memory.size()) / 4 - 1) * 4,
+                        x.dtype);
+               return value > 0 || std::isnan(value) ? value : 0.0;
+             }),
+             {});
   EXPECT_GE(v.broken.at("layout"), 10);
   EXPECT_GE(v.broken.at("expanded"), 1);
 }
 
 TEST(Properties, CatchAFaultInPlaceAndOneOfRepetition) {
   const Verdicts in_place = verify(ops::relu, toy([](const Call& call, std::int64_t i) {
-    return call.in_place >= 0 && i > 0 ? 0.0 : relu(call, i);
-  }), in_place_contract());
+                                     return call.in_place >= 0 && i > 0 ? 0.0 : relu(call, i);
+                                   }),
+                                   in_place_contract());
   EXPECT_GE(in_place.broken.at("in place"), 10);
   EXPECT_EQ(in_place.broken.size(), 1u);
 
   // Right on numbers of both signs, wrong where nothing is negative: only the second application shows it.
-  const Verdicts repeated = verify(ops::relu, [](const Call& call) {
-    const TensorData& x = tensor(call, 0);
-    double factor = 2;
-    for (std::int64_t k = 0; k < x.numel(); ++k)
-      if (!(x.get(k) >= 0)) factor = 1;
-    return toy([factor](const Call& c, std::int64_t i) { return factor * relu(c, i); })(call);
-  }, {});
+  const Verdicts repeated =
+      verify(ops::relu,
+             [](const Call& call) {
+               const TensorData& x = tensor(call, 0);
+               double factor = 2;
+               for (std::int64_t k = 0; k < x.numel(); ++k)
+                 if (!(x.get(k) >= 0)) factor = 1;
+               return toy([factor](const Call& c, std::int64_t i) { return factor * relu(c, i); })(call);
+             },
+             {});
   EXPECT_GE(repeated.broken.at("idempotence"), 10);
 }
 

@@ -19,7 +19,8 @@ using Predicate = std::function<bool(const Case&)>;
 const Shape& first_shape(const Case& c) { return tensors_of(c)[0]->shape; }
 
 // Shrinks every generated case of the operator that fails; all come down to `minimum`, in few tries.
-void expect_minimum(const Operator& op, const Predicate& fails, const std::string& minimum, int most_tries = 60) {
+void expect_minimum(const Operator& op, const Predicate& fails, const std::string& minimum,
+                    int most_tries = 60) {
   toys::all();
   int shrunk = 0;
   for (std::uint64_t i = 0; i < 400; ++i) {
@@ -34,7 +35,9 @@ void expect_minimum(const Operator& op, const Predicate& fails, const std::strin
 }
 
 TEST(Shrink, FindsTheSmallestSize) {
-  const Predicate long_rows = [](const Case& c) { return !first_shape(c).empty() && first_shape(c).back() >= 9; };
+  const Predicate long_rows = [](const Case& c) {
+    return !first_shape(c).empty() && first_shape(c).back() >= 9;
+  };
   expect_minimum(ops::relu, long_rows, "relu:f32:self=9:data=ones:seed=0");
   expect_minimum(ops::softmax_int, long_rows, "softmax.int:f32:self=9,dim=0:data=ones:seed=0");
   expect_minimum(ops::mm, long_rows, "mm:f32:self=1x9,mat2=9x1:data=ones:seed=0");
@@ -42,32 +45,44 @@ TEST(Shrink, FindsTheSmallestSize) {
 }
 
 TEST(Shrink, FindsTheSmallestRankAndDimension) {
-  expect_minimum(ops::relu, [](const Case& c) { return first_shape(c).size() >= 3 && first_shape(c)[1] >= 3; },
-                 "relu:f32:self=1x3x1:data=ones:seed=0");
+  expect_minimum(
+      ops::relu, [](const Case& c) { return first_shape(c).size() >= 3 && first_shape(c)[1] >= 3; },
+      "relu:f32:self=1x3x1:data=ones:seed=0");
+}
+
+TEST(Shrink, SizesThatMustBeEqualShrinkTogether) {
+  expect_minimum(
+      ops::mm, [](const Case& c) { return first_shape(c)[0] == first_shape(c)[1] && first_shape(c)[0] >= 3; },
+      "mm:f32:self=3x3,mat2=3x1:data=ones:seed=0");
 }
 
 TEST(Shrink, TensorsFollowTheSymbols) {
-  expect_minimum(ops::prelu, [](const Case& c) { return tensors_of(c)[1]->shape[0] >= 5; },
-                 "prelu:f32:self=1x5,weight=5:data=ones:seed=0");
+  expect_minimum(
+      ops::prelu, [](const Case& c) { return tensors_of(c)[1]->shape[0] >= 5; },
+      "prelu:f32:self=1x5,weight=5:data=ones:seed=0");
 }
 
 TEST(Shrink, KeepsWhatTheFailureNeeds) {
-  expect_minimum(ops::relu, [](const Case& c) { return c.data == "edge"; }, "relu:f32:self=[]:data=edge:seed=0");
-  expect_minimum(ops::relu,
-                 [](const Case& c) { return tensors_of(c)[0]->layout.kind == Layout::Kind::channels_last; },
-                 "relu:f32:self=[1x1x1x1]@channels_last:data=ones:seed=0");
-  expect_minimum(ops::relu, [](const Case& c) { return c.seed >= 5; }, "relu:f32:self=[]:data=ones:seed=5");
-  expect_minimum(ops::add_tensor, [](const Case& c) { return c.arguments[2] != CaseValue{std::int64_t{1}}; },
-                 "add.Tensor:f32:self=[],other=[],alpha=0:data=ones:seed=0");
-  expect_minimum(ops::softmax_int,
-                 [](const Case& c) { return std::get<std::int64_t>(c.arguments[1]) > 0; },
-                 "softmax.int:f32:self=1x1,dim=1:data=ones:seed=0");
+  expect_minimum(
+      ops::relu, [](const Case& c) { return c.data == "edge"; }, "relu:f32:self=[]:data=edge:seed=0");
+  expect_minimum(
+      ops::relu, [](const Case& c) { return tensors_of(c)[0]->layout.kind == Layout::Kind::channels_last; },
+      "relu:f32:self=[1x1x1x1]@channels_last:data=ones:seed=0");
+  expect_minimum(
+      ops::relu, [](const Case& c) { return c.seed >= 5; }, "relu:f32:self=[]:data=ones:seed=5");
+  expect_minimum(
+      ops::add_tensor, [](const Case& c) { return c.arguments[2] != CaseValue{std::int64_t{1}}; },
+      "add.Tensor:f32:self=[],other=[],alpha=0:data=ones:seed=0");
+  expect_minimum(
+      ops::softmax_int, [](const Case& c) { return std::get<std::int64_t>(c.arguments[1]) > 0; },
+      "softmax.int:f32:self=1x1,dim=1:data=ones:seed=0");
 }
 
 TEST(Shrink, KeepsBroadcastingOnlyWhereItIsNeeded) {
   toys::all();
   const Case c = parse_case("add.Tensor:f32:self=7x1x5,other=[31x5]@step2,alpha=2.5:data=wide:seed=77");
-  const Shrunk free = shrink(c, [](const Case& s) { return check_case(s).outputs[0].shape.size() == 3; }, 500);
+  const Shrunk free = shrink(
+      c, [](const Case& s) { return check_case(s).outputs[0].shape.size() == 3; }, 500);
   EXPECT_EQ(text(free.smallest), "add.Tensor:f32:self=1x1x1,other=1x1x1:data=ones:seed=0");
   const Shrunk kept = shrink(
       c, [](const Case& s) { return tensors_of(s)[0]->shape != tensors_of(s)[1]->shape; }, 500);
@@ -77,7 +92,9 @@ TEST(Shrink, KeepsBroadcastingOnlyWhereItIsNeeded) {
 TEST(Shrink, KeepsTheDtypeOfTheResults) {
   toys::all();
   const Case c = parse_case("softmax.int:f16:self=4x33,dim=1,dtype=f32:data=normal:seed=40");
-  EXPECT_EQ(text(shrink(c, [](const Case&) { return true; }, 500).smallest),
+  EXPECT_EQ(text(shrink(
+                     c, [](const Case&) { return true; }, 500)
+                     .smallest),
             "softmax.int:f32:self=[],dim=0:data=ones:seed=0");
 }
 
@@ -115,10 +132,12 @@ TEST(Shrink, ErrorCasesStayErrors) {
 TEST(Shrink, StopsAtItsBudgetAndIsDeterministic) {
   const Case c = generate(ops::prelu, Dtype::f32, 1, 90);
   int asked = 0;
-  const Shrunk s = shrink(c, [&](const Case&) { return ++asked > 3; }, 7);
+  const Shrunk s = shrink(
+      c, [&](const Case&) { return ++asked > 3; }, 7);
   EXPECT_EQ(asked, 7);
   EXPECT_EQ(s.tries, 7);
-  const Shrunk none = shrink(c, [](const Case&) { return true; }, 0);
+  const Shrunk none = shrink(
+      c, [](const Case&) { return true; }, 0);
   EXPECT_EQ(none.smallest, c);
   const Predicate some = [](const Case& x) { return !first_shape(x).empty(); };
   ASSERT_TRUE(some(c)) << text(c);

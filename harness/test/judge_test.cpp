@@ -28,7 +28,8 @@ struct Judged {
       const std::vector<double>& values = expectation->values(static_cast<int>(o));
       const auto size = static_cast<std::size_t>(bytes(call.outputs[o].dtype));
       std::vector<std::byte> packed(values.size() * size);
-      for (std::size_t e = 0; e < values.size(); ++e) store(packed.data() + e * size, call.outputs[o].dtype, values[e]);
+      for (std::size_t e = 0; e < values.size(); ++e)
+        store(packed.data() + e * size, call.outputs[o].dtype, values[e]);
       outcome.outputs.push_back(packed);
       outcome.again.push_back(packed);
     }
@@ -42,7 +43,9 @@ struct Judged {
     const Dtype d = call.outputs[0].dtype;
     return load(outcome.outputs[0].data() + element * bytes(d), d);
   }
-  Judgement judge() { return assay::judge(kernel, contract_for(kernel, call), call, expectation.get(), outcome); }
+  Judgement judge() {
+    return assay::judge(kernel, contract_for(kernel, call), call, expectation.get(), outcome);
+  }
 
   Call call;
   Kernel kernel;
@@ -51,8 +54,9 @@ struct Judged {
 };
 
 TEST(Judge, TheRoundedReferencePasses) {
-  for (const char* text : {"prelu:f32:self=2x3x4,weight=3:data=normal:seed=1", "mm:bf16:self=3x4,mat2=4x5:data=normal:seed=1",
-                           "softmax.int:f64:self=3x4,dim=1:data=normal:seed=1", "relu:f16:self=9:data=edge:seed=3"}) {
+  for (const char* text :
+       {"prelu:f32:self=2x3x4,weight=3:data=normal:seed=1", "mm:bf16:self=3x4,mat2=4x5:data=normal:seed=1",
+        "softmax.int:f64:self=3x4,dim=1:data=normal:seed=1", "relu:f16:self=9:data=edge:seed=3"}) {
     const Judgement j = Judged(text).judge();
     EXPECT_EQ(j.verdict, Verdict::pass) << text << ": " << j.detail;
     EXPECT_GT(j.elements, 0u);
@@ -152,8 +156,10 @@ TEST(Judge, WrongArgumentsMustBeRefusedByName) {
 
 TEST(Judge, PassesOnWhatTheWorkerSaw) {
   Judged t("relu:f32:self=9:data=normal:seed=1");
-  for (const auto& [kind, verdict] : {std::pair{Outcome::Kind::memory, Verdict::memory}, {Outcome::Kind::crashed, Verdict::crashed},
-                                      {Outcome::Kind::timeout, Verdict::timeout}, {Outcome::Kind::not_run, Verdict::not_run}}) {
+  for (const auto& [kind, verdict] : {std::pair{Outcome::Kind::memory, Verdict::memory},
+                                      {Outcome::Kind::crashed, Verdict::crashed},
+                                      {Outcome::Kind::timeout, Verdict::timeout},
+                                      {Outcome::Kind::not_run, Verdict::not_run}}) {
     t.outcome.kind = kind;
     t.outcome.detail = "what was seen";
     EXPECT_EQ(t.judge().verdict, verdict);

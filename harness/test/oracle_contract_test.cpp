@@ -84,15 +84,16 @@ TEST(TorchContractTest, IsBrokenOneStepInside) {
   for (const auto& [name, dtype, contract] :
        {Weaker{"add.Tensor", Dtype::bf16, ""}, Weaker{"add.Tensor", Dtype::f16, ""},
         Weaker{"prelu_backward", Dtype::bf16, ""},
-        Weaker{"prelu_backward", Dtype::bf16, "compute=bf16 accumulate=f32 -- sums kept wider than torch does"},
+        Weaker{"prelu_backward", Dtype::bf16,
+               "compute=bf16 accumulate=f32 -- sums kept wider than torch does"},
         Weaker{"mm", Dtype::bf16, ""}, Weaker{"softmax.int", Dtype::bf16, ""},
         Weaker{"softmax.int", Dtype::bf16, "exp=16384ulp div=1 -- half of what rounding to bf16 takes"}}) {
     const Reference* reference = find_reference(name);
     ASSERT_NE(reference, nullptr) << name;
     const Counts counts = verify(lane, reference->op(), dtype, contract);
     if (!counts.absent.empty()) GTEST_SKIP() << "no contract of PyTorch was tested: " << counts.absent;
-    EXPECT_GT(counts.diverged, 0) << name << " " << kDtypeInfo[static_cast<std::size_t>(dtype)].name << " \"" << contract
-                                  << "\" held in all of " << counts.decided << " cases";
+    EXPECT_GT(counts.diverged, 0) << name << " " << kDtypeInfo[static_cast<std::size_t>(dtype)].name << " \""
+                                  << contract << "\" held in all of " << counts.decided << " cases";
   }
 }
 
@@ -102,7 +103,8 @@ TEST(TorchContractTest, IsBrokenOneStepInside) {
 #else
 
 TEST(TorchContractTest, IsBuilt) {
-  GTEST_SKIP() << "assay-torch was not built (python3-dev or pybind11-dev is missing): its contracts were not tested";
+  GTEST_SKIP()
+      << "assay-torch was not built (python3-dev or pybind11-dev is missing): its contracts were not tested";
 }
 
 #endif

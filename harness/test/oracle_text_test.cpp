@@ -17,7 +17,8 @@ TEST(Comparable, DropsWhatDoesNotChangeACall) {
             comparable("f(Tensor self, int[2]? size=None) -> Tensor"));
   EXPECT_EQ(comparable("f(Tensor(a -> *)[] t) -> (Tensor values, Tensor indices)"),
             comparable("f(Tensor[] t) -> (Tensor, Tensor)"));
-  EXPECT_EQ(comparable("f(Tensor(a)? t) -> (Tensor(a) x, Tensor[] y)"), comparable("f(Tensor? t) -> (Tensor, Tensor[])"));
+  EXPECT_EQ(comparable("f(Tensor(a)? t) -> (Tensor(a) x, Tensor[] y)"),
+            comparable("f(Tensor? t) -> (Tensor, Tensor[])"));
 }
 
 TEST(Comparable, KeepsWhatDoes) {
@@ -39,20 +40,26 @@ TEST(Rejection, TellsNoSupportFromWrongArguments) {
   // Messages of PyTorch 1.13.
   EXPECT_EQ(rejection("RuntimeError", "\"prelu_cpu\" not implemented for 'Half'"), Rejection::unsupported);
   EXPECT_EQ(rejection("RuntimeError", "Boolean inputs not supported for relu"), Rejection::unsupported);
-  EXPECT_EQ(rejection("RuntimeError", "Expected object of backend CPU but got backend CUDA"), Rejection::unsupported);
-  EXPECT_EQ(rejection("RuntimeError", "could not create a primitive descriptor iterator"), Rejection::unsupported);
+  EXPECT_EQ(rejection("RuntimeError", "Expected object of backend CPU but got backend CUDA"),
+            Rejection::unsupported);
+  EXPECT_EQ(rejection("RuntimeError", "could not create a primitive descriptor iterator"),
+            Rejection::unsupported);
   EXPECT_EQ(rejection("RuntimeError", "value cannot be converted to type at::Half without overflow"),
             Rejection::unsupported);
-  EXPECT_EQ(rejection("NotImplementedError", "Could not run 'aten::relu' with arguments from the 'Meta' backend."),
-            Rejection::unsupported);
-  EXPECT_EQ(rejection("RuntimeError", "Mismatch of parameter numbers and input channel size."), Rejection::invalid);
+  EXPECT_EQ(
+      rejection("NotImplementedError", "Could not run 'aten::relu' with arguments from the 'Meta' backend."),
+      Rejection::unsupported);
+  EXPECT_EQ(rejection("RuntimeError", "Mismatch of parameter numbers and input channel size."),
+            Rejection::invalid);
   EXPECT_EQ(rejection("IndexError", "Dimension out of range (expected to be in range of [-2, 1], but got 2)"),
             Rejection::invalid);
   EXPECT_EQ(rejection("TypeError", "prelu(): argument 'weight' must be Tensor, not int"), Rejection::invalid);
-  EXPECT_EQ(rejection("NotImplementedError", "There were no tensor arguments to this function (e.g., you passed an empty "
-                                             "list of Tensors), but no fallback function is registered"),
+  EXPECT_EQ(rejection("NotImplementedError",
+                      "There were no tensor arguments to this function (e.g., you passed an empty "
+                      "list of Tensors), but no fallback function is registered"),
             Rejection::invalid);
-  EXPECT_EQ(rejection("RuntimeError", "[enforce fail at alloc_cpu.cpp:66] . DefaultCPUAllocator: can't allocate memory"),
+  EXPECT_EQ(rejection("RuntimeError",
+                      "[enforce fail at alloc_cpu.cpp:66] . DefaultCPUAllocator: can't allocate memory"),
             Rejection::failed);
   EXPECT_EQ(rejection("MemoryError", ""), Rejection::failed);
 }
@@ -69,9 +76,11 @@ TEST(Brief, IsOneLineOfBoundedLength) {
 Contract contract(std::string_view op, Dtype dtype) { return parse_contract(contract_of(op), dtype); }
 
 TEST(TorchContracts, ParseForEveryDtype) {
-  for (const char* op : {"add.Tensor", "mm", "prelu", "prelu_backward", "relu", "softmax.int", "an operator not listed"})
+  for (const char* op :
+       {"add.Tensor", "mm", "prelu", "prelu_backward", "relu", "softmax.int", "an operator not listed"})
     for (int d = 0; d < kDtypes; ++d)
-      EXPECT_NO_THROW(contract(op, static_cast<Dtype>(d))) << op << " " << kDtypeInfo[static_cast<std::size_t>(d)].name;
+      EXPECT_NO_THROW(contract(op, static_cast<Dtype>(d)))
+          << op << " " << kDtypeInfo[static_cast<std::size_t>(d)].name;
 }
 
 TEST(TorchContracts, LoosenOnlyWhatTheSourceSays) {
@@ -89,7 +98,9 @@ TEST(TorchContracts, LoosenOnlyWhatTheSourceSays) {
 }
 
 TEST(TorchContracts, UnlistedOperatorsGetTheBoundsOfTheLibrariesBelow) {
-  EXPECT_EQ(contract("an operator not listed", Dtype::f32).accuracy[static_cast<std::size_t>(Function::tanh)].ulp, 2);
+  EXPECT_EQ(
+      contract("an operator not listed", Dtype::f32).accuracy[static_cast<std::size_t>(Function::tanh)].ulp,
+      2);
   EXPECT_EQ(contract("an operator not listed", Dtype::f32).compute, std::nullopt);
   EXPECT_EQ(contract("an operator not listed", Dtype::bf16).compute, Dtype::bf16);
   EXPECT_EQ(contract("an operator not listed", Dtype::f16).compute, Dtype::f16);

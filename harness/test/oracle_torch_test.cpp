@@ -113,7 +113,8 @@ TEST_F(TorchTest, ListsEveryOperatorOfAten) {
     EXPECT_EQ(k.name, "torch");
     EXPECT_EQ(k.flags, ASSAY_PEER | ASSAY_CHECKS_ARGUMENTS) << k.schema;
     EXPECT_EQ(k.unavailable, "") << k.schema;
-    for (int d = 0; d < kDtypes; ++d) EXPECT_NO_THROW(parse_contract(k.contract, static_cast<Dtype>(d))) << k.schema;
+    for (int d = 0; d < kDtypes; ++d)
+      EXPECT_NO_THROW(parse_contract(k.contract, static_cast<Dtype>(d))) << k.schema;
     EXPECT_TRUE(listed.insert(k.schema).second) << k.schema;
   }
   for (const Reference* reference : references()) {
@@ -131,7 +132,8 @@ TEST_F(TorchTest, GivesKnownResults) {
     EXPECT_EQ(result(call(ops::prelu, {x, w})), (Numbers{1, 0.5, -1.5, 4}));
     EXPECT_EQ(result(call(ops::add_tensor, {x, w, std::int64_t{2}})), (Numbers{2, -2.5, -2, 3.5}));
     EXPECT_EQ(result(call(ops::add_tensor, {x, w, 0.5})), (Numbers{1.25, -2.125, -2.75, 3.875}));
-    EXPECT_EQ(result(call(ops::mm, {x, tensor(d, {2, 3}, {1, 0, 2, 0, 1, -1})})), (Numbers{1, -2, 4, -3, 4, -10}));
+    EXPECT_EQ(result(call(ops::mm, {x, tensor(d, {2, 3}, {1, 0, 2, 0, 1, -1})})),
+              (Numbers{1, -2, 4, -3, 4, -10}));
     // exp(-1000) is zero in every format, exp(0) is one.
     const TensorData far = tensor(d, {2, 2}, {0, 1000, 0, 0});
     EXPECT_EQ(result(call(ops::softmax_int, {far, std::int64_t{1}, None{}})), (Numbers{0, 1, 0.5, 0.5}));
@@ -168,9 +170,11 @@ TEST_F(TorchTest, ReadsAndWritesEveryLayout) {
       }
   }
   // Stride 0: one column stands for all.
-  const TensorData column = tensor(Dtype::f32, {3, 4}, {5, 5, 5, 5, 6, 6, 6, 6, 7, 7, 7, 7}, {Layout::Kind::expanded, {1}});
-  EXPECT_EQ(result(call(ops::mm, {column, tensor(Dtype::f32, {4, 1}, {1, 2, 3, 4}, {Layout::Kind::step2, {}})})),
-            (Numbers{50, 60, 70}));
+  const TensorData column =
+      tensor(Dtype::f32, {3, 4}, {5, 5, 5, 5, 6, 6, 6, 6, 7, 7, 7, 7}, {Layout::Kind::expanded, {1}});
+  EXPECT_EQ(
+      result(call(ops::mm, {column, tensor(Dtype::f32, {4, 1}, {1, 2, 3, 4}, {Layout::Kind::step2, {}})})),
+      (Numbers{50, 60, 70}));
 }
 
 TEST_F(TorchTest, TakesScalarTensorsAndEmptyOnes) {
@@ -178,13 +182,15 @@ TEST_F(TorchTest, TakesScalarTensorsAndEmptyOnes) {
   EXPECT_EQ(result(call(ops::relu, {tensor(Dtype::f32, {0, 3}, {1})})), Numbers{});
   EXPECT_EQ(result(call(ops::mm, {tensor(Dtype::f32, {2, 0}, {1}), tensor(Dtype::f32, {0, 2}, {1})})),
             (Numbers{0, 0, 0, 0}));
-  EXPECT_EQ(result(call(ops::add_tensor, {tensor(Dtype::f32, {2}, {1, 2}), tensor(Dtype::f32, {}, {3}), std::int64_t{1}})),
+  EXPECT_EQ(result(call(ops::add_tensor,
+                        {tensor(Dtype::f32, {2}, {1, 2}), tensor(Dtype::f32, {}, {3}), std::int64_t{1}})),
             (Numbers{4, 5}));
 }
 
 TEST_F(TorchTest, PromotesDtypesAsTheRuleSays) {
   const auto sum = [&](Dtype a, Shape sa, Dtype b, Shape sb) {
-    return call(ops::add_tensor, {tensor(a, std::move(sa), {1}), tensor(b, std::move(sb), {2}), std::int64_t{1}});
+    return call(ops::add_tensor,
+                {tensor(a, std::move(sa), {1}), tensor(b, std::move(sb), {2}), std::int64_t{1}});
   };
   for (const Dtype a : {Dtype::f64, Dtype::f32, Dtype::f16, Dtype::bf16})
     for (const Dtype b : {Dtype::f64, Dtype::f32, Dtype::f16, Dtype::bf16})
@@ -221,8 +227,9 @@ TEST_F(TorchTest, CallsWrongArgumentsInvalid) {
 TEST_F(TorchTest, RefusesHalfPrecisionWithTorchsReason) {
   const Dtype d = Dtype::f16;
   const TensorData x = tensor(d, {2, 2}, {1, -2, -3, 4}), w = tensor(d, {2}, {1});
-  for (const Call& c : {call(ops::relu, {x}), call(ops::prelu, {x, w}), call(ops::mm, {x, x}),
-                        call(ops::prelu_backward, {x, x, w}), call(ops::softmax_int, {x, std::int64_t{0}, None{}})}) {
+  for (const Call& c :
+       {call(ops::relu, {x}), call(ops::prelu, {x, w}), call(ops::mm, {x, x}),
+        call(ops::prelu_backward, {x, x, w}), call(ops::softmax_int, {x, std::int64_t{0}, None{}})}) {
     const Outcome o = run(c);
     // A torch that has grown these kernels may compute them.
     if (o.kind == Kind::ok) continue;
@@ -278,7 +285,8 @@ TEST_F(TorchTest, NeverHidesThatTheRuleIsWrong) {
 
 // Torch warns of what it does here, and accepts it.
 TEST_F(TorchTest, KeepsItsWarningsToItself) {
-  const TensorData grad = tensor(Dtype::f32, {3, 5}, {1}), x = tensor(Dtype::f32, {3, 1}, {1}), w = tensor(Dtype::f32, {1}, {1});
+  const TensorData grad = tensor(Dtype::f32, {3, 5}, {1}), x = tensor(Dtype::f32, {3, 1}, {1}),
+                   w = tensor(Dtype::f32, {1}, {1});
   testing::internal::CaptureStderr();
   lane_.emplace(make_zygotes(), RunOptions{});
   run(call(ops::prelu_backward, {grad, x, w}));
@@ -296,12 +304,14 @@ TEST_F(TorchTest, SaysWhichTorchItIs) {
 
 TEST_F(TorchTest, ComparesSchemasWithItsOwn) {
   const Finished same = run_program(
-      ASSAY_TORCH, {"schema", "gelu(Tensor self, *, str approximate='none') -> Tensor",
-                    "native_layer_norm(Tensor input, int[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> "
-                    "(Tensor, Tensor, Tensor)"});
+      ASSAY_TORCH,
+      {"schema", "gelu(Tensor self, *, str approximate='none') -> Tensor",
+       "native_layer_norm(Tensor input, int[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> "
+       "(Tensor, Tensor, Tensor)"});
   EXPECT_EQ(same.status, 0) << same.out;
-  const Finished different = run_program(
-      ASSAY_TORCH, {"schema", "relu(Tensor self) -> Tensor", "prelu(Tensor self, Tensor slope) -> Tensor", "prelu(Tensor"});
+  const Finished different =
+      run_program(ASSAY_TORCH, {"schema", "relu(Tensor self) -> Tensor",
+                                "prelu(Tensor self, Tensor slope) -> Tensor", "prelu(Tensor"});
   EXPECT_EQ(different.status, 1) << different.out;
   EXPECT_NE(different.out.find("prelu(Tensor self, Tensor slope)"), std::string::npos) << different.out;
   EXPECT_NE(different.out.find("prelu(Tensor self, Tensor weight)"), std::string::npos) << different.out;
@@ -314,7 +324,8 @@ TEST_F(TorchTest, OffersNoKernelWhoseSchemaDiffersFromTorchs) {
   // What the reason says of each operator; empty for the one that may be called.
   const std::map<std::string, std::vector<std::string>> expected{
       {"relu", {}},
-      {"prelu", {"says prelu(Tensor self, Tensor slope) -> Tensor", "says aten::prelu(Tensor self, Tensor weight)"}},
+      {"prelu",
+       {"says prelu(Tensor self, Tensor slope) -> Tensor", "says aten::prelu(Tensor self, Tensor weight)"}},
       {"mm", {"(Tensor, Tensor)", "aten::mm(Tensor self, Tensor mat2) -> Tensor"}},
       {"add.Tensor", {"Tensor other, Scalar alpha=1", "Tensor other, *, Scalar alpha=1"}},
       {"softmax.int", {"ScalarType? dtype)", "ScalarType? dtype=None)"}},
@@ -324,7 +335,8 @@ TEST_F(TorchTest, OffersNoKernelWhoseSchemaDiffersFromTorchs) {
   for (const DescribedKernel& k : kernels) {
     const auto& parts = expected.at(k.schema.substr(0, k.schema.find('(')));
     EXPECT_EQ(k.unavailable.empty(), parts.empty()) << k.schema << ": " << k.unavailable;
-    for (const std::string& part : parts) EXPECT_NE(k.unavailable.find(part), std::string::npos) << k.unavailable;
+    for (const std::string& part : parts)
+      EXPECT_NE(k.unavailable.find(part), std::string::npos) << k.unavailable;
   }
 }
 
@@ -336,7 +348,8 @@ std::string empty_environment() {
   std::filesystem::remove_all(root);
   std::filesystem::create_directories(root / "bin");
   std::filesystem::create_symlink(ASSAY_PYTHON, root / "bin/python3");
-  std::ofstream(root / "pyvenv.cfg") << "home = " << std::filesystem::path(ASSAY_PYTHON).parent_path().string()
+  std::ofstream(root / "pyvenv.cfg") << "home = "
+                                     << std::filesystem::path(ASSAY_PYTHON).parent_path().string()
                                      << "\ninclude-system-site-packages = false\n";
   return (root / "bin/python3").string();
 }
@@ -371,18 +384,20 @@ TEST(TorchMissing, IsAlsoAnInterpreterOfAnotherVersion) {
   const std::filesystem::path root = std::filesystem::path(testing::TempDir()) / "assay_other_python";
   std::filesystem::create_directories(root / "bin");
   std::filesystem::create_directories(root / "lib/python2.7");
-  std::filesystem::copy_file("/bin/true", root / "bin/python3", std::filesystem::copy_options::overwrite_existing);
-  const Finished f =
-      run_program(ASSAY_TORCH, {"worker", "--list"}, {"ASSAY_TORCH_PYTHON=" + (root / "bin/python3").string()});
+  std::filesystem::copy_file("/bin/true", root / "bin/python3",
+                             std::filesystem::copy_options::overwrite_existing);
+  const Finished f = run_program(ASSAY_TORCH, {"worker", "--list"},
+                                 {"ASSAY_TORCH_PYTHON=" + (root / "bin/python3").string()});
   EXPECT_EQ(f.status, 3);
   EXPECT_NE(f.err.find("it is of another version"), std::string::npos) << f.err;
 }
 
 TEST_F(TorchTest, IsFoundWhateverStandsFirstOnPath) {
   const std::string other = std::filesystem::path(empty_environment()).parent_path().string();
-  const Finished f = run_program(ASSAY_TORCH, {"worker", "--list"},
-                                 {"PATH=" + other + ":/usr/bin:/bin", "PYTHONPATH=" + other, "PYTHONHOME=" + other,
-                                  "VIRTUAL_ENV=" + std::filesystem::path(other).parent_path().string()});
+  const Finished f =
+      run_program(ASSAY_TORCH, {"worker", "--list"},
+                  {"PATH=" + other + ":/usr/bin:/bin", "PYTHONPATH=" + other, "PYTHONHOME=" + other,
+                   "VIRTUAL_ENV=" + std::filesystem::path(other).parent_path().string()});
   EXPECT_EQ(f.status, 0) << f.err;
   EXPECT_NE(f.out.find("prelu(Tensor self, Tensor weight) -> Tensor"), std::string::npos);
 }
@@ -401,7 +416,8 @@ TEST(TorchCommandLine, ExplainsItself) {
 #else
 
 TEST(TorchTest, IsBuilt) {
-  GTEST_SKIP() << "assay-torch was not built (python3-dev or pybind11-dev is missing): PyTorch was not tested";
+  GTEST_SKIP()
+      << "assay-torch was not built (python3-dev or pybind11-dev is missing): PyTorch was not tested";
 }
 
 #endif

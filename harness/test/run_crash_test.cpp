@@ -90,6 +90,10 @@ TEST_F(RunCrash, FloatStateIsReportedAndRestored) {
   Call tiny = twice_call({1});
   self_of(tiny).set(0, 1e-40);
   expect_twice(run("twice", tiny), tiny);
+  // Whatever a library does to the state when it is loaded, kernels are called with the standard one.
+  const Outcome after_loading = run(kernel("twice", {}, {"--flush"}), tiny);
+  expect_twice(after_loading, tiny);
+  EXPECT_FALSE(after_loading.changed_float_state);
 }
 
 TEST_F(RunCrash, BothRunsComeBack) {
@@ -223,9 +227,10 @@ TEST_F(RunCrash, WhatCannotStartIsNotRun) {
   k.environment.program = "/bin/true";
   EXPECT_THAT(run(k, call).detail, HasSubstr("ended with exit status 0 while it loaded its kernels"));
 
-  const std::pair<const char*, const char*> loads[] = {{"--fail", "no kernels today"},
-                                                       {"--crash", "--crash crashed (signal 11, Segmentation fault) while it was loaded"},
-                                                       {"--exit", "called exit(0) while it was loaded"}};
+  const std::pair<const char*, const char*> loads[] = {
+      {"--fail", "no kernels today"},
+      {"--crash", "--crash crashed (signal 11, Segmentation fault) while it was loaded"},
+      {"--exit", "called exit(0) while it was loaded"}};
   for (const auto& [argument, sentence] : loads) {
     outcome = run(kernel("twice", {}, {argument}), call);
     EXPECT_EQ(outcome.kind, Outcome::Kind::not_run);

@@ -24,7 +24,8 @@ inline constexpr std::int64_t kHuge = 4 << 20;
 inline constexpr std::int64_t kHuge = 64 << 20;
 #endif
 
-inline constexpr Operator kTwice{.schema = parse_schema("twice(Tensor self) -> Tensor"), .shapes = "self=[*] -> [*]"};
+inline constexpr Operator kTwice{.schema = parse_schema("twice(Tensor self) -> Tensor"),
+                                 .shapes = "self=[*] -> [*]"};
 inline constexpr Operator kPrelu{.schema = parse_schema("prelu(Tensor self, Tensor weight) -> Tensor"),
                                  .shapes = "self=[*] weight=[1] -> [*]"};
 

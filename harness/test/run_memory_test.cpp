@@ -23,7 +23,8 @@ TEST_F(RunMemory, CorrectKernelIsOkInEveryLayout) {
 
 TEST_F(RunMemory, EverySizeAroundWindowAndCanaryLimits) {
   std::vector<Call> calls;
-  for (const std::int64_t n : {1, 7, 64, 959, 960, 961, 1023, 1024, 1025, 16383, 16384, 16385, 262143, 262144, 262145})
+  for (const std::int64_t n :
+       {1, 7, 64, 959, 960, 961, 1023, 1024, 1025, 16383, 16384, 16385, 262143, 262144, 262145})
     calls.push_back(twice_call({n}));
   std::vector<Task> tasks;
   for (const Call& call : calls) tasks.push_back({&kernel("twice"), &call});
@@ -49,7 +50,8 @@ TEST_F(RunMemory, ReadsOutsideAnInput) {
 }
 
 TEST_F(RunMemory, ReadsOutsideAnEmptyInput) {
-  expect_memory(run("read 1 past", twice_call({0})), "read 1 byte past the end of its input `self` (f32[0], 0 bytes)");
+  expect_memory(run("read 1 past", twice_call({0})),
+                "read 1 byte past the end of its input `self` (f32[0], 0 bytes)");
   expect_memory(run("read 1 before", twice_call({0})), "read 1 byte before the start of its input `self`");
 }
 
@@ -71,6 +73,16 @@ TEST_F(RunMemory, WritesOutsideAnOutput) {
   expect_memory(run("write 64 before", call), "64 bytes");
 }
 
+TEST_F(RunMemory, WritesOutsideAnOutputWhereNoGuardIs) {
+  const Call call = twice_call({2, 3});
+  expect_memory(run("write 2 before in A", call),
+                "wrote before the start of its output `out` (f32[2x3], 24 bytes): 1 byte "
+                "changed, the nearest 2 bytes before it (0xfb became 0x00), in run A");
+  expect_memory(run("write 2 past in B", call),
+                "wrote past the end of its output `out` (f32[2x3], 24 bytes): 1 byte "
+                "changed, the first 2 bytes past it (0x7f became 0x00), in run B");
+}
+
 TEST_F(RunMemory, WritesBetweenStrides) {
   const Call call = twice_call({3}, {}, {Layout::Kind::step2, {}});
   expect_memory(run("write gap", call), "wrote between the strides of its output `out`");
@@ -88,7 +100,8 @@ TEST_F(RunMemory, WritesItsInput) {
 
 TEST_F(RunMemory, NamesTheElementOfAPermutedInput) {
   // shape 2x3 in memory order (dimension 1, dimension 0): float 3 is [1,1], element 4.
-  expect_memory(run("write input", twice_call({2, 3}, {Layout::Kind::permuted, {1, 0}})), "at element 4 ([1,1])");
+  expect_memory(run("write input", twice_call({2, 3}, {Layout::Kind::permuted, {1, 0}})),
+                "at element 4 ([1,1])");
 }
 
 TEST_F(RunMemory, WritesTheDescriptionOfItsArguments) {
@@ -103,7 +116,8 @@ TEST_F(RunMemory, LeavesAnElementUnwritten) {
 }
 
 TEST_F(RunMemory, InPlace) {
-  for (const Layout& layout : {Layout{}, Layout{Layout::Kind::step2, {}}, Layout{Layout::Kind::offset, {5}}}) {
+  for (const Layout& layout :
+       {Layout{}, Layout{Layout::Kind::step2, {}}, Layout{Layout::Kind::offset, {5}}}) {
     Call call = twice_call({2, 5}, layout);
     call.in_place = 0;
     expect_twice(run("twice", call), call);
@@ -137,8 +151,9 @@ TEST_F(RunMemory, AlignmentFollowsTheContract) {
   // Slack up to the guard remains; it shows writes.
   Kernel stray = kernel("write 1 past");
   stray.contract = "alignment=64 -- test";
-  expect_memory(run(stray, call), "wrote past the end of its output `out` (f32[7], 28 bytes): 1 byte changed, the "
-                                  "first 1 byte past it (0xfb became 0x00)");
+  expect_memory(run(stray, call),
+                "wrote past the end of its output `out` (f32[7], 28 bytes): 1 byte changed, the "
+                "first 1 byte past it (0xfb became 0x00)");
   Kernel odd = kernel("twice");
   odd.contract = "alignment=24 -- test";
   EXPECT_THAT(run(odd, call).detail, HasSubstr("alignment=24"));
@@ -150,7 +165,8 @@ TEST_F(RunMemory, SmallDtypes) {
   call.outputs[0] = {Dtype::u8, {20}};
   // The kernels here take bytes for floats: 20 of them are five, but they were told 20.
   EXPECT_EQ(run("twice", call).kind, Outcome::Kind::memory);
-  expect_memory(run("nothing", call), "left 20 of 20 elements of its output `out` (u8[20], 20 bytes) unwritten");
+  expect_memory(run("nothing", call),
+                "left 20 of 20 elements of its output `out` (u8[20], 20 bytes) unwritten");
 }
 
 TEST_F(RunMemory, TensorListsAndEveryKindOfArgument) {
@@ -164,7 +180,12 @@ TEST_F(RunMemory, TensorListsAndEveryKindOfArgument) {
   call.op = &sum;
   std::vector<TensorData> tensors;
   for (const double x : {1.0, 2.0, 3.0}) tensors.emplace_back(Dtype::f32, Shape{2}).set(0, x);
-  call.arguments = {tensors, 2.0, std::vector<std::int64_t>{10, 20}, true, std::string("fast"), Dtype::bf16,
+  call.arguments = {tensors,
+                    2.0,
+                    std::vector<std::int64_t>{10, 20},
+                    true,
+                    std::string("fast"),
+                    Dtype::bf16,
                     std::vector<double>{1, 10, 100}};
   call.outputs = {{Dtype::f32, {}}, {Dtype::i64, {}}};
   call.output_layouts.resize(2);

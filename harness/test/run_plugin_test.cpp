@@ -11,7 +11,9 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string plugin(const std::string& name) { return std::string(ASSAY_RUN_TEST_PLUGINS) + "/run_test_plugin_" + name + ".so"; }
+std::string plugin(const std::string& name) {
+  return std::string(ASSAY_RUN_TEST_PLUGINS) + "/run_test_plugin_" + name + ".so";
+}
 
 Finished list(const std::string& library) {
   return run_program(run_test_worker(), {"worker", "--list", "--plugin", library});

@@ -74,6 +74,15 @@ int write_outside(const assay_call* call) {
   return ASSAY_OK;
 }
 
+bool is_run_b(const assay_call* call) {  // buffers start at a page
+  return reinterpret_cast<std::uintptr_t>(in(call)) % 4096 == 0;
+}
+// On the side where no guard page is in this run.
+int write_before_in_a(const assay_call* call) {
+  return is_run_b(call) ? twice(call) : write_outside<-2>(call);
+}
+int write_past_in_b(const assay_call* call) { return is_run_b(call) ? write_outside<2>(call) : twice(call); }
+
 int write_gap(const assay_call* call) {
   twice(call);
   poke(out(call) + 1, 0);  // the outputs have a step of two
@@ -194,12 +203,13 @@ int killed_once(const assay_call* call) {
 // Leaves the process without room for another mapping.
 int exhausts_mappings(const assay_call* call) {
   for (bool readable = false;; readable = !readable)
-    if (mmap(nullptr, 4096, readable ? PROT_READ : PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED) break;
+    if (mmap(nullptr, 4096, readable ? PROT_READ : PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) ==
+        MAP_FAILED)
+      break;
   return twice(call);
 }
 int exhausts_mappings_later(const assay_call* call) {
-  const bool run_b = reinterpret_cast<std::uintptr_t>(in(call)) % 4096 == 0;
-  return run_b ? exhausts_mappings(call) : twice(call);
+  return is_run_b(call) ? exhausts_mappings(call) : twice(call);
 }
 int reports_environment(const assay_call* call) {
   const char* value = std::getenv("RUN_TEST_VALUE");
@@ -227,9 +237,10 @@ int nothing(const assay_call*) { return ASSAY_OK; }
 // sum(Tensor[] tensors, *, Scalar scale, int[] shift, bool negate, str mode, ScalarType? dtype, float[] weights)
 int sum(const assay_call* call) {
   const assay_value* a = call->arguments;
-  const bool fine = call->argument_count == 7 && a[0].kind == ASSAY_KIND_TENSORS && a[1].kind == ASSAY_KIND_DOUBLE &&
-                    a[2].kind == ASSAY_KIND_INTS && a[3].kind == ASSAY_KIND_BOOL && a[4].kind == ASSAY_KIND_STRING &&
-                    a[5].kind == ASSAY_KIND_DTYPE && a[6].kind == ASSAY_KIND_DOUBLES && call->output_count == 2;
+  const bool fine =
+      call->argument_count == 7 && a[0].kind == ASSAY_KIND_TENSORS && a[1].kind == ASSAY_KIND_DOUBLE &&
+      a[2].kind == ASSAY_KIND_INTS && a[3].kind == ASSAY_KIND_BOOL && a[4].kind == ASSAY_KIND_STRING &&
+      a[5].kind == ASSAY_KIND_DTYPE && a[6].kind == ASSAY_KIND_DOUBLES && call->output_count == 2;
   if (!fine) return 9;
   if (a[5].as.dtype.code != ASSAY_BFLOAT || a[5].as.dtype.bits != 16) return 10;
   if (std::strcmp(a[4].as.string, "fast") != 0) return 11;
@@ -266,6 +277,7 @@ assay::WorkerTable table(std::span<const std::string> arguments) {
     if (arguments[i] == "--crash") null_pointer(nullptr);
     if (arguments[i] == "--exit") std::exit(0);
     if (arguments[i] == "--hang") hang(nullptr);
+    if (arguments[i] == "--flush") _mm_setcsr(_mm_getcsr() | 0x8040);
   }
   assay::WorkerTable t;
   const auto add = [&](const char* name, int (*run)(const assay_call*), const char* schema) {
@@ -289,6 +301,8 @@ assay::WorkerTable table(std::span<const std::string> arguments) {
   one("write 64 past", write_outside<64>);
   one("write 1 before", write_outside<-1>);
   one("write 64 before", write_outside<-64>);
+  one("write 2 before in A", write_before_in_a);
+  one("write 2 past in B", write_past_in_b);
   one("write gap", write_gap);
   one("write input", write_input);
   one("write input same", write_input_same);

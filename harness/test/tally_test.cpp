@@ -38,8 +38,12 @@ TEST(Tally, DoesNotDependOnTheOrderOfFindings) {
     std::vector<Tally> tallies(lanes, Tally(kernel, Dtype::f32));
     for (std::size_t i = 0; i < order.size(); ++i) {
       const std::uint64_t n = order[i];
-      const Verdict v = n % 7 == 0 ? Verdict::diverged : n % 11 == 0 ? Verdict::crashed : n % 5 == 0 ? Verdict::vacuous : Verdict::pass;
-      tallies[i % lanes].add(finding(kernel, v, static_cast<double>(n % 13), std::to_string(n)), "case " + std::to_string(n), n);
+      const Verdict v = n % 7 == 0    ? Verdict::diverged
+                        : n % 11 == 0 ? Verdict::crashed
+                        : n % 5 == 0  ? Verdict::vacuous
+                                      : Verdict::pass;
+      tallies[i % lanes].add(finding(kernel, v, static_cast<double>(n % 13), std::to_string(n)),
+                             "case " + std::to_string(n), n);
     }
     Tally all(kernel, Dtype::f32);
     for (const Tally& t : tallies) all.add(t);
@@ -56,7 +60,8 @@ TEST(Tally, DoesNotDependOnTheOrderOfFindings) {
     EXPECT_EQ(row.counts, first.counts);
     EXPECT_EQ(row.worst_case, first.worst_case);
     ASSERT_EQ(row.failures.size(), first.failures.size());
-    for (std::size_t f = 0; f < row.failures.size(); ++f) EXPECT_EQ(row.failures[f].index, first.failures[f].index);
+    for (std::size_t f = 0; f < row.failures.size(); ++f)
+      EXPECT_EQ(row.failures[f].index, first.failures[f].index);
   }
 }
 

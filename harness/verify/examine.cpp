@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <deque>
 #include <optional>
 
@@ -13,7 +14,9 @@ namespace {
 
 constexpr std::string_view kThreads =
     "3";  // more than cores on small machines, and odd, so that work splits unevenly
-constexpr std::uint64_t kThreadedShare = 8;  // one case in this many also runs with several threads
+// One case in this many also runs with several threads, and every one that is large enough to be split among them.
+constexpr std::uint64_t kThreadedShare = 8;
+constexpr std::int64_t kLarge = 1 << 14;  // elements of some tensor
 
 // A call whose arguments are wrong has no outputs of its own; a kernel that takes them anyway gets these.
 void invent_outputs(Call& call) {
@@ -25,6 +28,13 @@ void invent_outputs(Call& call) {
     }
   call.outputs.assign(call.op->schema.result_count, invented);
   call.output_layouts.assign(call.op->schema.result_count, Layout{});
+}
+
+bool is_large(const Call& call) {
+  return std::ranges::any_of(call.arguments, [](const CallValue& v) {
+    const auto* t = std::get_if<TensorData>(&v);
+    return t != nullptr && t->numel() >= kLarge;
+  });
 }
 
 bool applies(const Kernel& kernel, Checked::Fault fault) {
@@ -98,7 +108,8 @@ std::vector<Examined> Examiner::examine(std::vector<Call> calls, std::span<const
       tasks.push_back({&kernel, &e.call});
       if (options.properties && fault == Checked::Fault::none) {
         r.derived = derive(e.call, r.contract, choices[i]);
-        if (!kernel.peer && r.contract.thread_invariant && choices[i] % kThreadedShare == 0) {
+        if (!kernel.peer && r.contract.thread_invariant &&
+            (choices[i] % kThreadedShare == 0 || is_large(e.call))) {
           r.threaded = tasks.size();
           tasks.push_back({&threaded(kernel), &e.call});
         }

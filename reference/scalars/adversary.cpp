@@ -230,7 +230,8 @@ double stored(const Adversary<V>& x) {
     v = V(round_to(v, a.compute.format));
   double r = round_to(v, f);
   if (a.faithful_store) r = attack_state().coin() ? round_up(v, f) : round_down(v, f);
-  if (a.ftz && Carrier<V>::size(v) < static_cast<typename Carrier<V>::Bound>(f.min_normal) && attack_state().coin())
+  if (a.ftz && Carrier<V>::size(v) < static_cast<typename Carrier<V>::Bound>(f.min_normal) &&
+      attack_state().coin())
     r = std::copysign(0.0, r);
   return r;
 }

@@ -43,7 +43,7 @@ struct Adversary {
   Adversary() = default;
   explicit Adversary(double literal);
   template <class Integer>
-    requires std::is_integral_v<Integer>
+  requires std::is_integral_v<Integer>
   explicit Adversary(Integer literal) : Adversary(static_cast<double>(literal)) {}
   Adversary(V v, Pending p) : value(std::move(v)), pending(p) {}
 };
@@ -66,39 +66,63 @@ Adversary<V> operator+(const Adversary<V>& a, const Adversary<V>& b) {
   return {addend(a) + addend(b), Adversary<V>::Pending::sum};
 }
 template <class V>
-Adversary<V> operator-(const Adversary<V>& a) { return {-a.value, a.pending}; }
+Adversary<V> operator-(const Adversary<V>& a) {
+  return {-a.value, a.pending};
+}
 template <class V>
-Adversary<V> operator-(const Adversary<V>& a, const Adversary<V>& b) { return a + -b; }
+Adversary<V> operator-(const Adversary<V>& a, const Adversary<V>& b) {
+  return a + -b;
+}
 template <class V>
 Adversary<V> operator*(const Adversary<V>& a, const Adversary<V>& b);
 template <class V>
 Adversary<V> operator/(const Adversary<V>& a, const Adversary<V>& b);
 
 template <class V>
-bool operator<(const Adversary<V>& a, const Adversary<V>& b) { return settled(a) < settled(b); }
+bool operator<(const Adversary<V>& a, const Adversary<V>& b) {
+  return settled(a) < settled(b);
+}
 template <class V>
-bool operator>(const Adversary<V>& a, const Adversary<V>& b) { return b < a; }
+bool operator>(const Adversary<V>& a, const Adversary<V>& b) {
+  return b < a;
+}
 template <class V>
-bool operator<=(const Adversary<V>& a, const Adversary<V>& b) { return settled(a) <= settled(b); }
+bool operator<=(const Adversary<V>& a, const Adversary<V>& b) {
+  return settled(a) <= settled(b);
+}
 template <class V>
-bool operator>=(const Adversary<V>& a, const Adversary<V>& b) { return b <= a; }
+bool operator>=(const Adversary<V>& a, const Adversary<V>& b) {
+  return b <= a;
+}
 template <class V>
-bool operator==(const Adversary<V>& a, const Adversary<V>& b) { return settled(a) == settled(b); }
+bool operator==(const Adversary<V>& a, const Adversary<V>& b) {
+  return settled(a) == settled(b);
+}
 template <class V>
-bool operator!=(const Adversary<V>& a, const Adversary<V>& b) { return !(a == b); }
+bool operator!=(const Adversary<V>& a, const Adversary<V>& b) {
+  return !(a == b);
+}
 
 template <class V>
-Adversary<V> select(bool condition, const Adversary<V>& a, const Adversary<V>& b) { return condition ? a : b; }
+Adversary<V> select(bool condition, const Adversary<V>& a, const Adversary<V>& b) {
+  return condition ? a : b;
+}
 template <class V>
-bool is_nan(const Adversary<V>& x) { return Carrier<V>::nan(settled(x)); }
+bool is_nan(const Adversary<V>& x) {
+  return Carrier<V>::nan(settled(x));
+}
 template <class V>
 Adversary<V> maximum(const Adversary<V>& a, const Adversary<V>& b) {
   return {maximum(settled(a), settled(b)), Adversary<V>::Pending::none};
 }
 template <class V>
-Adversary<V> minimum(const Adversary<V>& a, const Adversary<V>& b) { return -maximum(-a, -b); }
+Adversary<V> minimum(const Adversary<V>& a, const Adversary<V>& b) {
+  return -maximum(-a, -b);
+}
 template <class V>
-Adversary<V> abs(const Adversary<V>& x) { return {abs(x.value), x.pending}; }
+Adversary<V> abs(const Adversary<V>& x) {
+  return {abs(x.value), x.pending};
+}
 template <class V>
 Adversary<V> sqrt(const Adversary<V>& x);
 
@@ -107,31 +131,57 @@ template <class V>
 Adversary<V> inexact(Function f, const V& y);
 
 template <class V>
-Adversary<V> exp(const Adversary<V>& x) { return inexact<V>(Function::exp, exp(settled(x))); }
+Adversary<V> exp(const Adversary<V>& x) {
+  return inexact<V>(Function::exp, exp(settled(x)));
+}
 template <class V>
-Adversary<V> log(const Adversary<V>& x) { return inexact<V>(Function::log, log(settled(x))); }
+Adversary<V> log(const Adversary<V>& x) {
+  return inexact<V>(Function::log, log(settled(x)));
+}
 template <class V>
-Adversary<V> tanh(const Adversary<V>& x) { return inexact<V>(Function::tanh, tanh(settled(x))); }
+Adversary<V> tanh(const Adversary<V>& x) {
+  return inexact<V>(Function::tanh, tanh(settled(x)));
+}
 template <class V>
-Adversary<V> erf(const Adversary<V>& x) { return inexact<V>(Function::erf, erf(settled(x))); }
+Adversary<V> erf(const Adversary<V>& x) {
+  return inexact<V>(Function::erf, erf(settled(x)));
+}
 template <class V>
-Adversary<V> sin(const Adversary<V>& x) { return inexact<V>(Function::sin, sin(settled(x))); }
+Adversary<V> sin(const Adversary<V>& x) {
+  return inexact<V>(Function::sin, sin(settled(x)));
+}
 template <class V>
-Adversary<V> cos(const Adversary<V>& x) { return inexact<V>(Function::cos, cos(settled(x))); }
+Adversary<V> cos(const Adversary<V>& x) {
+  return inexact<V>(Function::cos, cos(settled(x)));
+}
 template <class V>
-Adversary<V> asin(const Adversary<V>& x) { return inexact<V>(Function::asin, asin(settled(x))); }
+Adversary<V> asin(const Adversary<V>& x) {
+  return inexact<V>(Function::asin, asin(settled(x)));
+}
 template <class V>
-Adversary<V> acos(const Adversary<V>& x) { return inexact<V>(Function::acos, acos(settled(x))); }
+Adversary<V> acos(const Adversary<V>& x) {
+  return inexact<V>(Function::acos, acos(settled(x)));
+}
 template <class V>
-Adversary<V> atan(const Adversary<V>& x) { return inexact<V>(Function::atan, atan(settled(x))); }
+Adversary<V> atan(const Adversary<V>& x) {
+  return inexact<V>(Function::atan, atan(settled(x)));
+}
 template <class V>
-Adversary<V> exp2(const Adversary<V>& x) { return inexact<V>(Function::exp2, exp2(settled(x))); }
+Adversary<V> exp2(const Adversary<V>& x) {
+  return inexact<V>(Function::exp2, exp2(settled(x)));
+}
 template <class V>
-Adversary<V> log2(const Adversary<V>& x) { return inexact<V>(Function::log2, log2(settled(x))); }
+Adversary<V> log2(const Adversary<V>& x) {
+  return inexact<V>(Function::log2, log2(settled(x)));
+}
 template <class V>
-Adversary<V> expm1(const Adversary<V>& x) { return inexact<V>(Function::expm1, expm1(settled(x))); }
+Adversary<V> expm1(const Adversary<V>& x) {
+  return inexact<V>(Function::expm1, expm1(settled(x)));
+}
 template <class V>
-Adversary<V> log1p(const Adversary<V>& x) { return inexact<V>(Function::log1p, log1p(settled(x))); }
+Adversary<V> log1p(const Adversary<V>& x) {
+  return inexact<V>(Function::log1p, log1p(settled(x)));
+}
 template <class V>
 Adversary<V> pow(const Adversary<V>& x, const Adversary<V>& y) {
   return inexact<V>(Function::pow, pow(settled(x), settled(y)));

@@ -18,7 +18,8 @@ Arithmetic::Arithmetic(const Contract& c, Dtype dtype)
       result(format(dtype)),
       one_adder(accumulate == compute && c.chain.kind == Chain::Kind::any),
       accumulates_in_compute(accumulate == compute),
-      accumulates_narrower(accumulate.format.precision < compute.format.precision || accumulate.grid > compute.grid),
+      accumulates_narrower(accumulate.format.precision < compute.format.precision ||
+                           accumulate.grid > compute.grid),
       rounds_operands(multiply.format.precision < compute.format.precision || multiply.grid > compute.grid),
       stores_compute(compute == result),
       flushes(c.ftz || c.daz),
@@ -35,9 +36,10 @@ Arithmetic::Arithmetic(const Contract& c, Dtype dtype)
 
 bool same_arithmetic(const Contract& a, const Contract& b) {
   return a.compute == b.compute && a.accumulate == b.accumulate && a.multiply == b.multiply &&
-         a.faithful_store == b.faithful_store && a.chain.kind == b.chain.kind && a.chain.block == b.chain.block &&
-         a.div_extra == b.div_extra && a.sqrt_extra == b.sqrt_extra && a.ftz == b.ftz && a.daz == b.daz &&
-         a.tiny == b.tiny && a.signed_zero == b.signed_zero && a.nonfinite == b.nonfinite &&
+         a.faithful_store == b.faithful_store && a.chain.kind == b.chain.kind &&
+         a.chain.block == b.chain.block && a.div_extra == b.div_extra && a.sqrt_extra == b.sqrt_extra &&
+         a.ftz == b.ftz && a.daz == b.daz && a.tiny == b.tiny && a.signed_zero == b.signed_zero &&
+         a.nonfinite == b.nonfinite &&
          std::ranges::equal(a.accuracy, b.accuracy, [](const Accuracy& x, const Accuracy& y) {
            return x.ulp == y.ulp && x.absolute == y.absolute;
          });

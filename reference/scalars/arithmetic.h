@@ -11,8 +11,9 @@ namespace assay {
 // A format with what rounding to it needs.
 struct Rounding {
   Format format{};
-  int grid = 0;             // every finite value is a multiple of 2^grid
-  long double overflow = 0;        // the least magnitude that rounds to infinity: max + half a unit in the last place
+  int grid = 0;  // every finite value is a multiple of 2^grid
+  long double overflow =
+      0;  // the least magnitude that rounds to infinity: max + half a unit in the last place
   long double half_subnormal = 0;  // the error of rounding a subnormal result: no double holds it for f64
 
   Rounding() = default;
@@ -26,10 +27,11 @@ struct Arithmetic {
   Rounding compute, accumulate, multiply, result;
   bool one_adder = true;  // sums are added in the compute format, in any order: as any other addition
   bool accumulates_in_compute = true;
-  bool accumulates_narrower = false;  // in precision or range: a sum's terms may be rounded when they enter it
-  bool rounds_operands = false;       // products take operands of a narrower format
-  bool stores_compute = true;         // the result is of the compute format: the last operation rounds to it
-  bool flushes = false;               // ftz or daz: a subnormal may turn to zero between operations
+  bool accumulates_narrower =
+      false;                     // in precision or range: a sum's terms may be rounded when they enter it
+  bool rounds_operands = false;  // products take operands of a narrower format
+  bool stores_compute = true;    // the result is of the compute format: the last operation rounds to it
+  bool flushes = false;          // ftz or daz: a subnormal may turn to zero between operations
   bool faithful_store = false;
   bool ftz = false, daz = false;
   bool signed_zero = true, nonfinite = true;

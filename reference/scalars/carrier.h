@@ -21,7 +21,9 @@ inline int exponent_of(double x) {
   return bits == 0 ? -(1 << 24) : 63 - std::countl_zero(bits) - 1074;
 }
 
-inline int exponent_of(long double x) { return x == 0 ? -(1 << 24) : std::isfinite(x) ? std::ilogb(x) : 1 << 24; }
+inline int exponent_of(long double x) {
+  return x == 0 ? -(1 << 24) : std::isfinite(x) ? std::ilogb(x) : 1 << 24;
+}
 
 // 2^k, also below the normal range; 0 or infinity beyond.
 inline double power_of_two(int k) {
@@ -106,7 +108,8 @@ struct Carrier<Real> {
  private:
   static constexpr int kLimit = 15000;
   static long double rounded(const Real& x, mpfr_rnd_t rounding) {
-    if (mpfr_regular_p(x.data()) == 0 || std::abs(mpfr_get_exp(x.data())) < 1000) return mpfr_get_d(x.data(), rounding);
+    if (mpfr_regular_p(x.data()) == 0 || std::abs(mpfr_get_exp(x.data())) < 1000)
+      return mpfr_get_d(x.data(), rounding);
     long exponent = 0;
     const double fraction = mpfr_get_d_2exp(&exponent, x.data(), rounding);
     return std::ldexp(static_cast<long double>(fraction), static_cast<int>(exponent));

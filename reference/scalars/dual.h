@@ -13,7 +13,7 @@ struct Dual {
   Dual() = default;
   explicit Dual(double constant) : value(constant) {}
   template <class Integer>
-    requires std::is_integral_v<Integer>
+  requires std::is_integral_v<Integer>
   explicit Dual(Integer constant) : value(constant) {}
   Dual(Real v, Real t) : value(std::move(v)), tangent(std::move(t)) {}
 };

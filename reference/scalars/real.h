@@ -21,7 +21,7 @@ class Real {
   explicit Real(double x) : number_(x) {}
   explicit Real(long double x) : number_(x) {}
   template <class Integer>
-    requires std::is_integral_v<Integer>
+  requires std::is_integral_v<Integer>
   explicit Real(Integer x) : number_(x) {}
 
   mpfr_ptr data() { return number_.backend().data(); }

@@ -235,8 +235,12 @@ Tracked<V> maximum(const Tracked<V>& x, const Tracked<V>& y) {
   Tracked<V> r = Tracked<V>::exact(value);
   if (a.error != 0 || b.error != 0) {
     // How far beyond `value` either may reach, and how far below it both must have fallen.
-    const auto above = [&](const Tracked<V>& t) { return t.error - C::size(value - t.value) * (1 - Bound(0x1p-48)); };
-    const auto below = [&](const Tracked<V>& t) { return t.error + C::size(value - t.value) * (1 + Bound(0x1p-48)); };
+    const auto above = [&](const Tracked<V>& t) {
+      return t.error - C::size(value - t.value) * (1 - Bound(0x1p-48));
+    };
+    const auto below = [&](const Tracked<V>& t) {
+      return t.error + C::size(value - t.value) * (1 + Bound(0x1p-48));
+    };
     r.error = detail::inflate(std::max({above(a), above(b), std::min(below(a), below(b))}));
   }
   // Minus infinity on one side leaves the other one.
@@ -264,18 +268,18 @@ Tracked<V> abs(const Tracked<V>& x) {
   return t;
 }
 
-#define ASSAY_INSTANTIATE(V)                                                        \
-  template struct Tracked<V>;                                                       \
-  template struct ScalarOps<Tracked<V>>;                                            \
+#define ASSAY_INSTANTIATE(V)                                                              \
+  template struct Tracked<V>;                                                             \
+  template struct ScalarOps<Tracked<V>>;                                                  \
   template void detail::add_nonfinite(Tracked<V>&, const Tracked<V>&, const Tracked<V>&); \
   template Tracked<V> detail::nonfinite_product(const Tracked<V>&, const Tracked<V>&);    \
-  template Tracked<V> operator/(const Tracked<V>&, const Tracked<V>&);              \
-  template Tri operator<(const Tracked<V>&, const Tracked<V>&);                     \
-  template Tri operator<=(const Tracked<V>&, const Tracked<V>&);                    \
-  template Tri operator==(const Tracked<V>&, const Tracked<V>&);                    \
-  template Tri is_nan(const Tracked<V>&);                                           \
-  template Tracked<V> hull(const Tracked<V>&, const Tracked<V>&);                   \
-  template Tracked<V> maximum(const Tracked<V>&, const Tracked<V>&);                \
+  template Tracked<V> operator/(const Tracked<V>&, const Tracked<V>&);                    \
+  template Tri operator<(const Tracked<V>&, const Tracked<V>&);                           \
+  template Tri operator<=(const Tracked<V>&, const Tracked<V>&);                          \
+  template Tri operator==(const Tracked<V>&, const Tracked<V>&);                          \
+  template Tri is_nan(const Tracked<V>&);                                                 \
+  template Tracked<V> hull(const Tracked<V>&, const Tracked<V>&);                         \
+  template Tracked<V> maximum(const Tracked<V>&, const Tracked<V>&);                      \
   template Tracked<V> abs(const Tracked<V>&);
 
 ASSAY_INSTANTIATE(double)

@@ -18,7 +18,12 @@
 
 namespace assay {
 
-enum MayBe : std::uint8_t { kMayBeNan = 1, kMayBePositiveInfinity = 2, kMayBeNegativeInfinity = 4, kMayBeAll = 7 };
+enum MayBe : std::uint8_t {
+  kMayBeNan = 1,
+  kMayBePositiveInfinity = 2,
+  kMayBeNegativeInfinity = 4,
+  kMayBeAll = 7
+};
 
 inline constexpr int kEveryGrid = 1 << 24;  // of zero
 inline constexpr int kNoGrid = -(1 << 24);
@@ -41,7 +46,7 @@ struct Tracked {
   // A literal of the formula or an argument of the call, with what is lost if the kernel holds it in its compute format.
   explicit Tracked(double literal);
   template <class Integer>
-    requires std::is_integral_v<Integer>
+  requires std::is_integral_v<Integer>
   explicit Tracked(Integer literal) : Tracked(static_cast<double>(literal)) {}
 
   // A number that every kernel has exactly.
@@ -66,7 +71,9 @@ struct Tracked {
     return t;
   }
 
-  bool is_exact_zero() const { return magnitude == 0 && error == 0 && may_be == 0 && Carrier<V>::finite(value); }
+  bool is_exact_zero() const {
+    return magnitude == 0 && error == 0 && may_be == 0 && Carrier<V>::finite(value);
+  }
   // Of the value, should it be a zero; else whether the set has numbers of one sign only.
   bool sign_known() const { return !free_sign && (error == 0 || Carrier<V>::size(value) > error); }
 };
@@ -91,7 +98,8 @@ inline constexpr double kNearby = 0x1p-20;
 
 // What one rounding to the format adds to the error of a number that is not known to be representable.
 template <class V>
-typename Tracked<V>::Bound rounding_error(const Tracked<V>& t, typename Tracked<V>::Bound size, const Rounding& to) {
+typename Tracked<V>::Bound rounding_error(const Tracked<V>& t, typename Tracked<V>::Bound size,
+                                          const Rounding& to) {
   using C = Carrier<V>;
   using Bound = typename Tracked<V>::Bound;
   const auto least = static_cast<Bound>(to.half_subnormal);
@@ -99,7 +107,8 @@ typename Tracked<V>::Bound rounding_error(const Tracked<V>& t, typename Tracked<
   if (size < least) return std::max(C::size(t.value) - t.error, Bound(0));  // becomes zero
   const bool near = t.error < Bound(kNearby) * half_unit;
   const bool zero = t.value == V{};
-  if (near && t.error != 0 && (zero || representable(t.value, C::grid(t.value), to))) return 0;  // becomes `value`
+  if (near && t.error != 0 && (zero || representable(t.value, C::grid(t.value), to)))
+    return 0;  // becomes `value`
   return half_unit;
 }
 
@@ -326,7 +335,8 @@ class OpenSum {
       if (!Carrier<V>::negative(term.value) && !term.free_sign) positive_zero_ = true;
       return;
     }
-    if (!arithmetic().one_adder && term.terms >= 2) term = closed(term);  // its additions are not the sum's own
+    if (!arithmetic().one_adder && term.terms >= 2)
+      term = closed(term);  // its additions are not the sum's own
     if (!any_) {
       sum_ = term;
       any_ = true;
@@ -344,7 +354,8 @@ class OpenSum {
       sum_.free_sign = !positive_zero_;
     else if (sum_.error != 0 || sum_.value != V{})
       sum_.free_sign = detail::may_be_zero(sum_);
-    if (arithmetic().chain.kind != Chain::Kind::any) sum_.terms = std::max(sum_.terms, static_cast<double>(count_));
+    if (arithmetic().chain.kind != Chain::Kind::any)
+      sum_.terms = std::max(sum_.terms, static_cast<double>(count_));
     sum_.summed = true;
     return sum_;
   }
@@ -396,11 +407,17 @@ Tri operator<=(const Tracked<V>& x, const Tracked<V>& y);
 template <class V>
 Tri operator==(const Tracked<V>& x, const Tracked<V>& y);
 template <class V>
-Tri operator>(const Tracked<V>& x, const Tracked<V>& y) { return y < x; }
+Tri operator>(const Tracked<V>& x, const Tracked<V>& y) {
+  return y < x;
+}
 template <class V>
-Tri operator>=(const Tracked<V>& x, const Tracked<V>& y) { return y <= x; }
+Tri operator>=(const Tracked<V>& x, const Tracked<V>& y) {
+  return y <= x;
+}
 template <class V>
-Tri operator!=(const Tracked<V>& x, const Tracked<V>& y) { return !(x == y); }
+Tri operator!=(const Tracked<V>& x, const Tracked<V>& y) {
+  return !(x == y);
+}
 template <class V>
 Tri is_nan(const Tracked<V>& x);
 
@@ -417,7 +434,9 @@ Tracked<V> select(Tri condition, const Tracked<V>& a, const Tracked<V>& b) {
 template <class V>
 Tracked<V> maximum(const Tracked<V>& x, const Tracked<V>& y);
 template <class V>
-Tracked<V> minimum(const Tracked<V>& x, const Tracked<V>& y) { return -maximum(-x, -y); }
+Tracked<V> minimum(const Tracked<V>& x, const Tracked<V>& y) {
+  return -maximum(-x, -y);
+}
 template <class V>
 Tracked<V> abs(const Tracked<V>& x);
 template <class V>
@@ -429,31 +448,57 @@ template <class V>
 Tracked<V> elementary(Function f, const Tracked<V>& x);
 
 template <class V>
-Tracked<V> exp(const Tracked<V>& x) { return elementary(Function::exp, x); }
+Tracked<V> exp(const Tracked<V>& x) {
+  return elementary(Function::exp, x);
+}
 template <class V>
-Tracked<V> log(const Tracked<V>& x) { return elementary(Function::log, x); }
+Tracked<V> log(const Tracked<V>& x) {
+  return elementary(Function::log, x);
+}
 template <class V>
-Tracked<V> tanh(const Tracked<V>& x) { return elementary(Function::tanh, x); }
+Tracked<V> tanh(const Tracked<V>& x) {
+  return elementary(Function::tanh, x);
+}
 template <class V>
-Tracked<V> erf(const Tracked<V>& x) { return elementary(Function::erf, x); }
+Tracked<V> erf(const Tracked<V>& x) {
+  return elementary(Function::erf, x);
+}
 template <class V>
-Tracked<V> sin(const Tracked<V>& x) { return elementary(Function::sin, x); }
+Tracked<V> sin(const Tracked<V>& x) {
+  return elementary(Function::sin, x);
+}
 template <class V>
-Tracked<V> cos(const Tracked<V>& x) { return elementary(Function::cos, x); }
+Tracked<V> cos(const Tracked<V>& x) {
+  return elementary(Function::cos, x);
+}
 template <class V>
-Tracked<V> asin(const Tracked<V>& x) { return elementary(Function::asin, x); }
+Tracked<V> asin(const Tracked<V>& x) {
+  return elementary(Function::asin, x);
+}
 template <class V>
-Tracked<V> acos(const Tracked<V>& x) { return elementary(Function::acos, x); }
+Tracked<V> acos(const Tracked<V>& x) {
+  return elementary(Function::acos, x);
+}
 template <class V>
-Tracked<V> atan(const Tracked<V>& x) { return elementary(Function::atan, x); }
+Tracked<V> atan(const Tracked<V>& x) {
+  return elementary(Function::atan, x);
+}
 template <class V>
-Tracked<V> exp2(const Tracked<V>& x) { return elementary(Function::exp2, x); }
+Tracked<V> exp2(const Tracked<V>& x) {
+  return elementary(Function::exp2, x);
+}
 template <class V>
-Tracked<V> log2(const Tracked<V>& x) { return elementary(Function::log2, x); }
+Tracked<V> log2(const Tracked<V>& x) {
+  return elementary(Function::log2, x);
+}
 template <class V>
-Tracked<V> expm1(const Tracked<V>& x) { return elementary(Function::expm1, x); }
+Tracked<V> expm1(const Tracked<V>& x) {
+  return elementary(Function::expm1, x);
+}
 template <class V>
-Tracked<V> log1p(const Tracked<V>& x) { return elementary(Function::log1p, x); }
+Tracked<V> log1p(const Tracked<V>& x) {
+  return elementary(Function::log1p, x);
+}
 
 // The results that may be stored for x under the arithmetic of the scope.
 template <class V>

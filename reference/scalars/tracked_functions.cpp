@@ -8,20 +8,34 @@ namespace {
 template <class V>
 V evaluate(Function f, const V& x) {
   switch (f) {
-    case Function::exp: return exp(x);
-    case Function::log: return log(x);
-    case Function::tanh: return tanh(x);
-    case Function::erf: return erf(x);
-    case Function::sin: return sin(x);
-    case Function::cos: return cos(x);
-    case Function::asin: return asin(x);
-    case Function::acos: return acos(x);
-    case Function::atan: return atan(x);
-    case Function::exp2: return exp2(x);
-    case Function::log2: return log2(x);
-    case Function::expm1: return expm1(x);
-    case Function::log1p: return log1p(x);
-    case Function::pow: break;  // of two arguments, below
+    case Function::exp:
+      return exp(x);
+    case Function::log:
+      return log(x);
+    case Function::tanh:
+      return tanh(x);
+    case Function::erf:
+      return erf(x);
+    case Function::sin:
+      return sin(x);
+    case Function::cos:
+      return cos(x);
+    case Function::asin:
+      return asin(x);
+    case Function::acos:
+      return acos(x);
+    case Function::atan:
+      return atan(x);
+    case Function::exp2:
+      return exp2(x);
+    case Function::log2:
+      return log2(x);
+    case Function::expm1:
+      return expm1(x);
+    case Function::log1p:
+      return log1p(x);
+    case Function::pow:
+      break;  // of two arguments, below
   }
   return x;
 }
@@ -55,7 +69,8 @@ constexpr typename Carrier<V>::Bound kOwnError = 8 * Carrier<V>::kUnit;
 
 // The result y of a function whose argument may have moved it by `spread`.
 template <class V>
-Tracked<V> with_accuracy(const V& y, typename Carrier<V>::Bound spread, bool exactly, const Accuracy& accuracy) {
+Tracked<V> with_accuracy(const V& y, typename Carrier<V>::Bound spread, bool exactly,
+                         const Accuracy& accuracy) {
   using C = Carrier<V>;
   using Bound = typename C::Bound;
   const Arithmetic& a = arithmetic();
@@ -149,8 +164,7 @@ Tracked<V> sqrt(const Tracked<V>& x) {
   r.pending = true;
   r.free_sign = a.free_sign;
   const auto bits = [](const V& v) { return C::exponent(v) - C::grid(v) + 1; };
-  const bool exactly =
-      a.error == 0 && (a.magnitude == 0 || (2 * bits(y) <= C::kBits && y * y == a.value));
+  const bool exactly = a.error == 0 && (a.magnitude == 0 || (2 * bits(y) <= C::kBits && y * y == a.value));
   if (!exactly) r.error = detail::inflate(r.magnitude * 2 * C::kUnit) + C::kLeast;
   if (a.error != 0) {
     const Bound reach = detail::inflate(a.error) + 2 * a.magnitude * C::kUnit;
@@ -158,7 +172,8 @@ Tracked<V> sqrt(const Tracked<V>& x) {
     const V at_low = low < V{} ? V{} : sqrt(low);
     const V at_high = sqrt(V(a.value + C::to_value(reach)));
     if (!C::finite(at_high)) return Tracked<V>::anything(y);
-    r.error += detail::inflate(std::max(C::size(at_high - y), C::size(y - at_low)) + C::size(at_high) * 2 * C::kUnit);
+    r.error += detail::inflate(std::max(C::size(at_high - y), C::size(y - at_low)) +
+                               C::size(at_high) * 2 * C::kUnit);
     if (low < V{}) r.may_be |= kMayBeNan;
   }
   r.error += static_cast<Bound>(arithmetic().sqrt_extra * arithmetic().compute.format.unit) *
@@ -197,9 +212,9 @@ Tracked<V> pow(const Tracked<V>& x, const Tracked<V>& y) {
   return with_accuracy<V>(value, detail::inflate(spread), false, accuracy);
 }
 
-#define ASSAY_INSTANTIATE(V)                                        \
-  template Tracked<V> elementary(Function, const Tracked<V>&);      \
-  template Tracked<V> sqrt(const Tracked<V>&);                      \
+#define ASSAY_INSTANTIATE(V)                                   \
+  template Tracked<V> elementary(Function, const Tracked<V>&); \
+  template Tracked<V> sqrt(const Tracked<V>&);                 \
   template Tracked<V> pow(const Tracked<V>&, const Tracked<V>&);
 
 ASSAY_INSTANTIATE(double)

@@ -8,7 +8,12 @@ namespace assay::detail {
 
 // What a set contains, as bits.
 enum Piece : std::uint8_t {
-  kNegativeInfinity = 1, kNegative = 2, kNegativeZero = 4, kPositiveZero = 8, kPositive = 16, kPositiveInfinity = 32,
+  kNegativeInfinity = 1,
+  kNegative = 2,
+  kNegativeZero = 4,
+  kPositiveZero = 8,
+  kPositive = 16,
+  kPositiveInfinity = 32,
   kNan = 64
 };
 inline constexpr int kPieces = 7;

@@ -4,8 +4,8 @@
 // those of reading them out as doubles: the admitted difference is 2^-53 of each term.
 #include <gtest/gtest.h>
 
-#include "random_call.h"
 #include "../scalars/dual.h"
+#include "random_call.h"
 
 namespace assay::testing {
 namespace {
@@ -57,7 +57,8 @@ Sides pair_up(const Backward& b, RandomCall& c, std::uint64_t seed) {
   for (std::size_t result = 0; result < checked.outputs.size(); ++result) {
     const std::vector<double>& g = c.elements[result];
     for (std::size_t k = 0; k < g.size(); ++k)
-      add(s.left, g[k], evaluation->derivative(static_cast<int>(result), static_cast<std::int64_t>(k), direction));
+      add(s.left, g[k],
+          evaluation->derivative(static_cast<int>(result), static_cast<std::int64_t>(k), direction));
   }
   int result = 0;
   for (const std::vector<double>& v : direction) {
@@ -77,8 +78,8 @@ TEST(Adjoint, EveryBackwardReferenceIsTheTransposedDerivative) {
         RandomCall c(b.backward->op(), Dtype::f64, family, seed);
         const Sides s = pair_up(b, c, seed);
         ASSERT_TRUE(abs(s.left - s.right) <= s.admitted)
-            << b.backward->op().schema.name << " " << c.text << ": " << static_cast<double>(s.left) << " is not "
-            << static_cast<double>(s.right) << ", admitted " << static_cast<double>(s.admitted);
+            << b.backward->op().schema.name << " " << c.text << ": " << static_cast<double>(s.left)
+            << " is not " << static_cast<double>(s.right) << ", admitted " << static_cast<double>(s.admitted);
       }
   }
 }
@@ -87,7 +88,9 @@ TEST(Adjoint, EveryLayoutReadsTheSameTensors) {
   const std::vector<double> g{1, 2, 3, 4, 5, 6}, x{-1, 2, -3, 4, -5, -6}, w{0.5, 0.25, 2};
   for (const std::vector<std::int64_t>& strides : {std::vector<std::int64_t>{3, 1}, {1, 2}, {6, 2}, {8, 2}}) {
     Call c("prelu_backward");
-    c.tensor(Dtype::f64, {2, 3}, g, strides).tensor(Dtype::f64, {2, 3}, x, strides).tensor(Dtype::f64, {3}, w, {2});
+    c.tensor(Dtype::f64, {2, 3}, g, strides)
+        .tensor(Dtype::f64, {2, 3}, x, strides)
+        .tensor(Dtype::f64, {3}, w, {2});
     Evaluation& e = c.evaluate();
     Call f("prelu");
     f.tensor(Dtype::f64, {2, 3}, x, strides).tensor(Dtype::f64, {3}, w, {2});
@@ -118,7 +121,9 @@ TEST(Adjoint, AtTheKinkOfPrelu) {
   EXPECT_EQ(e.derivative(0, 1, std::vector<std::vector<double>>{{1, 1}, {}}), 3);
   EXPECT_EQ(e.derivative(0, 0, std::vector<std::vector<double>>{{}, {1, 1}}), 0);
   Call b("prelu_backward");
-  b.tensor(Dtype::f64, {1, 2}, {1, 1}).tensor(Dtype::f64, {1, 2}, {0.0, -0.0}).tensor(Dtype::f64, {2}, {0.25, 3});
+  b.tensor(Dtype::f64, {1, 2}, {1, 1})
+      .tensor(Dtype::f64, {1, 2}, {0.0, -0.0})
+      .tensor(Dtype::f64, {2}, {0.25, 3});
   b.evaluate();
   EXPECT_EQ(b.values(0), (std::vector<double>{0.25, 3}));
   EXPECT_EQ(b.values(1), (std::vector<double>{0, 0}));
@@ -140,11 +145,14 @@ TEST(Derivative, OfEveryElementaryFunction) {
   const Real h(0x1p-40);
   const auto check = [&](const char* name, auto function, double at) {
     const Dual d = function(Dual(Real(at), Real(1)));
-    const Real up = function(Dual(Real(at) + h, Real(0))).value, down = function(Dual(Real(at) - h, Real(0))).value;
+    const Real up = function(Dual(Real(at) + h, Real(0))).value,
+               down = function(Dual(Real(at) - h, Real(0))).value;
     const double difference = static_cast<double>((up - down) / (h + h) - d.tangent);
     EXPECT_LE(std::fabs(difference), 0x1p-70) << name;
   };
-#define CHECK_DERIVATIVE(f, at) check(#f, [](const Dual& x) { return f(x); }, at)
+#define CHECK_DERIVATIVE(f, at) \
+  check(                        \
+      #f, [](const Dual& x) { return f(x); }, at)
   CHECK_DERIVATIVE(exp, 0.7);
   CHECK_DERIVATIVE(log, 0.7);
   CHECK_DERIVATIVE(tanh, 0.7);
@@ -160,8 +168,10 @@ TEST(Derivative, OfEveryElementaryFunction) {
   CHECK_DERIVATIVE(log1p, 0.7);
   CHECK_DERIVATIVE(sqrt, 0.7);
   CHECK_DERIVATIVE(abs, -0.7);
-  check("pow", [](const Dual& x) { return pow(x, x); }, 0.7);
-  check("quotient", [](const Dual& x) { return (x * x - Dual(1)) / (x + Dual(2)); }, 0.7);
+  check(
+      "pow", [](const Dual& x) { return pow(x, x); }, 0.7);
+  check(
+      "quotient", [](const Dual& x) { return (x * x - Dual(1)) / (x + Dual(2)); }, 0.7);
 }
 
 }  // namespace

@@ -10,7 +10,8 @@ namespace assay::testing {
 
 // The arithmetic of this contract while the object lives.
 struct Under {
-  explicit Under(Dtype result, std::string_view contract = {}) : Under(Arithmetic(parse(contract, result), result)) {}
+  explicit Under(Dtype result, std::string_view contract = {})
+      : Under(Arithmetic(parse(contract, result), result)) {}
   explicit Under(const Arithmetic& a) : arithmetic(a), scope(arithmetic) { read_nonfinite() = false; }
 
   static Contract parse(std::string_view contract, Dtype result) {
@@ -32,7 +33,8 @@ inline T around(double value, double error) {
   return t;
 }
 inline T sum_of(const std::vector<T>& terms) {
-  return sum<T>(static_cast<std::int64_t>(terms.size()), [&](std::int64_t k) { return terms[static_cast<std::size_t>(k)]; });
+  return sum<T>(static_cast<std::int64_t>(terms.size()),
+                [&](std::int64_t k) { return terms[static_cast<std::size_t>(k)]; });
 }
 inline float f(double x) { return static_cast<float>(x); }
 

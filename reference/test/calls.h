@@ -21,7 +21,8 @@ class Call {
   Call& operator=(const Call&) = delete;
 
   // Elements in row-major order, each stored with one rounding; in memory they lie as the strides say, if given.
-  Call& tensor(Dtype dtype, Shape shape, const std::vector<double>& elements, std::vector<std::int64_t> strides = {}) {
+  Call& tensor(Dtype dtype, Shape shape, const std::vector<double>& elements,
+               std::vector<std::int64_t> strides = {}) {
     Tensor& t = tensors_.emplace_back();
     t.shape = std::move(shape);
     std::int64_t numel = 1;
@@ -36,11 +37,17 @@ class Call {
     t.memory.resize(static_cast<std::size_t>(numel == 0 ? 0 : span * bytes(dtype)));
     for (std::int64_t n = 0; n < numel; ++n) {
       std::int64_t at = 0, rest = n;
-      for (std::size_t d = t.shape.size(); d-- > 0; rest /= t.shape[d]) at += rest % t.shape[d] * t.strides[d];
+      for (std::size_t d = t.shape.size(); d-- > 0; rest /= t.shape[d])
+        at += rest % t.shape[d] * t.strides[d];
       store(t.memory.data() + at * bytes(dtype), dtype, elements.at(static_cast<std::size_t>(n)));
     }
-    t.view = {t.memory.data(), {ASSAY_CPU, 0}, static_cast<std::int32_t>(t.shape.size()), info(dtype).dlpack,
-              t.shape.data(), t.strides.data(), 0};
+    t.view = {t.memory.data(),
+              {ASSAY_CPU, 0},
+              static_cast<std::int32_t>(t.shape.size()),
+              info(dtype).dlpack,
+              t.shape.data(),
+              t.strides.data(),
+              0};
     assay_value v{ASSAY_KIND_TENSOR, 1, {}};
     v.as.tensor = &t.view;
     arguments_.push_back(v);

@@ -25,7 +25,9 @@ TEST(Evaluation, ReadsEveryLayout) {
     EXPECT_EQ(c.values(), contiguous.values());
   }
   Call expanded("prelu");
-  expanded.tensor(Dtype::f32, {2, 3}, {-1, 2, -3, -1, 2, -3}, {0, 1}).tensor(Dtype::f32, {3}, {2, 2, 2}, {0}).evaluate();
+  expanded.tensor(Dtype::f32, {2, 3}, {-1, 2, -3, -1, 2, -3}, {0, 1})
+      .tensor(Dtype::f32, {3}, {2, 2, 2}, {0})
+      .evaluate();
   EXPECT_EQ(expanded.values(), (std::vector<double>{-2, 2, -6, -2, 2, -6}));
 }
 
@@ -75,9 +77,9 @@ TEST(Evaluation, FollowsTheContractOfEachCall) {
 }
 
 TEST(Evaluation, EveryFieldThatChangesNumbersMakesAnotherArithmetic) {
-  for (const char* field : {"compute=bf16", "accumulate=bf16", "multiply=bf16", "store=faithful", "chain=blocked(4)",
-                            "exp=2ulp", "erf=1abs", "div=1", "sqrt=1", "ftz=yes", "daz=yes", "tiny=1",
-                            "signed_zero=ignore", "nonfinite=unspecified"}) {
+  for (const char* field : {"compute=bf16", "accumulate=bf16", "multiply=bf16", "store=faithful",
+                            "chain=blocked(4)", "exp=2ulp", "erf=1abs", "div=1", "sqrt=1", "ftz=yes",
+                            "daz=yes", "tiny=1", "signed_zero=ignore", "nonfinite=unspecified"}) {
     const Contract other = parse_contract(std::string(field) + " -- test", Dtype::f32);
     EXPECT_FALSE(same_arithmetic({}, other)) << field;
     EXPECT_TRUE(same_arithmetic(other, other)) << field;
@@ -108,7 +110,8 @@ TEST(Evaluation, UnspecifiedNonfiniteInputsFreeTheirRowOnly) {
 TEST(Evaluation, NeedsNoParticularFloatingPointState) {
 #if defined(__x86_64__)
   const unsigned before = _mm_getcsr();
-  const unsigned hostile = before | 0x8040 | 0x6000;  // FTZ, DAZ, towards zero: what a -ffast-math library leaves behind
+  const unsigned hostile =
+      before | 0x8040 | 0x6000;  // FTZ, DAZ, towards zero: what a -ffast-math library leaves behind
   _mm_setcsr(hostile);
   Call c("add.Tensor");
   c.tensor(Dtype::f64, {2}, {1, 4e-320}).tensor(Dtype::f64, {2}, {0x1.8p-53, 0}).integer(1);
@@ -126,7 +129,8 @@ TEST(Evaluation, NeedsNoParticularFloatingPointState) {
 }
 
 TEST(References, AreSortedAndFound) {
-  EXPECT_TRUE(std::ranges::is_sorted(references(), {}, [](const Reference* r) { return r->op().schema.name; }));
+  EXPECT_TRUE(
+      std::ranges::is_sorted(references(), {}, [](const Reference* r) { return r->op().schema.name; }));
   ASSERT_NE(find_reference("prelu_backward"), nullptr);
   EXPECT_TRUE(find_reference("prelu_backward")->file().ends_with("prelu.cpp"));
   EXPECT_EQ(find_reference("prelu_back"), nullptr);

@@ -14,18 +14,18 @@ namespace assay {
 // Each is a formula over n numbers and one parameter. They stand in the namespace of the functions they use.
 namespace formulas {
 
-#define FORMULA(name, ...)                                                     \
-  struct name {                                                                \
-    static constexpr const char* text = #name;                                 \
-    template <class S>                                                         \
-    S operator()(const std::vector<S>& x, const S& p) const {                  \
-      [[maybe_unused]] const auto n = static_cast<std::int64_t>(x.size());     \
+#define FORMULA(name, ...)                                                                             \
+  struct name {                                                                                        \
+    static constexpr const char* text = #name;                                                         \
+    template <class S>                                                                                 \
+    S operator()(const std::vector<S>& x, const S& p) const {                                          \
+      [[maybe_unused]] const auto n = static_cast<std::int64_t>(x.size());                             \
       [[maybe_unused]] const auto at = [&](std::int64_t k) { return x[static_cast<std::size_t>(k)]; }; \
-      [[maybe_unused]] const S& a = x[0];                                      \
-      [[maybe_unused]] const S& b = x[1];                                      \
-      (void)p;                                                                 \
-      __VA_ARGS__                                                              \
-    }                                                                          \
+      [[maybe_unused]] const S& a = x[0];                                                              \
+      [[maybe_unused]] const S& b = x[1];                                                              \
+      (void)p;                                                                                         \
+      __VA_ARGS__                                                                                      \
+    }                                                                                                  \
   };
 
 FORMULA(Sum, return sum<S>(n, at);)
@@ -40,19 +40,27 @@ FORMULA(GeluTanh,
         return S(0.5) * a * (S(1) + tanh(S(0.79788456080286535588) * (a + S(0.044715) * a * a * a)));)
 FORMULA(LogSumExp, S m = a; for (std::int64_t k = 1; k < n; ++k) m = maximum(m, at(k));
         return m + log(sum<S>(n, [&](std::int64_t k) { return exp(at(k) - m); }));)
-FORMULA(Variance, const S mean = sum<S>(n, at) / S(n);
-        return sum<S>(n, [&](std::int64_t k) { const S d = at(k) - mean; return d * d; }) / S(n);)
-FORMULA(LayerNorm, const S mean = sum<S>(n, at) / S(n);
-        const S v = sum<S>(n, [&](std::int64_t k) { const S d = at(k) - mean; return d * d; }) / S(n);
+FORMULA(Variance, const S mean = sum<S>(n, at) / S(n); return sum<S>(n,
+                                                                     [&](std::int64_t k) {
+                                                                       const S d = at(k) - mean;
+                                                                       return d * d;
+                                                                     }) /
+                                                              S(n);)
+FORMULA(LayerNorm, const S mean = sum<S>(n, at) / S(n); const S v = sum<S>(n,
+                                                                           [&](std::int64_t k) {
+                                                                             const S d = at(k) - mean;
+                                                                             return d * d;
+                                                                           }) /
+                                                                    S(n);
         return (a - mean) / sqrt(v + S(1e-5)) * p + b;)
 FORMULA(BatchNorm, return (a - b) / sqrt(abs(p) + S(1e-3));)
 FORMULA(FoldedBatchNorm, const S alpha = p / sqrt(a * a + S(1e-3)); return b * alpha + (p - a * alpha);)
 FORMULA(Softplus, return log1p(exp(a));)
-FORMULA(Elu, return select(a > S(0), a, p * expm1(a));)
+FORMULA(Elu, return select(a > S(0), a, p* expm1(a));)
 FORMULA(Clamp, return minimum(maximum(a, -abs(p)), abs(p));)
 FORMULA(AbsoluteDifference, return abs(a - b);)
 FORMULA(SumOfAbsolutes, return sum<S>(n, [&](std::int64_t k) { return abs(at(k) - a); });)
-FORMULA(Branch, const S d = a * b - p; return select(d < S(0), d * p, d + a);)
+FORMULA(Branch, const S d = a * b - p; return select(d < S(0), d* p, d + a);)
 FORMULA(BothBranches, const S d = sum<S>(n, at); return select(d > S(0) && a <= b, d, -d);)
 FORMULA(Powers, return pow(abs(a) + S(0.5), p);)
 FORMULA(Circle, return sin(a) * cos(b);)
@@ -62,12 +70,12 @@ FORMULA(Converted, return cast<S>(a * b, Dtype::bf16) + p;)
 FORMULA(Quotients, return (a + b) / (abs(p) + S(1)) / S(3);)
 FORMULA(Polynomial, return ((p * a + S(0.3)) * a + S(0.7)) * a + S(0.1);)
 FORMULA(Cancellation, return (a + b) * (a - b) - a * a;)
-FORMULA(SignedZero, return select(is_nan(a), a, a * S(0)) + b * S(0);)
+FORMULA(SignedZero, return select(is_nan(a), a, a* S(0)) + b * S(0);)
 
-using All = std::tuple<Sum, Mean, SumOfSquares, Norm, ScaledSum, Sigmoid, Silu, GeluErf, GeluTanh, LogSumExp, Variance,
-                       LayerNorm, BatchNorm, FoldedBatchNorm, Softplus, Elu, Clamp, AbsoluteDifference, SumOfAbsolutes,
-                       Branch, BothBranches, Powers, Circle, Inverses, Logarithms, Converted, Quotients, Polynomial,
-                       Cancellation, SignedZero>;
+using All = std::tuple<Sum, Mean, SumOfSquares, Norm, ScaledSum, Sigmoid, Silu, GeluErf, GeluTanh, LogSumExp,
+                       Variance, LayerNorm, BatchNorm, FoldedBatchNorm, Softplus, Elu, Clamp,
+                       AbsoluteDifference, SumOfAbsolutes, Branch, BothBranches, Powers, Circle, Inverses,
+                       Logarithms, Converted, Quotients, Polynomial, Cancellation, SignedZero>;
 
 }  // namespace formulas
 
@@ -85,15 +93,24 @@ Data draw(std::mt19937_64& random, const Format& f) {
   const auto number = [&] {
     const double z = normal(random);
     switch (family) {
-      case 0: return std::nearbyint(3 * z);
-      case 1: return std::fabs(z) + 0.1;
-      case 2: return 100 + z;
-      case 3: return z * std::ldexp(1.0, static_cast<int>(random() % 60) - 30);
-      case 4: return z * f.min_normal * 4;
-      case 5: return z * std::sqrt(f.max);
-      case 7: return z * f.max / 2;
-      case 6: return random() % 4 == 0 ? 0 : -std::fabs(z) * 1e-3;
-      default: return z;
+      case 0:
+        return std::nearbyint(3 * z);
+      case 1:
+        return std::fabs(z) + 0.1;
+      case 2:
+        return 100 + z;
+      case 3:
+        return z * std::ldexp(1.0, static_cast<int>(random() % 60) - 30);
+      case 4:
+        return z * f.min_normal * 4;
+      case 5:
+        return z * std::sqrt(f.max);
+      case 7:
+        return z * f.max / 2;
+      case 6:
+        return random() % 4 == 0 ? 0 : -std::fabs(z) * 1e-3;
+      default:
+        return z;
     }
   };
   Data d;
@@ -138,9 +155,11 @@ void attack(const F& formula, const Arithmetic& believed, const Arithmetic& real
       if (!interval.contains(result)) {
         if (tally.escapes++ == 0) {
           char text[300];
-          std::snprintf(text, sizeof text, "%s: %.17g outside [%.17g, %.17g] around %.17g, rounding %d, x0 %.17g x1 %.17g p %g n %zu",
-                        F::text, result, interval.lower, interval.upper, interval.value, k % 5, d.x[0], d.x[1], d.p,
-                        d.x.size());
+          std::snprintf(
+              text, sizeof text,
+              "%s: %.17g outside [%.17g, %.17g] around %.17g, rounding %d, x0 %.17g x1 %.17g p %g n %zu",
+              F::text, result, interval.lower, interval.upper, interval.value, k % 5, d.x[0], d.x[1], d.p,
+              d.x.size());
           tally.first = text;
         }
         continue;
@@ -178,8 +197,9 @@ TEST_P(Formulas, NoAttackEscapes) {
   const auto [dtype, contract] = GetParam();
   const Arithmetic a(Under::parse(contract, dtype), dtype);
   const bool strict = std::string_view(contract).empty();
-  const Tally t = a.double_suffices() ? attack_all<double>(a, a, strict ? 2000 : 400, strict && dtype == Dtype::f32)
-                                      : attack_all<Real>(a, a, 60);
+  const Tally t = a.double_suffices()
+                      ? attack_all<double>(a, a, strict ? 2000 : 400, strict && dtype == Dtype::f32)
+                      : attack_all<Real>(a, a, 60);
   EXPECT_EQ(t.escapes, 0) << t.first;
 }
 
@@ -220,19 +240,45 @@ struct Fault {
 };
 
 constexpr Fault kFaults[] = {
-    {"half_the_unit", Dtype::f32, "", [](Arithmetic& a) { a.compute.format.unit /= 2; a.stores_compute = false; }},
-    {"unit_a_tenth_too_small", Dtype::f32, "compute=bf16", [](Arithmetic& a) { a.compute.format.unit *= 0.9; a.accumulate.format.unit *= 0.9; }},
-    {"half_the_accumulators_unit", Dtype::f32, "accumulate=bf16", [](Arithmetic& a) { a.accumulate.format.unit /= 2; }},
-    {"no_accumulator_at_all", Dtype::f32, "accumulate=bf16", [](Arithmetic& a) { a.accumulate = a.compute; a.accumulates_narrower = false; a.accumulates_in_compute = true; }},
-    {"accumulator_entered_without_rounding", Dtype::f32, "accumulate=bf16", [](Arithmetic& a) { a.accumulates_narrower = false; }},
+    {"half_the_unit", Dtype::f32, "",
+     [](Arithmetic& a) {
+       a.compute.format.unit /= 2;
+       a.stores_compute = false;
+     }},
+    {"unit_a_tenth_too_small", Dtype::f32, "compute=bf16",
+     [](Arithmetic& a) {
+       a.compute.format.unit *= 0.9;
+       a.accumulate.format.unit *= 0.9;
+     }},
+    {"half_the_accumulators_unit", Dtype::f32, "accumulate=bf16",
+     [](Arithmetic& a) { a.accumulate.format.unit /= 2; }},
+    {"no_accumulator_at_all", Dtype::f32, "accumulate=bf16",
+     [](Arithmetic& a) {
+       a.accumulate = a.compute;
+       a.accumulates_narrower = false;
+       a.accumulates_in_compute = true;
+     }},
+    {"accumulator_entered_without_rounding", Dtype::f32, "accumulate=bf16",
+     [](Arithmetic& a) { a.accumulates_narrower = false; }},
     {"operands_not_rounded", Dtype::f32, "multiply=bf16", [](Arithmetic& a) { a.rounds_operands = false; }},
-    {"shorter_chain", Dtype::f32, "", [](Arithmetic& a) { a.chain = {Chain::Kind::pairwise, 2}; }},
+    {"shorter_chain", Dtype::f32, "",
+     [](Arithmetic& a) {
+       a.chain = {Chain::Kind::pairwise, 2};
+     }},
     {"no_underflow", Dtype::f16, "compute=f16", [](Arithmetic& a) { a.compute.half_subnormal = 0; }},
-    {"exact_below_the_least_subnormal", Dtype::f16, "compute=f16", [](Arithmetic& a) { a.compute.grid -= 1; }},
-    {"one_bit_more_is_exact", Dtype::f32, "compute=bf16", [](Arithmetic& a) { a.compute.format.precision += 1; }},
-    {"one_bit_more_is_an_exact_sum", Dtype::f32, "accumulate=bf16", [](Arithmetic& a) { a.accumulate.format.precision += 1; }},
-    {"no_overflow", Dtype::f32, "", [](Arithmetic& a) { a.compute.overflow *= 1e6L; a.accumulate.overflow *= 1e6L; }},
-    {"overflow_on_the_way_forgotten", Dtype::f32, "accumulate=bf16", [](Arithmetic& a) { a.accumulate.overflow *= 1e6L; }},
+    {"exact_below_the_least_subnormal", Dtype::f16, "compute=f16",
+     [](Arithmetic& a) { a.compute.grid -= 1; }},
+    {"one_bit_more_is_exact", Dtype::f32, "compute=bf16",
+     [](Arithmetic& a) { a.compute.format.precision += 1; }},
+    {"one_bit_more_is_an_exact_sum", Dtype::f32, "accumulate=bf16",
+     [](Arithmetic& a) { a.accumulate.format.precision += 1; }},
+    {"no_overflow", Dtype::f32, "",
+     [](Arithmetic& a) {
+       a.compute.overflow *= 1e6L;
+       a.accumulate.overflow *= 1e6L;
+     }},
+    {"overflow_on_the_way_forgotten", Dtype::f32, "accumulate=bf16",
+     [](Arithmetic& a) { a.accumulate.overflow *= 1e6L; }},
     {"half_the_ulps", Dtype::f32, "exp=2ulp", [](Arithmetic& a) { a.accuracy[0].ulp /= 2; }},
     {"no_absolute_error", Dtype::f32, "erf=1e-4abs", [](Arithmetic& a) { a.accuracy[3].absolute = 0; }},
     {"correctly_rounded_division", Dtype::f32, "div=2", [](Arithmetic& a) { a.div_extra = 0; }},

@@ -33,28 +33,51 @@ class RandomCall {
 
   Call call;
   Evaluation* evaluation = nullptr;
-  std::string text;                          // what was called, for messages
-  std::vector<std::vector<double>> elements; // by argument, in the order of the schema; empty for others
+  std::string text;                           // what was called, for messages
+  std::vector<std::vector<double>> elements;  // by argument, in the order of the schema; empty for others
 
  private:
   std::size_t below(std::size_t n) { return static_cast<std::size_t>(random_() % n); }
   bool one_in(std::size_t n) { return below(n) == 0; }
-  std::int64_t size(int largest) { return one_in(12) ? static_cast<std::int64_t>(below(40)) : 1 + static_cast<std::int64_t>(below(static_cast<std::size_t>(largest))); }
+  std::int64_t size(int largest) {
+    return one_in(12) ? static_cast<std::int64_t>(below(40))
+                      : 1 + static_cast<std::int64_t>(below(static_cast<std::size_t>(largest)));
+  }
 
   double number(const Format& f) {
     const double z = normal_(random_);
     switch (family_) {
-      case Family::normal: return z;
-      case Family::positive: return std::fabs(z) + 0.1;
-      case Family::integers: return std::nearbyint(3 * z);
-      case Family::offset: return 100 + z;
-      case Family::wide: return z * std::pow(10.0, std::uniform_real_distribution<>(-30, 30)(random_));
-      case Family::cancelling: return (one_in(2) ? 1 : -1) * (1000 + std::nearbyint(z)) + (one_in(3) ? z * 1e-3 : 0);
-      case Family::subnormal: return z * f.min_normal * (one_in(3) ? 4 : 0.1);
-      case Family::edge: break;
+      case Family::normal:
+        return z;
+      case Family::positive:
+        return std::fabs(z) + 0.1;
+      case Family::integers:
+        return std::nearbyint(3 * z);
+      case Family::offset:
+        return 100 + z;
+      case Family::wide:
+        return z * std::pow(10.0, std::uniform_real_distribution<>(-30, 30)(random_));
+      case Family::cancelling:
+        return (one_in(2) ? 1 : -1) * (1000 + std::nearbyint(z)) + (one_in(3) ? z * 1e-3 : 0);
+      case Family::subnormal:
+        return z * f.min_normal * (one_in(3) ? 4 : 0.1);
+      case Family::edge:
+        break;
     }
-    const double values[] = {0.0, -0.0, NAN, HUGE_VAL, -HUGE_VAL, f.max, -f.max, f.min_normal, -f.min_subnormal,
-                             f.max / 2, 1.0, -1.0, std::sqrt(f.max), -std::sqrt(f.min_normal)};
+    const double values[] = {0.0,
+                             -0.0,
+                             NAN,
+                             HUGE_VAL,
+                             -HUGE_VAL,
+                             f.max,
+                             -f.max,
+                             f.min_normal,
+                             -f.min_subnormal,
+                             f.max / 2,
+                             1.0,
+                             -1.0,
+                             std::sqrt(f.max),
+                             -std::sqrt(f.min_normal)};
     return one_in(3) ? values[below(std::size(values))] : z;
   }
 

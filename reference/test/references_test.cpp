@@ -63,7 +63,9 @@ TEST(Add, Broadcasts) {
 
 TEST(Add, OfInfinitiesAndZeros) {
   Call c("add.Tensor");
-  c.tensor(Dtype::f32, {4}, {kInf, 1, -0.0, -0.0}).tensor(Dtype::f32, {4}, {kInf, kInf, 0.0, -0.0}).integer(-1);
+  c.tensor(Dtype::f32, {4}, {kInf, 1, -0.0, -0.0})
+      .tensor(Dtype::f32, {4}, {kInf, kInf, 0.0, -0.0})
+      .integer(-1);
   expect(c, {NAN, -kInf, -0.0, 0.0});
   Call d("add.Tensor");
   d.tensor(Dtype::f32, {1}, {1}).tensor(Dtype::f32, {1}, {kInf}).integer(0);
@@ -103,14 +105,26 @@ TEST(PreluBackward, FollowsAtenAtEveryKink) {
   struct Row {
     double x, grad, grad_self, grad_weight;
   };
-  for (const Row& r : std::initializer_list<Row>{{1, 1, 1, 0},          {1, NAN, NAN, 0},      {1, kInf, kInf, 0},
-                                                 {-1, 1, 0.25, -1},     {-1, NAN, NAN, NAN},   {-1, kInf, kInf, -kInf},
-                                                 {0, 1, 0.25, 0},       {0, NAN, NAN, NAN},    {0, kInf, kInf, NAN},
-                                                 {-0.0, kInf, kInf, NAN}, {NAN, 1, 0.25, NAN}, {NAN, 0, 0, NAN},
-                                                 {kInf, 1, 1, 0},       {kInf, NAN, NAN, 0},   {-kInf, 1, 0.25, -kInf},
+  for (const Row& r : std::initializer_list<Row>{{1, 1, 1, 0},
+                                                 {1, NAN, NAN, 0},
+                                                 {1, kInf, kInf, 0},
+                                                 {-1, 1, 0.25, -1},
+                                                 {-1, NAN, NAN, NAN},
+                                                 {-1, kInf, kInf, -kInf},
+                                                 {0, 1, 0.25, 0},
+                                                 {0, NAN, NAN, NAN},
+                                                 {0, kInf, kInf, NAN},
+                                                 {-0.0, kInf, kInf, NAN},
+                                                 {NAN, 1, 0.25, NAN},
+                                                 {NAN, 0, 0, NAN},
+                                                 {kInf, 1, 1, 0},
+                                                 {kInf, NAN, NAN, 0},
+                                                 {-kInf, 1, 0.25, -kInf},
                                                  {-kInf, 0, 0, NAN}}) {
     Call c("prelu_backward");
-    c.tensor(Dtype::f32, {1, 2}, {r.grad, 0}).tensor(Dtype::f32, {1, 2}, {r.x, 1}).tensor(Dtype::f32, {2}, {0.25, 3});
+    c.tensor(Dtype::f32, {1, 2}, {r.grad, 0})
+        .tensor(Dtype::f32, {1, 2}, {r.x, 1})
+        .tensor(Dtype::f32, {2}, {0.25, 3});
     SCOPED_TRACE(::testing::Message() << "x " << r.x << " grad " << r.grad);
     expect(c, {r.grad_self, 0});
     expect(c, {r.grad_weight, 0}, 1);

@@ -22,18 +22,19 @@ struct Worst {
 
 std::string describe(const Interval& i) {
   char text[200];
-  std::snprintf(text, sizeof text, "[%.17g, %.17g] around %.17g%s%s%s%s", i.lower, i.upper, i.value, i.nan ? " NaN" : "",
-                i.positive_infinity ? " +inf" : "", i.negative_infinity ? " -inf" : "",
+  std::snprintf(text, sizeof text, "[%.17g, %.17g] around %.17g%s%s%s%s", i.lower, i.upper, i.value,
+                i.nan ? " NaN" : "", i.positive_infinity ? " +inf" : "", i.negative_infinity ? " -inf" : "",
                 i.exact_zero_sign ? " signed zero" : "");
   return text;
 }
 
-constexpr Attack::Rounding kRoundings[] = {Attack::Rounding::up, Attack::Rounding::down, Attack::Rounding::random_sign,
-                                           Attack::Rounding::uniform, Attack::Rounding::nearest};
+constexpr Attack::Rounding kRoundings[] = {Attack::Rounding::up, Attack::Rounding::down,
+                                           Attack::Rounding::random_sign, Attack::Rounding::uniform,
+                                           Attack::Rounding::nearest};
 
 // Attacks every element of one call in every way. Returns false, with the reason, at the first escape.
-::testing::AssertionResult withstands(RandomCall& c, const Contract& contract, std::uint64_t seed, Worst& worst,
-                                      int most_elements = 24) {
+::testing::AssertionResult withstands(RandomCall& c, const Contract& contract, std::uint64_t seed,
+                                      Worst& worst, int most_elements = 24) {
   for (int output = 0; output < static_cast<int>(c.call.outputs().size()); ++output) {
     const std::int64_t numel = c.call.numel(output);
     const std::int64_t step = std::max<std::int64_t>(1, numel / most_elements);
@@ -50,10 +51,12 @@ constexpr Attack::Rounding kRoundings[] = {Attack::Rounding::up, Attack::Roundin
             if (!interval.contains(result))
               return ::testing::AssertionFailure()
                      << c.text << " result " << output << " element " << element << " rounding "
-                     << static_cast<int>(rounding) << " shuffle " << shuffle << " fuse " << fuse << ": " << std::hexfloat
-                     << result << std::defaultfloat << " = " << result << " is outside " << describe(interval);
+                     << static_cast<int>(rounding) << " shuffle " << shuffle << " fuse " << fuse << ": "
+                     << std::hexfloat << result << std::defaultfloat << " = " << result << " is outside "
+                     << describe(interval);
             const double ratio = interval.error_over_bound(result);
-            if (std::isfinite(ratio) && interval.lower < interval.upper) worst.ratio = std::max(worst.ratio, ratio);
+            if (std::isfinite(ratio) && interval.lower < interval.upper)
+              worst.ratio = std::max(worst.ratio, ratio);
           }
     }
   }
@@ -81,18 +84,21 @@ TEST_P(Soundness, NoAttackEscapesTheStrictContract) {
     for (const Family family : kFamilies)
       for (int k = 0; k < calls; ++k) {
         const auto seed = static_cast<std::uint64_t>(k);
-        RandomCall c(r->op(), dtype, family, 1000 * seed + static_cast<std::uint64_t>(family), largest_size(k));
+        RandomCall c(r->op(), dtype, family, 1000 * seed + static_cast<std::uint64_t>(family),
+                     largest_size(k));
         ASSERT_TRUE(withstands(c, {}, seed, worst)) << op << " " << kFamilyNames[static_cast<int>(family)];
       }
     std::printf("%-16s %-5s %7ld elements, worst |error|/bound %.6f, wide %.1f%%, undecidable %.2f%%\n",
                 op.c_str(), std::string(name(dtype)).c_str(), worst.elements, worst.ratio,
                 100.0 * static_cast<double>(worst.wide) / static_cast<double>(worst.elements),
                 100.0 * static_cast<double>(worst.undecidable) / static_cast<double>(worst.elements));
-    EXPECT_GE(worst.ratio, expected_ratio(op, worst)) << op << ": the interval is wider than any kernel's results";
+    EXPECT_GE(worst.ratio, expected_ratio(op, worst))
+        << op << ": the interval is wider than any kernel's results";
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Dtypes, Soundness, ::testing::Values(Dtype::bf16, Dtype::f16, Dtype::f32, Dtype::f64),
+INSTANTIATE_TEST_SUITE_P(Dtypes, Soundness,
+                         ::testing::Values(Dtype::bf16, Dtype::f16, Dtype::f32, Dtype::f64),
                          [](const auto& i) { return std::string(name(i.param)); });
 
 // Every field of the contract that changes numbers, one at a time and together.
@@ -113,7 +119,8 @@ std::map<std::string, std::string> contracts() {
       {"flush", "ftz=yes daz=yes tiny=1e-36 -- test"},
       {"flush_bf16", "compute=bf16 ftz=yes daz=yes -- test"},
       {"unsigned_zero", "signed_zero=ignore -- test"},
-      {"everything", "compute=bf16 accumulate=f16 multiply=bf16 store=faithful exp=3ulp div=2 ftz=yes daz=yes tiny=1e-30 -- test"},
+      {"everything",
+       "compute=bf16 accumulate=f16 multiply=bf16 store=faithful exp=3ulp div=2 ftz=yes daz=yes tiny=1e-30 -- test"},
   };
 }
 
@@ -127,7 +134,8 @@ TEST_P(ContractSoundness, NoAttackEscapes) {
       for (const Family family : kFamilies)
         for (int k = 0; k < (dtype == Dtype::f64 ? 6 : 60); ++k) {
           const auto seed = static_cast<std::uint64_t>(k);
-          RandomCall c(r->op(), dtype, family, 77777 + 1000 * seed + static_cast<std::uint64_t>(family), largest_size(k));
+          RandomCall c(r->op(), dtype, family, 77777 + 1000 * seed + static_cast<std::uint64_t>(family),
+                       largest_size(k));
           ASSERT_TRUE(withstands(c, contract, seed, worst, 8))
               << r->op().schema.name << " " << name(dtype) << " " << kFamilyNames[static_cast<int>(family)];
         }

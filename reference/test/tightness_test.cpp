@@ -36,7 +36,8 @@ TEST(Tightness, PreluHasTheCorrectlyRoundedResultOnly) {
       RandomCall c(*find_operator("prelu"), dtype, family, 5);
       for (std::int64_t k = 0; k < c.call.numel(); ++k) {
         const Interval i = c.evaluation->interval(0, k, {});
-        ASSERT_TRUE(i.lower == i.upper || i.lower == HUGE_VAL) << name(dtype);  // one number, or none but infinity
+        ASSERT_TRUE(i.lower == i.upper || i.lower == HUGE_VAL)
+            << name(dtype);  // one number, or none but infinity
         ASSERT_TRUE(c.evaluation->truth_inside(0, k, i));
       }
     }
@@ -57,7 +58,8 @@ TEST(Tightness, AddHasTheRoundedSumAndItsFusedAlternativeOnly) {
   scaled.tensor(Dtype::f32, {2000}, x).tensor(Dtype::f32, {2000}, y).real(-1.75);
   Evaluation& fused = scaled.evaluate();
   for (int k = 0; k < 2000; ++k) {
-    const auto a = static_cast<float>(x[static_cast<std::size_t>(k)]), b = static_cast<float>(y[static_cast<std::size_t>(k)]);
+    const auto a = static_cast<float>(x[static_cast<std::size_t>(k)]),
+               b = static_cast<float>(y[static_cast<std::size_t>(k)]);
     const Interval one = sums.interval(0, k, {});
     ASSERT_EQ(one.lower, a + b);
     ASSERT_EQ(one.upper, a + b);
@@ -95,7 +97,8 @@ TEST(Tightness, LongSumsAreBoundedByTheirLength) {
   Call c("mm");
   c.tensor(Dtype::f32, {1, 64}, a).tensor(Dtype::f32, {64, 1}, b);
   const Interval i = c.evaluate().interval(0, 0, {});
-  const double bound = (62 + 1 + 1) * 0x1p-24 * magnitude;  // additions but the last, products, and the last rounding
+  const double bound =
+      (62 + 1 + 1) * 0x1p-24 * magnitude;  // additions but the last, products, and the last rounding
   EXPECT_LE(i.upper - i.value, bound * 1.001);
   EXPECT_GE(i.upper - i.value, bound * 0.9);
 }

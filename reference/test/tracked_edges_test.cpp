@@ -336,7 +336,8 @@ TEST(TrackedWide, StoresF64Sharply) {
 TEST(TrackedWide, SumsOfIntegersAreExact) {
   const Under under(Dtype::f64);
   using W = Tracked<Real>;
-  const W s = sum<W>(1000, [](std::int64_t k) { return ScalarOps<W>::input(double(k)) * ScalarOps<W>::input(3); });
+  const W s =
+      sum<W>(1000, [](std::int64_t k) { return ScalarOps<W>::input(double(k)) * ScalarOps<W>::input(3); });
   const Interval i = finish(s);
   EXPECT_EQ(i.lower, 3.0 * 999 * 500);
   EXPECT_EQ(i.upper, i.lower);

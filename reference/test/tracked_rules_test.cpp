@@ -193,8 +193,8 @@ TEST(TrackedSum, ChainShortensTheWayOfATerm) {
     return s.error / s.magnitude / kUnit;
   };
   EXPECT_NEAR(error(""), 998, 1);
-  EXPECT_NEAR(error("chain=blocked(100)"), 109, 1);    // ceil(1000/100) + 100, the last one pending
-  EXPECT_NEAR(error("chain=pairwise(100)"), 104, 1);   // 100 + ceil(log2 10) + 1, the last one pending
+  EXPECT_NEAR(error("chain=blocked(100)"), 109, 1);   // ceil(1000/100) + 100, the last one pending
+  EXPECT_NEAR(error("chain=pairwise(100)"), 104, 1);  // 100 + ceil(log2 10) + 1, the last one pending
 }
 
 TEST(TrackedSum, BlocksAreCountedOverZerosToo) {

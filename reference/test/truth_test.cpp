@@ -23,9 +23,10 @@ TEST(Truth, LiesInsideEveryInterval) {
               for (std::int64_t k = 0; k < numel; k += std::max<std::int64_t>(1, numel / 12), ++elements) {
                 const Interval i = c.evaluation->interval(output, k, contract);
                 ASSERT_TRUE(c.evaluation->truth_inside(output, k, i))
-                    << r->op().schema.name << " " << name(dtype) << " " << kFamilyNames[static_cast<int>(family)] << " "
-                    << c.text << " result " << output << " element " << k << ": " << c.evaluation->truth(output, k)
-                    << " outside [" << i.lower << ", " << i.upper << "] " << clause;
+                    << r->op().schema.name << " " << name(dtype) << " "
+                    << kFamilyNames[static_cast<int>(family)] << " " << c.text << " result " << output
+                    << " element " << k << ": " << c.evaluation->truth(output, k) << " outside [" << i.lower
+                    << ", " << i.upper << "] " << clause;
               }
             }
           }
@@ -49,7 +50,8 @@ TEST(Truth, DoubleAgreesToAFewUlps) {
     double worst = 0;
     for (std::uint64_t seed = 0; seed < 30; ++seed) {
       RandomCall c(r->op(), Dtype::f64, Family::positive, seed);
-      if (c.text.find('-') != std::string::npos && r->op().schema.name == "add.Tensor") continue;  // alpha < 0 cancels
+      if (c.text.find('-') != std::string::npos && r->op().schema.name == "add.Tensor")
+        continue;  // alpha < 0 cancels
       for (int output = 0; output < static_cast<int>(c.call.outputs().size()); ++output) {
         const std::vector<double> values = c.call.values(output);
         for (std::size_t k = 0; k < values.size(); ++k) {

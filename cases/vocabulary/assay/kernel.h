@@ -49,8 +49,15 @@ extern "C" {
 
 enum { ASSAY_CPU = 1, ASSAY_CUDA = 2 };
 
-enum { ASSAY_INT = 0, ASSAY_UINT = 1, ASSAY_FLOAT = 2, ASSAY_BFLOAT = 4, ASSAY_BOOL = 6,
-       ASSAY_FLOAT8_E4M3FN = 10, ASSAY_FLOAT8_E5M2 = 12 };
+enum {
+  ASSAY_INT = 0,
+  ASSAY_UINT = 1,
+  ASSAY_FLOAT = 2,
+  ASSAY_BFLOAT = 4,
+  ASSAY_BOOL = 6,
+  ASSAY_FLOAT8_E4M3FN = 10,
+  ASSAY_FLOAT8_E5M2 = 12
+};
 
 typedef struct assay_device {
   int32_t type; /* ASSAY_CPU, ... */
@@ -68,8 +75,8 @@ typedef struct assay_tensor {
   assay_device device;
   int32_t ndim;
   assay_dtype dtype;
-  int64_t* shape;   /* ndim sizes */
-  int64_t* strides; /* ndim strides in elements, never NULL */
+  int64_t* shape;       /* ndim sizes */
+  int64_t* strides;     /* ndim strides in elements, never NULL */
   uint64_t byte_offset; /* always 0 */
 } assay_tensor;
 
@@ -114,7 +121,8 @@ typedef struct assay_call {
   uint32_t message_capacity;
   assay_tensor* const* outputs;
   char* message; /* write a zero-terminated reason here before returning ASSAY_REFUSED */
-  const struct assay_kernel* kernel; /* the table entry that is called: one function may serve many operators */
+  const struct assay_kernel*
+      kernel;        /* the table entry that is called: one function may serve many operators */
   char* information; /* optional: write here which code ran, "gemm 4x16 avx2"; it stands in the results */
   uint64_t information_capacity; /* 0 if nobody asks */
 } assay_call;
@@ -124,7 +132,7 @@ typedef struct assay_call {
 enum { ASSAY_OK = 0, ASSAY_REFUSED = -1 };
 
 typedef struct assay_kernel {
-  uint32_t size; /* sizeof(assay_kernel) */
+  uint32_t size;  /* sizeof(assay_kernel) */
   uint32_t flags; /* ASSAY_CHECKS_ARGUMENTS, ASSAY_PEER */
 
   /* The operator, as an ATen schema string. Its name (with overload) chooses the operator; the arguments must be
@@ -167,8 +175,9 @@ typedef struct assay_kernel {
 } assay_kernel;
 
 enum {
-  ASSAY_CHECKS_ARGUMENTS = 1u, /* run refuses arguments that the operator does not allow: Assay will test that */
-  ASSAY_PEER = 2u              /* another library's code, run for comparison */
+  ASSAY_CHECKS_ARGUMENTS =
+      1u,         /* run refuses arguments that the operator does not allow: Assay will test that */
+  ASSAY_PEER = 2u /* another library's code, run for comparison */
 };
 
 typedef struct assay_plugin {

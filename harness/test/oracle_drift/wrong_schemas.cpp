@@ -23,7 +23,8 @@ class Declared : public Reference {
   const Operator& op() const override { return op_; }
   std::string_view file() const override { return __FILE__; }
   int line() const override { return __LINE__; }
-  std::unique_ptr<Evaluation> evaluate(std::span<const assay_value>, std::span<const Checked::Output>) const override {
+  std::unique_ptr<Evaluation> evaluate(std::span<const assay_value>,
+                                       std::span<const Checked::Output>) const override {
     return nullptr;
   }
 
