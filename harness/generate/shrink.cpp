@@ -99,8 +99,8 @@ Cases smaller_equal_sizes(const Case& c) {
   std::map<std::int64_t, int> count;
   for (const std::int64_t size : sizes) ++count[size];
   rc::Seq<Case> all;
-  for (const auto& [equal, times] : count)
-    if (times > 1)
+  for (const auto& [value, times] : count)
+    if (const std::int64_t equal = value; times > 1)
       all = rc::seq::concat(all, rc::seq::map(rc::shrink::towards<std::int64_t>(equal, 1),
                                               [c, sizes, equal](std::int64_t size) {
                                                 std::vector<std::int64_t> smaller = sizes;

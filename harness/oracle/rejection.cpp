@@ -11,7 +11,7 @@ bool contains(std::string_view text, std::string_view part) {
   const auto same = [](char a, char b) {
     return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
   };
-  return std::ranges::search(text, part, same).begin() != text.end();
+  return std::search(text.begin(), text.end(), part.begin(), part.end(), same) != text.end();
 }
 
 }  // namespace

@@ -6,8 +6,15 @@
 namespace assay {
 namespace {
 
+// MPFR keeps constants and memory for each thread, and leaves it to the thread to free them.
+struct ThreadCache {
+  ~ThreadCache() { mpfr_free_cache(); }
+  static void freed_at_the_end() { thread_local const ThreadCache cache; }
+};
+
 template <class F>
 Real apply(F function, const Real& x) {
+  ThreadCache::freed_at_the_end();
   Real r;
   function(r.data(), x.data(), MPFR_RNDN);
   return r;
@@ -32,6 +39,7 @@ Real expm1(const Real& x) { return apply(mpfr_expm1, x); }
 Real log1p(const Real& x) { return apply(mpfr_log1p, x); }
 
 Real pow(const Real& x, const Real& y) {
+  ThreadCache::freed_at_the_end();
   Real r;
   mpfr_pow(r.data(), x.data(), y.data(), MPFR_RNDN);
   return r;
