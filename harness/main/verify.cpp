@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "../generate/check_case.h"
 #include "commands.h"
 #include "reports/file.h"
 #include "reports/junit.h"
@@ -73,12 +74,24 @@ void parse_shard(const std::string& s, VerifyOptions& options) {
 }
 
 // The folder must be usable before an hour of work depends on it.
-void check_writable(const std::string& folder) {
+void check_folder(std::string_view flag, const std::filesystem::path& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  if (error) throw UsageError(fmt::format("--out {}: cannot create the folder: {}", folder, error.message()));
+  if (error)
+    throw UsageError(
+        fmt::format("{} {}: cannot create the folder: {}", flag, folder.string(), error.message()));
   if (access(folder.c_str(), W_OK) != 0)
-    throw UsageError(fmt::format("--out {}: no permission to write there; name another folder", folder));
+    throw UsageError(
+        fmt::format("{} {}: no permission to write there; name another folder", flag, folder.string()));
+}
+
+// A file appears by renaming, so its folder decides; a device or pipe is written to as it is.
+void check_file(std::string_view flag, const std::string& file) {
+  if (file.empty() || file == "-") return;
+  if (std::filesystem::is_directory(file))
+    throw UsageError(fmt::format("{} {}: is a folder; name a file", flag, file));
+  const bool special = std::filesystem::exists(file) && !std::filesystem::is_regular_file(file);
+  if (!special) check_folder(flag, std::filesystem::absolute(file).parent_path());
 }
 
 void write_or_complain(bool& complained, const std::function<void()>& write) {
@@ -105,7 +118,9 @@ int verify_command(Flags& flags) {
     const char* from_environment = std::getenv("ASSAY_OUT");
     flags.out = from_environment != nullptr ? from_environment : "assay-out";
   }
-  check_writable(flags.out);
+  check_folder("--out", flags.out);
+  check_file("--json", flags.json);
+  check_file("--junit", flags.junit);
   options.out = flags.out;
 
   const bool with_torch = selects(options.impls, "torch");
@@ -127,6 +142,9 @@ int verify_command(Flags& flags) {
   }
   bool complained = false;
   if (flags.json != "-") {
+    if (options.only)
+      if (const Checked checked = check_case(*options.only); !checked.ok())
+        fmt::print("Wrong arguments, which a kernel must reject: {}\n\n", checked.error);
     fmt::print("{}", table(result, {}, {.colour = use_colour()}));
     std::fflush(stdout);
   }
@@ -169,11 +187,15 @@ void add_verify(CLI::App& app, Command& chosen) {
                    "a shared library of kernels (assay/kernel.h); may be repeated")
       ->type_name("LIB.so");
   command->add_option("--cases", o.cases, "cases for each operator and dtype")
+      ->check(CLI::NonNegativeNumber)
       ->capture_default_str()
       ->type_name("N");
   command->add_option("--time", flags->time, "stop after this long; says how many cases were not run")
       ->type_name("60s");
-  command->add_option("--seed", o.seed, "another seed, other cases")->capture_default_str()->type_name("N");
+  command->add_option("--seed", o.seed, "another seed, other cases")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str()
+      ->type_name("N");
   command->add_option("--jobs", o.jobs, "lanes of work; 0: one for each core")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str()

@@ -59,6 +59,8 @@ TEST_F(CommandLine, SaysWhatItIs) {
   EXPECT_EQ(version.status, 0);
   for (const char* part : {"assay 0.", "compiler", "isa", "HDF5", "oneDNN", "PyTorch"})
     EXPECT_THAT(version.out, HasSubstr(part));
+  EXPECT_EQ(version.out.find("oneDNN    missing") == std::string::npos,
+            assay({"ops", "--json", "-"}).out.find("onednn.") != std::string::npos);
 }
 
 TEST_F(CommandLine, WrongUsageIsTwoAndSaysWhatIsWrong) {
@@ -72,6 +74,11 @@ TEST_F(CommandLine, WrongUsageIsTwoAndSaysWhatIsWrong) {
   expect_usage_error(verify({"relu", "--shard", "3/2"}), "there is no shard 3 of 2");
   expect_usage_error(verify({"relu", "--shard", "1"}), "write I/N");
   expect_usage_error(verify({"relu", "--cases", "0"}), "--cases is 0");
+  EXPECT_EQ(verify({"relu", "--cases", "-3"}).status, 2);
+  EXPECT_EQ(verify({"relu", "--seed", "-1"}).status, 2);
+  expect_usage_error(verify({"relu", "--json", "/proc/nowhere/r.json"}), "--json /proc/nowhere");
+  expect_usage_error(verify({"relu", "--junit", "/proc"}), "--junit /proc: is a folder");
+  expect_usage_error(verify({"--case", "relu:f32:self=99999x99999"}), "GiB");
   expect_usage_error(verify({"relu", "--case", "relu:f32:self=2"}), "exclude each other");
   expect_usage_error(assay({"verify", "--out", "/proc/nowhere"}), "--out /proc/nowhere");
   expect_usage_error(verify({"--plugin", file("none.so")}), "none.so");
