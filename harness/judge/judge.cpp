@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 namespace assay {
 namespace {
@@ -32,6 +33,12 @@ bool same_bits(double a, double b) {
   return (a == b && std::signbit(a) == std::signbit(b)) || (std::isnan(a) && std::isnan(b));
 }
 
+// Infinite where one of the two is not a number like the other.
+double relative_difference(double a, double b) {
+  if (!std::isfinite(a) || !std::isfinite(b)) return HUGE_VAL;
+  return std::fabs(a - b) / std::max(std::fabs(b), std::numeric_limits<double>::min());
+}
+
 // Every element of one placement against the reference; the first and worst divergence in words.
 class Comparison {
  public:
@@ -43,12 +50,13 @@ class Comparison {
     const std::vector<double>& values = expectation_.values(output);
     const Format& f = format(shape.dtype);
     const auto size = static_cast<std::size_t>(bytes(shape.dtype));
-    for (std::size_t e = 0; e < values.size(); ++e) {
-      const double result = load(packed.data() + e * size, shape.dtype);
-      // The rounded reference is always admissible: the interval is needed for the others only.
-      if (same_bits(result, round_to(values[e], f))) continue;
-      check(output, static_cast<std::int64_t>(e), result, shape);
-    }
+    const auto result = [&](std::size_t e) { return load(packed.data() + e * size, shape.dtype); };
+    std::vector<std::size_t> others;
+    // The rounded reference is always admissible: the interval is needed for the others only.
+    for (std::size_t e = 0; e < values.size(); ++e)
+      if (!same_bits(result(e), round_to(values[e], f))) others.push_back(e);
+    keep_farthest(others, [&](std::size_t e) { return relative_difference(result(e), values[e]); });
+    for (const std::size_t e : others) check(output, static_cast<std::int64_t>(e), result(e), shape);
     judgement_.elements += values.size();
   }
 
@@ -60,6 +68,19 @@ class Comparison {
   }
 
  private:
+  // Of a large tensor, the elements that are farthest from the reference, in their order.
+  template <class Distance>
+  static void keep_farthest(std::vector<std::size_t>& elements, const Distance& distance) {
+    if (elements.size() <= kMostIntervals) return;
+    std::vector<std::pair<double, std::size_t>> by_distance;
+    for (const std::size_t e : elements) by_distance.emplace_back(-distance(e), e);
+    const auto end = by_distance.begin() + static_cast<std::ptrdiff_t>(kMostIntervals);
+    std::nth_element(by_distance.begin(), end, by_distance.end());
+    elements.clear();
+    for (auto at = by_distance.begin(); at != end; ++at) elements.push_back(at->second);
+    std::ranges::sort(elements);
+  }
+
   void check(int output, std::int64_t e, double result, const Checked::Output& shape) {
     const Interval& i = expectation_.interval(output, e, contract_);
     if (i.undecidable()) {

@@ -20,6 +20,10 @@ struct Judgement {
   bool undeclared_refusal = false;
 };
 
+// Intervals cost far more than values. Of an output with more elements than this that are not the rounded reference,
+// those farthest from it, relative to its size, are judged; they show a wrong kernel if any do.
+inline constexpr std::size_t kMostIntervals = 4096;
+
 // The verdict on one outcome. `expectation` is null when the call's arguments are not allowed: then the kernel must
 // refuse them, naming the argument to blame.
 Judgement judge(const Kernel& kernel, const Contract& contract, const Call& call, Expectation* expectation,

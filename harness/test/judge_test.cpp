@@ -72,6 +72,18 @@ TEST(Judge, OneUlpTooFarDiverges) {
   EXPECT_THAT(j.detail, HasSubstr("1 of 24 elements diverge"));
 }
 
+TEST(Judge, OfLargeOutputsTheFarthestElementsAreJudged) {
+  Judged t("softmax.int:f32:self=200x100,dim=1:data=normal:seed=1");
+  for (std::int64_t e = 0; e < 20'000; ++e)
+    t.set(e, static_cast<double>(std::nextafter(static_cast<float>(t.get(e)), INFINITY)));
+  EXPECT_EQ(t.judge().verdict, Verdict::pass);
+  EXPECT_EQ(t.judge().elements, 20'000u);
+  t.set(12'345, t.get(12'345) * 1.0001);
+  const Judgement j = t.judge();
+  EXPECT_EQ(j.verdict, Verdict::diverged);
+  EXPECT_THAT(j.detail, HasSubstr("out[123,45] is"));
+}
+
 TEST(Judge, SpecialValuesMustBeThere) {
   Judged nan("relu:f32:self=3:data=normal:seed=1");
   nan.set(1, std::nan(""));
