@@ -1,4 +1,4 @@
-// Matrix product.
+// Matrix products.
 #pragma once
 
 #include "../vocabulary/operator.h"
@@ -11,6 +11,30 @@ inline constexpr Operator mm{
     .shapes = "self=[M,K] mat2=[K,N] -> [M,N]",
     .properties = kRowIndependent,
     .source = "torch.mm",
+};
+
+inline constexpr Operator addmm{
+    .schema = parse_schema(
+        "addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor"),
+    .formula = "out[i,j] = beta * self[i,j] + sum over k of alpha * mat1[i,k] * mat2[k,j]; beta = 0: no self",
+    .shapes = "self=[M,N]~ mat1=[M,K] mat2=[K,N] -> [M,N]",
+    .domains = "beta: real; alpha: real",
+    .source = "torch.addmm",
+};
+
+inline constexpr Operator bmm{
+    .schema = parse_schema("bmm(Tensor self, Tensor mat2) -> Tensor"),
+    .formula = "out[b,i,j] = sum over k of self[b,i,k] * mat2[b,k,j]",
+    .shapes = "self=[B,M,K] mat2=[B,K,N] -> [B,M,N]",
+    .source = "torch.bmm",
+};
+
+inline constexpr Operator linear{
+    .schema = parse_schema("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor"),
+    .formula = "out[..., j] = bias[j] + sum over k of input[..., k] * weight[j, k]",
+    .shapes = "input=[*,K] weight=[N,K] bias=[N] -> [*,N]",
+    .properties = kRowIndependent,
+    .source = "torch.nn.functional.linear",
 };
 
 }  // namespace assay::ops

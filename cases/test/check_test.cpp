@@ -92,6 +92,26 @@ TEST(Check, BroadcastsAndPromotes) {
   EXPECT_THAT(c.error, HasSubstr("other has shape [4], but cannot be broadcast with shape [3] of self"));
 }
 
+TEST(Check, BroadcastsToWhatTheOthersSay) {
+  const auto addmm = [](Shape self) {
+    return Given()
+        .tensor(Dtype::f32, std::move(self))
+        .tensor(Dtype::f32, {2, 3})
+        .tensor(Dtype::f32, {3, 5})
+        .integer(1)
+        .integer(1)
+        .check(ops::addmm);
+  };
+  for (const Shape& self : {Shape{2, 5}, Shape{5}, Shape{2, 1}, Shape{1, 5}, Shape{1}, Shape{}}) {
+    const Checked c = addmm(self);
+    ASSERT_TRUE(c.ok()) << c.error;
+    EXPECT_EQ(c.outputs[0].shape, (Shape{2, 5}));
+  }
+  EXPECT_THAT(addmm({3}).error, HasSubstr("self has shape [3], but must broadcast to [2x5]"));
+  EXPECT_FALSE(addmm({1, 2, 5}).ok());
+  EXPECT_FALSE(addmm({4, 5}).ok());
+}
+
 TEST(Check, BoundsAnAxis) {
   EXPECT_TRUE(Given().tensor(Dtype::f32, {2, 3}).integer(-2).none().check(ops::softmax_int).ok());
   EXPECT_TRUE(Given().tensor(Dtype::f32, {}).integer(0).none().check(ops::softmax_int).ok());

@@ -109,15 +109,19 @@ class Matcher {
 
   ShapeMatch match(std::span<const std::optional<Shape>> shapes) {
     ShapeMatch m;
-    for (const ShapePattern& p : alternative_.inputs) {
-      const auto& shape = shapes[static_cast<std::size_t>(p.argument)];
-      if (!shape) continue;  // an optional tensor that is absent
-      if (!(p.broadcast ? match_broadcast(p, *shape, m) : match_exactly(p, *shape, m))) {
-        m.argument = p.argument;
-        return m;
+    // What broadcasts to symbols comes last, when they are known.
+    for (const bool last : {false, true})
+      for (const ShapePattern& p : alternative_.inputs) {
+        const auto& shape = shapes[static_cast<std::size_t>(p.argument)];
+        if (p.broadcasts_to_symbols() != last || !shape) continue;  // an optional tensor may be absent
+        if (!(last          ? match_broadcast_to(p, *shape, m)
+              : p.broadcast ? match_broadcast(p, *shape, m)
+                            : match_exactly(p, *shape, m))) {
+          m.argument = p.argument;
+          return m;
+        }
+        ++progress;
       }
-      ++progress;
-    }
     for (const ShapePattern& p : alternative_.outputs) m.outputs.push_back(instantiate(p, binding_));
     m.binding = std::move(binding_);
     return m;
@@ -133,9 +137,18 @@ class Matcher {
     return false;
   }
 
+  bool match_broadcast_to(const ShapePattern& p, const Shape& shape, ShapeMatch& m) {
+    for (const DimPattern& d : p.dims)
+      if (d.kind == DimPattern::Kind::symbol && !binding_.sizes.contains(d.symbol))
+        malformed(op_, fmt::format("no other tensor says what {} is", d.symbol), op_.shapes);
+    const Shape full = instantiate(p, binding_);
+    Shape joint;
+    if (shape.size() > full.size() || !broadcasts(full, shape, joint) || joint != full)
+      return fail(m, p, shape, fmt::format("must broadcast to [{}]", text(full)));
+    return true;
+  }
+
   bool match_broadcast(const ShapePattern& p, const Shape& shape, ShapeMatch& m) {
-    if (p.dims.size() != 1 || p.dims[0].kind != DimPattern::Kind::rest)
-      malformed(op_, "only [*]~ may broadcast", op_.shapes);
     Shape joint;
     if (!broadcasts(binding_.rest, shape, joint))
       return fail(m, p, shape,

@@ -7,7 +7,8 @@
 //   dim         = symbol | number | "*"
 //
 // A symbol (N, C, K) is one size, the same everywhere in the alternative; "*" is any number of dimensions, the same
-// everywhere; "~" lets a tensor broadcast to the pattern by NumPy's rule.
+// everywhere; "~" lets a tensor broadcast by NumPy's rule: "[*]~" together with the others of that pattern, "[M,N]~" to
+// what the other tensors say that M and N are.
 //
 //   self=[N,C,*] weight=[C] -> [N,C,*]; self=[*] weight=[1] -> [*]
 #pragma once
@@ -38,6 +39,10 @@ struct ShapePattern {
   int argument = -1;  // position in the schema; -1 for results
   std::vector<DimPattern> dims;
   bool broadcast = false;
+
+  bool broadcasts_to_symbols() const {
+    return broadcast && !(dims.size() == 1 && dims[0].kind == DimPattern::Kind::rest);
+  }
 };
 
 struct ShapeAlternative {

@@ -10,6 +10,7 @@ namespace {
 
 // Where dimension d of "*" stands in a tensor of this pattern and rank; -1 if broadcasting left it out.
 std::int64_t position_of(const ShapePattern& pattern, const Shaped& from, std::size_t d, std::size_t rank) {
+  if (pattern.broadcasts_to_symbols()) return -1;
   if (pattern.broadcast)
     return static_cast<std::int64_t>(d) - static_cast<std::int64_t>(from.binding.rest.size()) +
            static_cast<std::int64_t>(rank);
@@ -63,10 +64,10 @@ Case resized(const Case& c, const Shaped& from, const ShapeBinding& sizes) {
       t->shape = instantiate(p, sizes);
       continue;
     }
-    const Shape& before = from.binding.rest;
+    const Shape before = instantiate(p, from.binding), after = instantiate(p, sizes);
     for (std::size_t i = 1; i <= t->shape.size(); ++i) {
       std::int64_t& size = t->shape[t->shape.size() - i];
-      if (size == before[before.size() - i]) size = sizes.rest[before.size() - i];
+      if (size == before[before.size() - i]) size = after[before.size() - i];
     }
   }
   return next;
@@ -96,8 +97,11 @@ Case without_shared_dimension(const Case& c, std::size_t dimension) {
 Case without_broadcast(const Case& c, const Shaped& from, std::size_t argument) {
   Case next = c;
   auto& t = std::get<TensorSpec>(next.arguments[argument]);
-  if (t.shape.size() != from.binding.rest.size()) t.layout = {};
-  t.shape = from.binding.rest;
+  const auto pattern =
+      std::ranges::find(from.alternative->inputs, static_cast<int>(argument), &ShapePattern::argument);
+  const Shape full = instantiate(*pattern, from.binding);
+  if (t.shape.size() != full.size()) t.layout = {};
+  t.shape = full;
   if (!without_overlap(t.shape, t.layout) && t.layout.kind == Layout::Kind::strides) t.layout = {};
   return next;
 }

@@ -117,7 +117,7 @@ Cases without_broadcasts(const Case& c) {
   for (const ShapePattern& p : from->alternative->inputs) {
     const auto i = static_cast<std::size_t>(p.argument);
     const auto* t = std::get_if<TensorSpec>(&c.arguments[i]);
-    if (p.broadcast && t != nullptr && t->shape != from->binding.rest)
+    if (p.broadcast && t != nullptr && t->shape != instantiate(p, from->binding))
       simpler.push_back(without_broadcast(c, *from, i));
   }
   return rc::seq::fromContainer(simpler);

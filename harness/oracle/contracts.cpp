@@ -13,6 +13,17 @@ struct Entry {
   std::string_view clauses;
 };
 
+// BLAS fixes neither the order of a sum nor which kernel a shape gets. With AMX, the oneDNN that torch 1.13 uses dies
+// of an illegal instruction for some shapes with an odd K (uxlfoundation/oneDNN issue 1661): no contract covers that.
+constexpr std::string_view kProducts =
+    "f64,f32: layout_invariant=no row_invariant=no thread_invariant=no -- "
+    "native/CPUBlas.cpp gemm calls dgemm_ or sgemm_ of the installed BLAS; native/LinearAlgebra.cpp "
+    "bmm_out_or_baddbmm_ has a loop of its own for small products\n"
+    "bf16: compute=bf16 layout_invariant=no row_invariant=no thread_invariant=no -- native/CPUBlas.cpp gemm for "
+    "BFloat16, up to 16^3 products or without AVX-512: native/cpu/BlasKernel.cpp gemm_notrans_ adds as bf16\n"
+    "bf16: ftz=yes daz=yes -- native/mkldnn/Matmul.cpp mkldnn_bf16_gemm, above 16^3 products: oneDNN uses "
+    "vdpbf16ps, which flushes subnormals (Intel 64 and IA-32 Software Developer's Manual, volume 2)";
+
 constexpr std::array kEntries{
     // Full vectors take one multiply-add; the tail, and tensors with other strides, the scalar formula, whose product may
     // be rounded by itself. f16 has only the latter.
@@ -34,16 +45,10 @@ constexpr std::array kEntries{
           "bf16: compute=bf16 -- native/Activation.cpp prelu_backward_cpu keeps self * grad_output as bf16 "
           "(weight_grad_collector), native/cpu/SumKernel.cpp CastStoreAccumulate adds partial sums as bf16"},
 
-    // BLAS fixes neither the order of a sum nor which kernel a shape gets. With AMX, the oneDNN that torch 1.13 uses dies
-    // of an illegal instruction for some shapes with an odd K (uxlfoundation/oneDNN issue 1661): no contract covers that.
-    Entry{
-        "mm",
-        "f64,f32: layout_invariant=no row_invariant=no thread_invariant=no -- "
-        "native/CPUBlas.cpp gemm calls dgemm_ or sgemm_ of the installed BLAS\n"
-        "bf16: compute=bf16 layout_invariant=no row_invariant=no thread_invariant=no -- native/CPUBlas.cpp gemm for "
-        "BFloat16, up to 16^3 products or without AVX-512: native/cpu/BlasKernel.cpp gemm_notrans_ adds as bf16\n"
-        "bf16: ftz=yes daz=yes -- native/mkldnn/Matmul.cpp mkldnn_bf16_gemm, above 16^3 products: oneDNN uses "
-        "vdpbf16ps, which flushes subnormals (Intel 64 and IA-32 Software Developer's Manual, volume 2)"},
+    Entry{"mm", kProducts},
+    Entry{"addmm", kProducts},
+    Entry{"bmm", kProducts},
+    Entry{"linear", kProducts},
 
     // Rows along the last dimension: a reciprocal and a product. Along others: vectors of neighbouring rows, and a
     // scalar tail with the C library's exp, whose start depends on the number of rows and of threads.

@@ -1,4 +1,4 @@
-// Matrix products.
+// Matrix products, with what is added to them.
 //
 // The idea (Goto and van de Geijn 2008; Van Zee and van de Geijn, BLIS, 2015): the inner loop keeps a tile of
 // the output in registers (gemm_tile.h) and adds outer products of a column of a and a row of b, both read
@@ -11,7 +11,7 @@
 // k alone: not on the tile an element falls into, on strides, on the sizes of the other dimensions or on
 // threads, so rows are independent bit for bit. A term passes at most ceil(K / 256) + 256 additions. All of
 // it is in f32 (f64 for f64): where the output cannot hold that, sums over the blocks are kept in a buffer,
-// and rounded once at the end.
+// and rounded once at the end. alpha and the addend, one more term, come last.
 //
 // Layouts: any. If the output is dense along columns, or has few of them, the transposed product is computed.
 #undef HWY_TARGET_INCLUDE
@@ -92,9 +92,41 @@ class Source {
   const Matrix& m_;
 };
 
+// Rows of sums, in place: alpha sum + beta addend, whose element (0, 0) is that of the first sum.
+template <class T, class C>
+HWY_NOINLINE void finish(Dtype type, const Affine& affine, std::int64_t row, std::int64_t column, C* sums,
+                         std::int64_t stride, std::int64_t rows, std::int64_t columns) {
+  if (affine.is_identity()) return;
+  constexpr std::int64_t kChunk = 256;
+  const hn::ScalableTag<C> d;
+  const auto alpha = hn::Set(d, static_cast<C>(affine.alpha)), beta = hn::Set(d, static_cast<C>(affine.beta));
+  const Matrix& c = affine.addend;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  HWY_ALIGN C addend[kChunk] = {};
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t j = 0; j < columns; j += kChunk) {
+      const std::int64_t n = HWY_MIN(kChunk, columns - j);
+      if (c.data != nullptr)
+        gather(addend,
+               static_cast<const T*>(c.data) + (row + i) * c.row_stride + (column + j) * c.column_stride,
+               type, c.column_stride, type, n);
+      C* const at = sums + i * stride + j;
+      const auto value = [&](auto sum, auto other) HWY_ATTR {
+        const auto scaled = hn::Mul(alpha, sum);
+        return c.data == nullptr ? scaled : hn::MulAdd(beta, other, scaled);
+      };
+      std::int64_t k = 0;
+      for (; k + lanes <= n; k += lanes)
+        hn::StoreU(value(hn::LoadU(d, at + k), hn::Load(d, addend + k)), d, at + k);
+      if (k < n) store_n(value(load_n(d, at + k, n - k), hn::Load(d, addend + k)), d, at + k, n - k);
+    }
+  }
+}
+
 // Small products of matrices of the compute type. Preconditions: the columns of b and of out are dense.
 template <class C>
-void multiply_in_place(const Matrix& a, const Matrix& b, const Matrix& out) {
+void multiply_in_place(Dtype type, const Matrix& a, const Matrix& b, const Matrix& out,
+                       const Affine& affine) {
   const C* const x = static_cast<const C*>(a.data);
   for (std::int64_t k = 0; k < a.columns; k += kGemmBlock) {
     const std::int64_t depth = HWY_MIN(kGemmBlock, a.columns - k);
@@ -108,17 +140,18 @@ void multiply_in_place(const Matrix& a, const Matrix& b, const Matrix& out) {
             HWY_MIN(std::int64_t{kTileColumns<C>}, out.columns - j), k != 0);
     }
   }
+  finish<C>(type, affine, 0, 0, static_cast<C*>(out.data), out.row_stride, out.rows, out.columns);
 }
 
 // The product on one thread.
 template <class T>
-void multiply(Dtype type, const Matrix& a, const Matrix& b, const Matrix& out) {
+void multiply(Dtype type, const Matrix& a, const Matrix& b, const Matrix& out, const Affine& affine) {
   using C = Compute<T>;
   constexpr std::int64_t width = kTileColumns<C>;
   const std::int64_t m = out.rows, n = out.columns, depth = a.columns;
   const bool direct = std::is_same_v<T, C> && out.column_stride == 1;
   const bool b_dense = std::is_same_v<T, C> && b.column_stride == 1;
-  if (direct && b_dense && m * n * depth <= kSmall) return multiply_in_place<C>(a, b, out);
+  if (direct && b_dense && m * n * depth <= kSmall) return multiply_in_place<C>(type, a, b, out, affine);
 
   const Source<T, C> rows_of_a(type, a), columns_of_b(type, b);
   const bool b_in_place = b_dense && m <= kTileRows;
@@ -162,6 +195,7 @@ void multiply(Dtype type, const Matrix& a, const Matrix& b, const Matrix& out) {
           }
         }
       }
+      finish<T>(type, affine, i0, j0, kept, stride, m_here, n_here);
       if (direct) continue;
       T* const to = static_cast<T*>(out.data) + i0 * out.row_stride + j0 * out.column_stride;
       for (std::int64_t i = 0; i < m_here; ++i)
@@ -172,7 +206,8 @@ void multiply(Dtype type, const Matrix& a, const Matrix& b, const Matrix& out) {
 
 }  // namespace
 
-void gemm(Dtype type, const Matrix& a_given, const Matrix& b_given, const Matrix& out_given) {
+void gemm(Dtype type, const Matrix& a_given, const Matrix& b_given, const Matrix& out_given,
+          const Affine& affine_given) {
   if (out_given.rows == 0 || out_given.columns == 0) return;
   // Vectors run along the dense direction of the output, unless that is short and the other one longer.
   const auto short_beside = [](std::int64_t n, std::int64_t other) { return n < 8 && n < other; };
@@ -181,12 +216,16 @@ void gemm(Dtype type, const Matrix& a_given, const Matrix& b_given, const Matrix
                              : short_beside(out_given.columns, out_given.rows);
   const Matrix a = transpose ? b_given.transposed() : a_given, b = transpose ? a_given.transposed() : b_given;
   const Matrix out = transpose ? out_given.transposed() : out_given;
+  Affine affine = affine_given;
+  if (transpose) affine.addend = affine.addend.transposed();
   ASSAY_CPU_WITH_ELEMENT(type, T, {
     if (a.columns == 0) {
-      const Compute<T> zero = 0;
       for (std::int64_t i = 0; i < out.rows; ++i)
-        for (std::int64_t j = 0; j < out.columns; ++j)
-          scatter(static_cast<T*>(out.data) + i * out.row_stride + j * out.column_stride, type, 1, &zero, 1);
+        for (std::int64_t j = 0; j < out.columns; ++j) {
+          Compute<T> sum = 0;
+          finish<T>(type, affine, i, j, &sum, 1, 1, 1);
+          scatter(static_cast<T*>(out.data) + i * out.row_stride + j * out.column_stride, type, 1, &sum, 1);
+        }
       return;
     }
     // Threads share the longer side of the output, in whole tiles.
@@ -198,6 +237,7 @@ void gemm(Dtype type, const Matrix& a_given, const Matrix& b_given, const Matrix
         (length + step - 1) / step, 1 + kGrain / work, [&](std::int64_t begin, std::int64_t end) HWY_ATTR {
           const std::int64_t first = begin * step, size = HWY_MIN(end * step, length) - first;
           Matrix part_a = a, part_b = b, part = out;
+          Affine part_affine = affine;
           (by_columns ? part.columns : part.rows) = size;
           part.data = static_cast<T*>(out.data) + first * (by_columns ? out.column_stride : out.row_stride);
           if (by_columns) {
@@ -207,7 +247,9 @@ void gemm(Dtype type, const Matrix& a_given, const Matrix& b_given, const Matrix
             part_a.rows = size;
             part_a.data = static_cast<T*>(a.data) + first * a.row_stride;
           }
-          multiply<T>(type, part_a, part_b, part);
+          if (Matrix& c = part_affine.addend; c.data != nullptr)
+            c.data = static_cast<T*>(c.data) + first * (by_columns ? c.column_stride : c.row_stride);
+          multiply<T>(type, part_a, part_b, part, part_affine);
         });
   });
 }

@@ -1,5 +1,5 @@
-// Matrix products: out = a b, for any strides. Compiled for each level; mm and whatever else multiplies
-// matrices calls it.
+// Matrix products: out = alpha a b + beta c, for any strides. Compiled for each level; mm and whatever else
+// multiplies matrices calls it.
 #include "element.h"
 #include "hwy/highway.h"
 
@@ -22,6 +22,16 @@ struct Matrix {
   Matrix transposed() const { return {data, columns, rows, column_stride, row_stride}; }
 };
 
+// What becomes of a product p: alpha p + beta addend, of the output's size and dtype, with strides 0 where it
+// repeats. Without data, alpha p.
+struct Affine {
+  double alpha = 1;
+  double beta = 0;
+  Matrix addend{};
+
+  bool is_identity() const { return alpha == 1 && addend.data == nullptr; }
+};
+
 // Every element of a product is summed in steps of this many terms (gemm.cpp).
 inline constexpr std::int64_t kGemmBlock = 256;
 
@@ -30,9 +40,9 @@ inline constexpr std::int64_t kGemmBlock = 256;
 
 namespace assay::cpu::HWY_NAMESPACE {
 
-// out[i, j] = sum over k of a[i, k] b[k, j], in the compute type, rounded once to `type`, the dtype of all
-// three. Without terms the sum is 0. `out` overlaps neither input nor itself.
-void gemm(Dtype type, const Matrix& a, const Matrix& b, const Matrix& out);
+// out[i, j] = alpha * (sum over k of a[i, k] b[k, j]) + beta * addend[i, j], in the compute type, rounded once
+// to `type`, the dtype of all. Without terms the sum is 0. `out` overlaps neither input nor itself.
+void gemm(Dtype type, const Matrix& a, const Matrix& b, const Matrix& out, const Affine& affine = {});
 
 }  // namespace assay::cpu::HWY_NAMESPACE
 

@@ -108,6 +108,10 @@ Adversary<V> select(bool condition, const Adversary<V>& a, const Adversary<V>& b
   return condition ? a : b;
 }
 template <class V>
+Adversary<V> either(const Adversary<V>& a, const Adversary<V>& b) {
+  return attack_state().coin() ? a : b;
+}
+template <class V>
 bool is_nan(const Adversary<V>& x) {
   return Carrier<V>::nan(settled(x));
 }

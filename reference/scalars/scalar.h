@@ -4,6 +4,7 @@
 //   S(number)                a literal of the formula       param<S>(x)  an argument of the call: alpha, eps
 //   select(condition, a, b)  maximum, minimum (IEEE 754-2019: NaN wins, -0 < +0)       is_nan  abs  sqrt
 //   exp log tanh erf sin cos asin acos atan exp2 log2 expm1 log1p pow
+//   either(a, b)             a, where kernels may as well compute b: the same number written in another way
 //   sum<S>(n, term)          term(0) + ... + term(n-1), in no particular order
 //   cast<S>(x, dtype)        a conversion to a floating-point dtype that the operator's definition asks for:
 //                            rounded once, to nearest even
@@ -59,6 +60,7 @@ struct ScalarOps<double> {
 };
 
 inline double select(bool condition, double a, double b) { return condition ? a : b; }
+inline double either(double a, double) { return a; }
 inline bool is_nan(double x) { return std::isnan(x); }
 inline double abs(double x) { return std::fabs(x); }
 inline double sqrt(double x) { return std::sqrt(x); }

@@ -432,6 +432,11 @@ Tracked<V> select(Tri condition, const Tracked<V>& a, const Tracked<V>& b) {
 }
 
 template <class V>
+Tracked<V> either(const Tracked<V>& a, const Tracked<V>& b) {
+  return hull(closed(a), closed(b));
+}
+
+template <class V>
 Tracked<V> maximum(const Tracked<V>& x, const Tracked<V>& y);
 template <class V>
 Tracked<V> minimum(const Tracked<V>& x, const Tracked<V>& y) {
