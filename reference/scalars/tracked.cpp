@@ -77,7 +77,11 @@ void add_nonfinite(Tracked<V>& sum, const Tracked<V>& a, const Tracked<V>& b) {
   }
   const bool finite_values = C::finite(a.value) && C::finite(b.value);
   sum = only(value, finite_values || ((pa & kFinite) != 0 && (pb & kFinite) != 0), extra);
-  sum.magnitude = a.magnitude + b.magnitude;
+  // Of what the finite terms may be: an infinity has no error to carry theirs.
+  const auto most = [](const Tracked<V>& t) {
+    return C::finite(t.value) ? t.magnitude + t.error : t.magnitude;
+  };
+  sum.magnitude = most(a) + most(b);
   sum.terms = terms;
   sum.pending = true;
 }

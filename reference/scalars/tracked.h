@@ -248,7 +248,9 @@ void charge_additions(Tracked<V>& t) {
   const auto overflow = static_cast<Bound>(to.overflow);
   t.error *= slack;
   if (!C::finite(t.value)) {
-    if (t.magnitude * slack + t.error >= overflow) t.may_be |= kMayBeNan;
+    // The finite terms may overflow among themselves, rounded on the way, to the infinity that is not there yet.
+    const auto growth = static_cast<Bound>(std::exp(t.terms * std::log1p(to.format.unit)));
+    if (t.magnitude * growth * slack >= overflow) t.may_be |= kMayBeNan;
     return;
   }
   const bool exact =

@@ -68,6 +68,15 @@ TEST(TrackedRegression, AProductIsRoundedBeforeItEntersANarrowerAccumulator) {
   EXPECT_GT(charged.error, 0x1p-8 * a * b + 0x1p-24);  // both roundings
 }
 
+TEST(TrackedRegression, ATermBesideAnInfinityMayBeRoundedToTheOtherOne) {
+  // 65504 becomes 65536 in bf16, which is infinite in f16.
+  const Under under(Dtype::f16, "compute=bf16 accumulate=f16 multiply=bf16");
+  const T s = sum_of({input(-HUGE_VAL) * input(1), input(65504) * input(1)});
+  EXPECT_TRUE(finish(s).contains(-HUGE_VAL));
+  EXPECT_TRUE(finish(s).contains(NAN));
+  EXPECT_FALSE(finish(sum_of({input(-HUGE_VAL) * input(1), input(60000) * input(1)})).contains(NAN));
+}
+
 TEST(TrackedRegression, RoundingsOnEntryAreAmplifiedByTheAdditions) {
   const Under under(Dtype::bf16, "accumulate=bf16");
   const int n = 600;
