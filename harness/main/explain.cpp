@@ -7,6 +7,7 @@
 #include "../generate/data.h"
 #include "../judge/expectation.h"
 #include "../judge/judge.h"
+#include "../run/lane.h"
 #include "commands.h"
 #include "vocabulary/case.h"
 #include "vocabulary/check.h"
@@ -77,18 +78,35 @@ int explain_command(const Flags& flags) {
     fmt::print("result     {}: {}[{}]\n", output_name(op, o), name(call.outputs[o].dtype),
                text(call.outputs[o].shape));
 
+  std::vector<const Kernel*> kernels;
+  std::vector<Task> tasks;
+  for (const Kernel* k : registry->kernels_of(op)) {
+    kernels.push_back(k);
+    if (k->unavailable.empty()) tasks.push_back({k, &call});
+  }
+  Lane lane(make_zygotes(), RunOptions{});
+  const std::vector<Outcome> outcomes = lane.run(tasks);
+
   Expectation expectation(call);
   bool chosen = false;
+  std::size_t next = 0;
   fmt::print("\nkernels, fastest first\n");
-  for (const Kernel* k : registry->kernels_of(op)) {
+  for (const Kernel* k : kernels) {
     if (!k->unavailable.empty()) {
       fmt::print("    {:<20} cannot run here: {}\n", k->name, k->unavailable);
+      continue;
+    }
+    const Outcome& outcome = outcomes[next++];
+    if (outcome.kind != Outcome::Kind::ok) {
+      fmt::print("    {:<20} {}: {}\n", k->name, outcome.kind == Outcome::Kind::refused ? "refuses" : "fails",
+                 outcome.detail);
       continue;
     }
     const bool runs = !chosen && !k->peer;
     chosen |= runs;
     fmt::print("  {} {:<20} {}\n", runs ? "*" : " ", k->name, k->peer ? "peer" : runs ? "this one runs" : "");
     if (!k->source.empty()) fmt::print("      code      {}\n", k->source);
+    if (!outcome.information.empty()) fmt::print("      ran       {}\n", outcome.information);
     print_contract(*k, call);
     print_width(expectation, *k, call);
   }
@@ -102,7 +120,7 @@ void add_explain(CLI::App& app, Command& chosen) {
       "explain", "Which kernel runs a case, which do not and why, contracts, bound widths");
   command->footer(
       "  assay explain prelu:f32:self=2x6x5x7,weight=6\n"
-      "A kernel may still refuse when it sees the call: `assay verify --case TEXT` shows that.");
+      "Every kernel is called once; `assay verify --case TEXT` judges the results.");
   auto flags = std::make_shared<Flags>();
   command->add_option("CASE", flags->only, "a case, as printed by any command")->required()->type_name("");
   command->add_option("--plugin", flags->plugins, "a shared library of kernels")->type_name("LIB.so");

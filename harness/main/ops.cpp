@@ -2,11 +2,13 @@
 #include <fmt/format.h>
 
 #include <yaml-cpp/yaml.h>
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "../verify/verify.h"
 #include "commands.h"
 #include "reports/file.h"
+#include "support.h"
 
 namespace assay {
 namespace {
@@ -34,21 +36,41 @@ Json contract_json(const Kernel& kernel, const Operator& op) {
   return all;
 }
 
-Json describe(const Registry& registry, const std::vector<const Operator*>& operators) {
+std::vector<Dtype> dtypes_of(const Operator& op) {
+  std::vector<Dtype> all;
+  for (int d = 0; d < kDtypes; ++d)
+    if (op.dtypes.contains(static_cast<Dtype>(d))) all.push_back(static_cast<Dtype>(d));
+  return all;
+}
+
+Json kernel_json(const Kernel& k, const Operator& op, const Answers& answers) {
+  Json runs = Json::array(), refused = Json::object();
+  for (const Dtype dtype : dtypes_of(op))
+    if (const auto answer = answers.find({&k, dtype}); answer != answers.end()) {
+      if (answer->second.runs)
+        runs.push_back(name(dtype));
+      else
+        refused[std::string(name(dtype))] = answer->second.reason;
+    }
+  return {{"impl", k.name},
+          {"peer", k.peer},
+          {"unavailable", k.unavailable},
+          {"checks_arguments", k.checks_arguments},
+          {"code", k.source},
+          {"dtypes", std::move(runs)},
+          {"refused", std::move(refused)},
+          {"contract", contract_json(k, op)}};
+}
+
+Json describe(const Registry& registry, const std::vector<const Operator*>& operators,
+              const Answers& answers) {
   Json all = Json::array();
   for (const Operator* op : operators) {
     const Reference* reference = find_reference(op->schema.name);
     Json dtypes = Json::array();
-    for (int d = 0; d < kDtypes; ++d)
-      if (op->dtypes.contains(static_cast<Dtype>(d))) dtypes.push_back(name(static_cast<Dtype>(d)));
+    for (const Dtype dtype : dtypes_of(*op)) dtypes.push_back(name(dtype));
     Json kernels = Json::array();
-    for (const Kernel* k : registry.kernels_of(*op))
-      kernels.push_back({{"impl", k->name},
-                         {"peer", k->peer},
-                         {"unavailable", k->unavailable},
-                         {"checks_arguments", k->checks_arguments},
-                         {"code", k->source},
-                         {"contract", contract_json(*k, *op)}});
+    for (const Kernel* k : registry.kernels_of(*op)) kernels.push_back(kernel_json(*k, *op, answers));
     all.push_back({{"op", op->schema.name},
                    {"schema", op->schema.text},
                    {"formula", op->formula},
@@ -82,51 +104,116 @@ void emit(YAML::Emitter& out, const Json& j) {
   }
 }
 
-void print(const Json& operators, bool contracts) {
+std::string joined(const Json& names) {
+  std::string s;
+  for (const Json& n : names) s += fmt::format("{}{}", s.empty() ? "" : " ", n.get<std::string>());
+  return s;
+}
+
+// "f64 f32: chain=any; bf16: strict", of the dtypes that run; without dtypes where all say the same.
+std::string contract_line(const Json& kernel) {
+  std::vector<std::pair<std::string, std::string>> said;  // the clause, and whose it is
+  for (const Json& d : kernel["dtypes"]) {
+    std::string clause;
+    for (const Json& f : kernel["contract"][d.get<std::string>()])
+      clause += fmt::format("{}{}={}", clause.empty() ? "" : " ", f["field"].get<std::string>(),
+                            f["value"].get<std::string>());
+    if (clause.empty()) clause = "strict";
+    const auto same = std::ranges::find(said, clause, &std::pair<std::string, std::string>::first);
+    if (same == said.end())
+      said.emplace_back(clause, d.get<std::string>());
+    else
+      same->second += " " + d.get<std::string>();
+  }
+  std::string line;
+  for (const auto& [clause, dtypes] : said)
+    line += fmt::format("{}{}: {}", line.empty() ? "" : "; ", dtypes, clause);
+  return line;
+}
+
+void print_sources(const Json& kernel) {
+  std::string last;
+  for (const Json& d : kernel["dtypes"])
+    for (const Json& f : kernel["contract"][d.get<std::string>()]) {
+      const auto source = fmt::format("{}={}  {}", f["field"].get<std::string>(),
+                                      f["value"].get<std::string>(), f["source"].get<std::string>());
+      if (source != last) fmt::print("          {}\n", source);
+      last = source;
+    }
+}
+
+void print_details(const Json& operators, bool contracts) {
   for (const Json& op : operators) {
     fmt::print("{}\n", op["schema"].get<std::string>());
     fmt::print("    {}\n", op["formula"].get<std::string>());
-    std::string dtypes;
-    for (const Json& d : op["dtypes"])
-      dtypes += fmt::format("{}{}", dtypes.empty() ? "" : " ", d.get<std::string>());
-    fmt::print("    dtypes {}   shapes {}   oracle {}\n", dtypes, op["shapes"].get<std::string>(),
-               op["oracle"].get<std::string>());
+    fmt::print("    dtypes {}   shapes {}   oracle {}\n", joined(op["dtypes"]),
+               op["shapes"].get<std::string>(), op["oracle"].get<std::string>());
     for (const Json& k : op["kernels"]) {
-      const auto unavailable = k["unavailable"].get<std::string>();
-      std::string stated;
-      for (const auto& [dtype, fields] : k["contract"].items()) {
-        std::string one;
-        for (const Json& f : fields)
-          one += fmt::format(" {}={}", f["field"].get<std::string>(), f["value"].get<std::string>());
-        if (!one.empty()) stated += fmt::format("{}{}:{}", stated.empty() ? "" : "; ", dtype, one);
+      const auto head =
+          fmt::format("      {:<20} {}", k["impl"].get<std::string>(), k["peer"] ? "peer  " : "");
+      if (const auto why = k["unavailable"].get<std::string>(); !why.empty()) {
+        fmt::print("{}not here: {}\n", head, why);
+        continue;
       }
-      fmt::print("      {:<20} {}{}\n", k["impl"].get<std::string>(), k["peer"].get<bool>() ? "peer  " : "",
-                 unavailable.empty() ? (stated.empty() ? "strict" : stated) : "not here: " + unavailable);
-      if (!contracts || !unavailable.empty()) continue;
-      std::string last;
-      for (const auto& [dtype, fields] : k["contract"].items())
-        for (const Json& f : fields) {
-          const auto source = fmt::format("{}={}  {}", f["field"].get<std::string>(),
-                                          f["value"].get<std::string>(), f["source"].get<std::string>());
-          if (source != last) fmt::print("          {}\n", source);
-          last = source;
-        }
+      fmt::print("{}{}\n", head, contract_line(k));
+      for (const auto& [dtype, reason] : k["refused"].items())
+        fmt::print("          refuses {}: {}\n", dtype, reason.get<std::string>());
+      if (contracts) print_sources(k);
     }
     fmt::print("\n");
   }
 }
 
+// One line an operator, one column a library, in it the dtypes that any of its kernels runs.
+void print_table(const Json& operators) {
+  const auto library = [](const Json& kernel) {
+    const auto impl = kernel["impl"].get<std::string>();
+    return impl.starts_with("plugin:") ? impl : impl.substr(0, impl.find('.'));
+  };
+  std::vector<std::string> libraries;
+  std::size_t widest = 8;
+  for (const Json& op : operators) {
+    widest = std::max(widest, op["op"].get<std::string>().size());
+    for (const Json& k : op["kernels"])
+      if (std::ranges::find(libraries, library(k)) == libraries.end()) libraries.push_back(library(k));
+  }
+  // PyTorch, which has nearly all, after those that have some.
+  std::ranges::stable_partition(libraries, [](const std::string& l) { return l != "torch"; });
+  fmt::print("{:<{}}", "", widest);
+  for (const std::string& l : libraries) fmt::print("  {:<20}", l);
+  fmt::print("\n");
+  for (const Json& op : operators) {
+    std::string line = fmt::format("{:<{}}", op["op"].get<std::string>(), widest);
+    for (const std::string& l : libraries) {
+      Json run = Json::array();
+      for (const Json& d : op["dtypes"])
+        for (const Json& k : op["kernels"])
+          if (library(k) == l && std::ranges::find(k["dtypes"], d) != k["dtypes"].end()) {
+            run.push_back(d);
+            break;
+          }
+      line += fmt::format("  {:<20}", run.empty() ? "-" : joined(run));
+    }
+    fmt::print("{}\n", line.substr(0, line.find_last_not_of(' ') + 1));
+  }
+  fmt::print("\n`assay ops NAME` tells the kernels of an operator, their contracts and why they refuse.\n");
+}
+
 int ops_command(const Flags& flags) {
   const std::vector<const Operator*> chosen = select_operators(flags.patterns);
   const auto registry = load_registry(flags.plugins, true);
-  const Json described = describe(*registry, chosen);
+  const Json described = describe(*registry, chosen, ask(*registry, chosen));
   if (!flags.json.empty()) write_file(flags.json, described.dump(2) + "\n");
   if (!flags.yaml.empty()) {
     YAML::Emitter out;
     emit(out, described);
     write_file(flags.yaml, std::string(out.c_str()) + "\n");
   }
-  if (flags.json != "-" && flags.yaml != "-") print(described, flags.contracts);
+  if (flags.json == "-" || flags.yaml == "-") return kAllWell;
+  if (flags.patterns.empty() && !flags.contracts)
+    print_table(described);
+  else
+    print_details(described, flags.contracts);
   return kAllWell;
 }
 

@@ -171,6 +171,8 @@ TEST_F(CommandLine, ExplainShowsTheWayFromNameToCode) {
   for (const char* part : {"torch.ops.aten.prelu", "weight[c] * self",
                            "reference/prelu.cpp:", "this one runs", "relative width"})
     EXPECT_THAT(f.out, HasSubstr(part));
+  EXPECT_THAT(assay({"explain", "mm:f64:self=2x3,mat2=3x2"}).out,
+              ::testing::AnyOf(HasSubstr("refuses: "), HasSubstr("cannot run here: ")));
   const Finished wrong = assay({"explain", "prelu:f32:self=2x6x5x7,weight=5"});
   EXPECT_THAT(wrong.out, HasSubstr("weight has shape [5]"));
 }
@@ -183,10 +185,18 @@ TEST_F(CommandLine, OpsDescribesEveryOperator) {
   for (const json& op : operators) {
     EXPECT_FALSE(op["kernels"].empty());
     for (const json& k : op["kernels"])
+      EXPECT_EQ(k["unavailable"].get<std::string>().empty(), k["dtypes"].size() + k["refused"].size() > 0);
+    for (const json& k : op["kernels"])
       for (const auto& [dtype, fields] : k["contract"].items())
         for (const json& field : fields)
           EXPECT_FALSE(field["source"].get<std::string>().empty()) << k["impl"] << " " << dtype;
   }
+  const Finished table = assay({"ops"});
+  EXPECT_THAT(table.out, HasSubstr("cpu  "));
+  EXPECT_THAT(table.out, HasSubstr("f64 f32 f16 bf16"));
+  const Finished details = assay({"ops", "mm", "--contracts"});
+  EXPECT_THAT(details.out, HasSubstr("f64 f32 f16 bf16: chain=blocked(256)"));
+  EXPECT_THAT(details.out, HasSubstr("optimized/cpu/gemm.cpp"));
   const Finished yaml = assay({"ops", "mm", "--yaml", "-"});
   EXPECT_EQ(yaml.status, 0);
   EXPECT_THAT(yaml.out, HasSubstr("op: mm"));

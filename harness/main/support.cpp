@@ -1,0 +1,47 @@
+#include "support.h"
+
+#include <deque>
+#include <vector>
+
+#include "../generate/cases.h"
+#include "../generate/data.h"
+#include "../run/lane.h"
+
+namespace assay {
+namespace {
+
+// On the ladder: several sizes, four dimensions, four dimensions channels-last, and 2 by 7.
+constexpr std::uint64_t kPlain[] = {3, 4, 5, 9};
+
+}  // namespace
+
+Answers ask(const Registry& registry, std::span<const Operator* const> operators) {
+  Answers answers;
+  std::deque<Call> calls;
+  std::vector<Task> tasks;
+  std::vector<Answer*> asked;
+  for (const Operator* op : operators)
+    for (int d = 0; d < kDtypes; ++d) {
+      const auto dtype = static_cast<Dtype>(d);
+      if (!op->dtypes.contains(dtype)) continue;
+      for (const std::uint64_t index : kPlain) {
+        calls.push_back(materialise(generate(*op, dtype, 0, index)));
+        for (const Kernel* kernel : registry.kernels_of(*op)) {
+          if (!kernel->unavailable.empty()) continue;
+          tasks.push_back({kernel, &calls.back()});
+          asked.push_back(&answers[{kernel, dtype}]);
+        }
+      }
+    }
+  Lane lane(make_zygotes(), RunOptions{});
+  const std::vector<Outcome> outcomes = lane.run(tasks);
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    asked[i]->runs |= outcomes[i].kind == Outcome::Kind::ok;
+    if (asked[i]->reason.empty()) asked[i]->reason = outcomes[i].detail;
+  }
+  for (auto& [key, answer] : answers)
+    if (answer.runs) answer.reason.clear();
+  return answers;
+}
+
+}  // namespace assay
