@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 
 #include "../generate/data.h"
 #include "machine.h"
@@ -50,7 +51,8 @@ RecordedCall record_call(const std::string& case_text, std::uint64_t seed, const
   const auto plugin = std::ranges::find(kernel.environment.arguments, "--plugin");
   if (plugin != kernel.environment.arguments.end() && plugin + 1 != kernel.environment.arguments.end())
     r.plugin = *(plugin + 1);
-  r.program = {kernel.environment.program};
+  // Which program of Assay's; where it was installed says nothing elsewhere.
+  r.program = {std::filesystem::path(kernel.environment.program).filename().string()};
   r.program.insert(r.program.end(), kernel.environment.arguments.begin(), kernel.environment.arguments.end());
   r.variables = kernel.environment.variables;
   for (std::size_t i = 0; i < call.arguments.size(); ++i) {
