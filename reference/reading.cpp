@@ -1,5 +1,7 @@
 #include "reading.h"
 
+#include <algorithm>
+
 namespace assay {
 namespace {
 
@@ -73,15 +75,19 @@ S Reader<S>::read(int output, std::int64_t element) {
   const RowShape shape = row_shape(output);
   const Fibers& f = shape.fibers;
   const std::int64_t row = element / (f.size * f.inner) * f.inner + element % f.inner;
-  if (cached_output_ != output || cached_row_ != row) {
-    row_.assign(static_cast<std::size_t>(f.size), S{});
-    read_row(output, shape, row, row_.data());
-    cached_output_ = output;
-    cached_row_ = row;
-    cached_nonfinite_ = read_nonfinite();
+  const std::int64_t places = std::clamp<std::int64_t>(kMostKept / f.size, 1, f.inner);
+  if (kept_.size() < static_cast<std::size_t>(places)) kept_.resize(static_cast<std::size_t>(places));
+  Kept& kept = kept_[static_cast<std::size_t>(row % places)];
+  if (kept.output != output || kept.row != row) {
+    kept.output = -1;
+    kept.results.assign(static_cast<std::size_t>(f.size), S{});
+    read_row(output, shape, row, kept.results.data());
+    kept.output = output;
+    kept.row = row;
+    kept.nonfinite = read_nonfinite();
   }
-  read_nonfinite() = cached_nonfinite_;
-  return row_[static_cast<std::size_t>(element / f.inner % f.size)];
+  read_nonfinite() = kept.nonfinite;
+  return kept.results[static_cast<std::size_t>(element / f.inner % f.size)];
 }
 
 template <class S>
@@ -95,13 +101,12 @@ void Reader<S>::read_all(int output, std::span<S> results) {
   }
   const RowShape shape = row_shape(output);
   const Fibers& f = shape.fibers;
-  forget();
-  row_.assign(static_cast<std::size_t>(f.size), S{});
+  std::vector<S> one(static_cast<std::size_t>(f.size));
   for (std::int64_t row = 0; row < f.outer * f.inner; ++row) {
-    read_row(output, shape, row, row_.data());
+    read_row(output, shape, row, one.data());
     const std::int64_t first = row / f.inner * f.size * f.inner + row % f.inner;
     for (std::int64_t k = 0; k < f.size; ++k)
-      results[static_cast<std::size_t>(first + k * f.inner)] = row_[static_cast<std::size_t>(k)];
+      results[static_cast<std::size_t>(first + k * f.inner)] = one[static_cast<std::size_t>(k)];
   }
 }
 

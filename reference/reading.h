@@ -74,8 +74,8 @@ class Reader {
 
   S read(int output, std::int64_t element);
   void read_all(int output, std::span<S> results);
-  // Drops the row that is kept: what readings depend on has changed.
-  void forget() { cached_output_ = -1; }
+  // Drops the rows that are kept: what readings depend on has changed.
+  void forget() { kept_.clear(); }
   // One number for each element of tensor argument i, or empty; lists of tensors do not move. Borrowed.
   void set_direction(std::span<const std::vector<double>> direction);
 
@@ -84,6 +84,16 @@ class Reader {
     int dimension;
     Fibers fibers;
   };
+  // Elements are asked for in row-major order, which along any dimension but the last is a row each, and then the same
+  // rows again.
+  struct Kept {
+    int output = -1;
+    std::int64_t row = -1;
+    bool nonfinite = false;  // read_nonfinite() after it
+    std::vector<S> results;
+  };
+  static constexpr std::int64_t kMostKept = 1 << 16;  // results
+
   const Arguments<S>& arguments(int output);
   RowShape row_shape(int output) const;
   void read_row(int output, const RowShape& shape, std::int64_t row, S* results);
@@ -92,10 +102,7 @@ class Reader {
   std::span<const ResultFunctions> functions_;
   std::span<const std::vector<double>> direction_;
   std::vector<Arguments<S>> arguments_;  // by output, made when first asked for
-  std::vector<S> row_;
-  int cached_output_ = -1;
-  std::int64_t cached_row_ = -1;
-  bool cached_nonfinite_ = false;  // read_nonfinite() after the row that is kept
+  std::vector<Kept> kept_;
 };
 
 }  // namespace assay

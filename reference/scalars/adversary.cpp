@@ -26,6 +26,16 @@ double direction() {
 
 bool rounds_to_nearest() { return attack_state().attack.rounding == Attack::Rounding::nearest; }
 
+// x as a kernel may keep it whose subnormals are flushed.
+template <class V>
+V flushed(const V& x, const Format& f) {
+  using C = Carrier<V>;
+  if (!arithmetic().flushes || !(C::size(x) < static_cast<typename C::Bound>(f.min_normal)) ||
+      !attack_state().coin())
+    return x;
+  return V(C::negative(x) ? -0.0 : 0.0);
+}
+
 // x, which is exact, as a kernel may round it to a format: within half a unit in the last place of x. Numbers
 // of the format have subnormal sums that need no rounding; the perturbed numbers here do not, which must not
 // count.
@@ -51,10 +61,7 @@ V rounded(const V& x, const Rounding& to, bool is_sum = false) {
   }
   if (C::finite(r) && C::size(r) > static_cast<typename C::Bound>(f.max))
     r = V(C::negative(x) ? -f.max : f.max);
-  if (arithmetic().flushes && C::size(r) < static_cast<typename C::Bound>(f.min_normal) &&
-      attack_state().coin())
-    r = V(C::negative(r) ? -0.0 : 0.0);
-  return r;
+  return flushed(r, f);
 }
 
 template <class V>
@@ -93,19 +100,23 @@ template <class V>
 Adversary<V>::Adversary(double literal) : value(literal) {
   if (std::isfinite(literal) && attack_state().coin())
     value = V(round_to(literal, arithmetic().compute.format));
+  value = flushed(value, arithmetic().compute.format);
 }
 
 template <class V>
 Adversary<V> ScalarOps<Adversary<V>>::input(double x) {
   if (arithmetic().daz && std::fabs(x) < arithmetic().compute.format.min_normal && attack_state().coin())
     x = std::copysign(0.0, x);
-  return {V(x), Adversary<V>::Pending::none};
+  const V v(x);
+  const bool fits =
+      x == 0 || !std::isfinite(x) || detail::representable(v, Carrier<V>::grid(v), arithmetic().compute);
+  return {v, fits ? Adversary<V>::Pending::none : Adversary<V>::Pending::input};
 }
 
 template <class V>
 V settled(const Adversary<V>& x) {
   using Pending = typename Adversary<V>::Pending;
-  if (x.pending == Pending::none) return x.value;
+  if (x.pending == Pending::none || x.pending == Pending::input) return x.value;
   return rounded(x.value, arithmetic().compute, x.pending == Pending::sum);
 }
 
@@ -129,7 +140,7 @@ Adversary<V> disorderly_sum(std::vector<Adversary<V>>& terms) {
   });
   if (terms.empty()) return {zeros, Pending::none};
   if (terms.size() == 1) {
-    if (!a.accumulates_narrower) return terms[0];
+    if (!a.accumulates_narrower) return with_zero(terms[0]);
     return {rounded(addend(terms[0]), a.accumulate), Pending::none};
   }
   if (s.attack.shuffle)
@@ -218,7 +229,7 @@ Adversary<V> inexact(Function function, const V& y) {
               static_cast<long double>(away));
   if (C::size(r) >= static_cast<typename C::Bound>(a.compute.overflow))
     r = V(C::negative(r) ? -HUGE_VAL : HUGE_VAL);
-  return {r, Pending::none};
+  return {flushed(r, f), Pending::none};
 }
 
 template <class V>
@@ -226,8 +237,9 @@ double stored(const Adversary<V>& x) {
   const Arithmetic& a = arithmetic();
   const Format& f = a.result.format;
   V v = x.value;
-  if (x.pending != Adversary<V>::Pending::none && !a.stores_compute && attack_state().coin())
-    v = V(round_to(v, a.compute.format));
+  using Pending = typename Adversary<V>::Pending;
+  const bool rounds = x.pending != Pending::none && x.pending != Pending::input;
+  if (rounds && !a.stores_compute && attack_state().coin()) v = V(round_to(v, a.compute.format));
   double r = round_to(v, f);
   if (a.faithful_store) r = attack_state().coin() ? round_up(v, f) : round_down(v, f);
   if (a.ftz && Carrier<V>::size(v) < static_cast<typename Carrier<V>::Bound>(f.min_normal) &&

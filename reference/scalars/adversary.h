@@ -35,10 +35,12 @@ inline AttackState& attack_state() { return detail::attack_state; }
 
 template <class V>
 struct Adversary {
-  enum class Pending : std::uint8_t { none, product, sum, other };
+  // Which result this is, whose rounding to the compute format comes next; an input that is none of that format is only
+  // rounded when zero is added to it.
+  enum class Pending : std::uint8_t { none, input, product, sum, other };
 
   V value{};
-  Pending pending = Pending::none;  // which result this is whose rounding to the compute format comes next
+  Pending pending = Pending::none;
 
   Adversary() = default;
   explicit Adversary(double literal);
@@ -54,15 +56,21 @@ V settled(const Adversary<V>& x);
 // x as an addition takes it: a product stays exact if it is fused.
 template <class V>
 V addend(const Adversary<V>& x);
+// x + 0 for x that is not zero.
+template <class V>
+Adversary<V> with_zero(const Adversary<V>& x) {
+  using Pending = typename Adversary<V>::Pending;
+  // Adding zero rounds nothing: the number stays what it was, its own rounding still to come.
+  return x.pending == Pending::input ? Adversary<V>{x.value, Pending::other} : x;
+}
 // The sum of the terms in an order and association that the contract's chain allows.
 template <class V>
 Adversary<V> disorderly_sum(std::vector<Adversary<V>>& terms);
 
 template <class V>
 Adversary<V> operator+(const Adversary<V>& a, const Adversary<V>& b) {
-  // Adding zero rounds nothing: the number stays what it was, its own rounding still to come.
-  if (a.value == V{} && !(b.value == V{})) return b;
-  if (b.value == V{} && !(a.value == V{})) return a;
+  if (a.value == V{} && !(b.value == V{})) return with_zero(b);
+  if (b.value == V{} && !(a.value == V{})) return with_zero(a);
   return {addend(a) + addend(b), Adversary<V>::Pending::sum};
 }
 template <class V>

@@ -42,7 +42,8 @@ inline double power_of_two(int k) {
 //   exponent(x)    floor(log2 |x|), for finite x; zero is far below any number
 //   grid(x)        the exponent of the last bit that is set, for finite x that are not zero
 //   size(x)        |x|, rounded up
-//   signed_size(x) x as a Bound, to within kUnit
+//   least_size(x)  |x|, rounded down
+//   signed_size(x) x as a Bound, to within 2^-53 of it
 //   residual(a, b, s)  at least |a + b - s| for s = a + b
 //   limited(x)     x, or infinity or zero where Bound would not hold it; zero is within kLeast of what it replaces
 template <>
@@ -65,6 +66,7 @@ struct Carrier<double> {
   static bool nan(double x) { return std::isnan(x); }
   static bool negative(double x) { return std::signbit(x); }
   static double size(double x) { return std::fabs(x); }
+  static double least_size(double x) { return std::fabs(x); }
   static double signed_size(double x) { return x; }
   static double residual(double a, double b, double s) {  // Knuth's TwoSum: exact
     const double from_b = s - a;
@@ -83,7 +85,7 @@ struct Carrier<Real> {
   static constexpr int kBits = Real::kBits;
   static constexpr int kLeastGrid = -14000;
   static constexpr long double kUnit = 0x1p-199L;
-  static constexpr long double kLeast = 0x1p-15000L;
+  static constexpr long double kLeast = 0x1p-14990L;
 
   static int exponent(const Real& x) {
     return mpfr_zero_p(x.data()) != 0 ? -(1 << 24) : static_cast<int>(mpfr_get_exp(x.data())) - 1;
@@ -95,6 +97,7 @@ struct Carrier<Real> {
   static bool nan(const Real& x) { return is_nan(x); }
   static bool negative(const Real& x) { return is_negative(x); }
   static long double size(const Real& x) { return std::fabs(rounded(x, MPFR_RNDA)); }
+  static long double least_size(const Real& x) { return std::fabs(rounded(x, MPFR_RNDZ)); }
   static long double signed_size(const Real& x) { return rounded(x, MPFR_RNDN); }
   static long double residual(const Real&, const Real&, const Real& s) { return size(s) * kUnit; }
   static Real limited(const Real& x) {

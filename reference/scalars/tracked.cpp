@@ -8,15 +8,16 @@ template <class V>
 Tracked<V>::Tracked(double literal) : Tracked(exact(V(literal))) {
   if (!std::isfinite(literal)) return;
   const Rounding& compute = arithmetic().compute;
-  if (grid >= compute.grid && Carrier<V>::exponent(value) < grid + compute.format.precision &&
-      magnitude <= static_cast<Bound>(compute.format.max))
-    return;
-  const double held = round_to(literal, compute.format);
-  grid = kNoGrid;
-  if (std::isfinite(held))
-    error = static_cast<Bound>(std::fabs(held - literal)) * (1 + Bound(0x1p-48)) + Carrier<V>::kLeast;
-  else
-    may_be = literal < 0 ? kMayBeNegativeInfinity : kMayBePositiveInfinity;
+  const auto max = static_cast<Bound>(compute.format.max);
+  if (!detail::representable(value, grid, compute) || magnitude > max) {
+    const double held = round_to(literal, compute.format);
+    grid = kNoGrid;
+    if (std::isfinite(held))
+      error = static_cast<Bound>(std::fabs(held - literal)) * (1 + Bound(0x1p-48)) + Carrier<V>::kLeast;
+    else
+      may_be = literal < 0 ? kMayBeNegativeInfinity : kMayBePositiveInfinity;
+  }
+  if (arithmetic().flushes) detail::note_flush(*this, static_cast<Bound>(compute.format.min_normal));
 }
 
 template <class V>
@@ -25,6 +26,7 @@ Tracked<V> ScalarOps<Tracked<V>>::input(double x) {
   if (!std::isfinite(x)) {
     read_nonfinite() = true;
   } else if (arithmetic().daz && x != 0 && std::fabs(x) < arithmetic().compute.format.min_normal) {
+    t.foreign = !detail::fits(t);
     t.error = t.magnitude;
     t.grid = kNoGrid;
   }
@@ -35,24 +37,30 @@ template <class V>
 Tracked<V> ScalarOps<Tracked<V>>::cast(const Tracked<V>& x, Dtype d) {
   using C = Carrier<V>;
   using Bound = typename C::Bound;
-  const Tracked<V> t = closed(x);
+  const Rounding to(format(d));
+  Tracked<V> t = closed(x);
+  const std::uint8_t infinities = t.may_be & (kMayBePositiveInfinity | kMayBeNegativeInfinity);
+  if (infinities != 0 && !to.format.has_infinity)
+    t.may_be = static_cast<std::uint8_t>((t.may_be & ~infinities) | kMayBeNan);
   if (!C::finite(t.value) || t.error == std::numeric_limits<Bound>::infinity()) {
-    Tracked<V> r = t;
-    r.value = V(round_to(t.value, format(d)));
-    return r;
+    t.value = V(round_to(t.value, to.format));
+    return t;
   }
-  Tracked<V> r = Tracked<V>::exact(V(round_to(t.value, format(d))));
+  Tracked<V> r = Tracked<V>::exact(V(round_to(t.value, to.format)));
   r.may_be = t.may_be;
   r.free_sign = t.free_sign;
-  if (arithmetic().flushes && r.magnitude < static_cast<Bound>(format(d).min_normal)) r.error = r.magnitude;
-  if (r.error != 0) r.grid = kNoGrid;
-  if (t.error == 0) return r;
-  const Bound reach = detail::inflate(t.error) + t.magnitude * C::kUnit;
-  const double low = round_to(t.value - C::to_value(reach), format(d));
-  const double high = round_to(t.value + C::to_value(reach), format(d));
-  if (!std::isfinite(low) || !std::isfinite(high)) return Tracked<V>::anything(r.value);
-  r.error += detail::inflate(std::max(C::size(V(high) - r.value), C::size(r.value - V(low))));
-  if (r.error != 0) r.grid = kNoGrid;
+  if (t.error != 0) {
+    const Bound reach = detail::inflate(t.error) + 2 * t.magnitude * C::kUnit;
+    const double low = round_to(t.value - C::to_value(reach), to.format);
+    const double high = round_to(t.value + C::to_value(reach), to.format);
+    if (!std::isfinite(low) || !std::isfinite(high)) return Tracked<V>::anything(r.value);
+    r.error = detail::inflate(std::max(C::size(V(high) - r.value), C::size(r.value - V(low))));
+    if (r.error != 0) r.grid = kNoGrid;
+    r.foreign =
+        to.grid < arithmetic().compute.grid || to.format.precision > arithmetic().compute.format.precision;
+  }
+  if (C::finite(r.value) && arithmetic().flushes)
+    detail::note_flush(r, static_cast<Bound>(to.format.min_normal));
   return r;
 }
 
@@ -116,14 +124,14 @@ template <class V>
 Tracked<V> quotient(const Tracked<V>& a, const Tracked<V>& b, const V& value) {
   using C = Carrier<V>;
   using Bound = typename C::Bound;
-  if (b.error != 0 && C::size(b.value) <= b.error) return Tracked<V>::anything(value);
+  const Bound least_divisor = (C::least_size(b.value) - b.error) * (1 - Bound(0x1p-50));
+  if (least_divisor <= 0) return Tracked<V>::anything(value);
   Tracked<V> r;
   r.value = value;
   r.magnitude = C::size(value);
   r.pending = true;
   if (!a.is_exact_zero()) {
-    const Bound least_divisor = (C::size(b.value) - b.error) * (1 - Bound(0x1p-50));
-    r.error = inflate((a.error + r.magnitude * b.error) / least_divisor);
+    r.error = inflate((a.error + (r.magnitude + C::kLeast) * b.error) / least_divisor);
     const auto extra = static_cast<Bound>(arithmetic().div_extra * arithmetic().compute.format.unit);
     r.error += inflate(extra * (r.magnitude + r.error));
     if (!divides(value, a, b)) r.error += inflate(r.magnitude * C::kUnit) + C::kLeast;
@@ -210,6 +218,7 @@ template <class V>
 Tracked<V> hull(const Tracked<V>& likely, const Tracked<V>& other) {
   using C = Carrier<V>;
   Tracked<V> r = likely;
+  r.foreign = !detail::fits(likely) || !detail::fits(other);
   r.free_sign = likely.free_sign || other.free_sign || C::negative(likely.value) != C::negative(other.value);
   r.may_be |= other.may_be;
   if (C::finite(other.value)) {
@@ -231,9 +240,15 @@ Tracked<V> maximum(const Tracked<V>& x, const Tracked<V>& y) {
   const Tracked<V> b = closed(y);
   const V value = maximum(a.value, b.value);
   if (!C::finite(a.value) || !C::finite(b.value)) {
-    if (a.error == 0 && b.error == 0 && (a.may_be | b.may_be) == 0) return Tracked<V>::exact(value);
-    if (C::nan(value) && a.error == 0 && b.error == 0 && (C::nan(a.value) ? a.may_be : b.may_be) == 0)
-      return Tracked<V>::exact(value);  // NaN whatever the other one is
+    for (const auto& [one, other] : {std::pair{&a, &b}, std::pair{&b, &a}}) {
+      if (C::finite(one->value) || one->error != 0 || one->may_be != 0) continue;
+      if (C::nan(one->value)) return *one;
+      if (C::negative(one->value)) return *other;
+      if (C::nan(other->value)) continue;
+      Tracked<V> infinite = *one;
+      infinite.may_be = other->may_be & kMayBeNan;
+      return infinite;
+    }
     return Tracked<V>::anything(value);
   }
   Tracked<V> r = Tracked<V>::exact(value);
@@ -255,6 +270,7 @@ Tracked<V> maximum(const Tracked<V>& x, const Tracked<V>& y) {
   r.may_be = (a.may_be | b.may_be) & (kMayBeNan | kMayBePositiveInfinity);
   r.may_be |= a.may_be & b.may_be & kMayBeNegativeInfinity;
   r.free_sign = a.free_sign || b.free_sign;
+  r.foreign = !detail::fits(a) || !detail::fits(b);
   if (r.error != 0) r.grid = kNoGrid;
   return r;
 }
@@ -264,7 +280,7 @@ Tracked<V> abs(const Tracked<V>& x) {
   using C = Carrier<V>;
   // Rounding to nearest is symmetric, so that a sum of known sign may stay open.
   Tracked<V> t = closed(x);
-  if (C::size(t.value) > t.error && t.may_be == 0) t = x;
+  if (C::least_size(t.value) > t.error && t.may_be == 0) t = x;
   t.value = abs(t.value);
   if ((t.may_be & kMayBeNegativeInfinity) != 0)
     t.may_be = static_cast<std::uint8_t>((t.may_be & ~kMayBeNegativeInfinity) | kMayBePositiveInfinity);

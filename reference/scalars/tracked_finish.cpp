@@ -36,6 +36,10 @@ Interval finish(const Tracked<V>& x) {
   r.nan = (t.may_be & kMayBeNan) != 0;
   r.positive_infinity = (t.may_be & kMayBePositiveInfinity) != 0;
   r.negative_infinity = (t.may_be & kMayBeNegativeInfinity) != 0;
+  if (!f.has_infinity && (r.positive_infinity || r.negative_infinity)) {
+    r.nan = true;
+    r.positive_infinity = r.negative_infinity = false;
+  }
   if (!(t.error < std::numeric_limits<Bound>::infinity())) {
     r.nan = r.positive_infinity = r.negative_infinity = true;
     r.lower = -kInfinity;

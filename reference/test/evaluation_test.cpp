@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cfenv>
+#include <cmath>
 
 #if defined(__x86_64__)
 #include <xmmintrin.h>
@@ -59,6 +60,20 @@ TEST(Evaluation, ElementsAndRowsAgreeWithTheWhole) {
           ASSERT_EQ(c.evaluation->interval(output, k, {}).value, values[static_cast<std::size_t>(k)])
               << r->op().schema.name << " " << c.text;
       }
+    }
+}
+
+TEST(Evaluation, KeepsMoreRowsThanItHasRoomFor) {
+  std::vector<double> x(300 * 300);
+  for (std::size_t k = 0; k < x.size(); ++k) x[k] = std::sin(static_cast<double>(k * k));
+  Call c("softmax.int");
+  c.tensor(Dtype::f32, {300, 300}, x).integer(0).none();
+  Evaluation& e = c.evaluate();
+  const std::vector<double> values = c.values();
+  for (const std::int64_t column : {0, 218, 1, 219, 0, 299, 81, 218})
+    for (const std::int64_t row : {0, 299, 17}) {
+      const std::int64_t k = row * 300 + column;
+      ASSERT_EQ(e.interval(0, k, {}).value, values[static_cast<std::size_t>(k)]) << k;
     }
 }
 

@@ -70,12 +70,19 @@ FORMULA(Converted, return cast<S>(a * b, Dtype::bf16) + p;)
 FORMULA(Quotients, return (a + b) / (abs(p) + S(1)) / S(3);)
 FORMULA(Polynomial, return ((p * a + S(0.3)) * a + S(0.7)) * a + S(0.1);)
 FORMULA(Cancellation, return (a + b) * (a - b) - a * a;)
+FORMULA(Halved, return S(0.5) * a * S(8);)
+FORMULA(WithZero, return a + b * S(0);)
+FORMULA(SumOfOne, return sum<S>(1, at) * S(3);)
+FORMULA(TinyLiteral, return S(1e-40) * a * S(1e30);)
+FORMULA(Spread, const S d = a - b; return maximum(d, a) + minimum(d, b) + select(d * d > p, a, b);)
+FORMULA(Negated, return p + -(a - b);)
 FORMULA(SignedZero, return select(is_nan(a), a, a* S(0)) + b * S(0);)
 
 using All = std::tuple<Sum, Mean, SumOfSquares, Norm, ScaledSum, Sigmoid, Silu, GeluErf, GeluTanh, LogSumExp,
                        Variance, LayerNorm, BatchNorm, FoldedBatchNorm, Softplus, Elu, Clamp,
                        AbsoluteDifference, SumOfAbsolutes, Branch, BothBranches, Powers, Circle, Inverses,
-                       Logarithms, Converted, Quotients, Polynomial, Cancellation, SignedZero>;
+                       Logarithms, Converted, Quotients, Polynomial, Cancellation, Halved, WithZero, SumOfOne,
+                       TinyLiteral, Spread, Negated, SignedZero>;
 
 }  // namespace formulas
 
@@ -89,7 +96,7 @@ struct Data {
 
 Data draw(std::mt19937_64& random, const Format& f) {
   std::normal_distribution<double> normal;
-  const auto family = random() % 10;
+  const auto family = random() % 12;
   const auto number = [&] {
     const double z = normal(random);
     switch (family) {
@@ -109,12 +116,17 @@ Data draw(std::mt19937_64& random, const Format& f) {
         return z * f.max / 2;
       case 6:
         return random() % 4 == 0 ? 0 : -std::fabs(z) * 1e-3;
+      case 8:
+        return std::nearbyint(20 * z);
+      case 9:
+        return std::nearbyint(9 * z) * f.min_subnormal;
       default:
         return z;
     }
   };
   Data d;
-  const std::size_t n = 2 + random() % (random() % 3 == 0 ? 30 : 3);
+  const std::size_t most = random() % 3 == 0 ? 30 : 3;
+  const std::size_t n = 2 + random() % most;
   for (std::size_t k = 0; k < n; ++k) d.x.push_back(round_to(number(), f));
   const double parameters[] = {1, 0.1, -0.3, 2, 1e-5, 7};
   d.p = parameters[random() % std::size(parameters)];
@@ -130,7 +142,8 @@ S evaluate(const F& formula, const Data& d) {
 }
 
 struct Tally {
-  long elements = 0, escapes = 0, undecidable = 0;
+  long elements = 0, undecidable = 0;
+  long escapes = 0;  // elements of which some result lies outside
   double worst = 0;
   std::string first;
 };
@@ -149,11 +162,12 @@ void attack(const F& formula, const Arithmetic& believed, const Arithmetic& real
     const Under under(real);
     ++tally.elements;
     tally.undecidable += interval.undecidable();
+    bool escaped = false;
     for (int k = 0; k < 20; ++k) {
       attack_state().attack = {static_cast<Attack::Rounding>(k % 5), k % 2 == 0, k % 4 < 2, random()};
       const double result = stored(evaluate<Adversary<V>>(formula, d));
       if (!interval.contains(result)) {
-        if (tally.escapes++ == 0) {
+        if (!escaped && tally.escapes++ == 0) {
           char text[300];
           std::snprintf(
               text, sizeof text,
@@ -162,6 +176,7 @@ void attack(const F& formula, const Arithmetic& believed, const Arithmetic& real
               d.x.size());
           tally.first = text;
         }
+        escaped = true;
         continue;
       }
       const double ratio = interval.error_over_bound(result);
@@ -212,6 +227,7 @@ constexpr std::pair<Dtype, const char*> kArithmetics[] = {
     {Dtype::bf16, "compute=bf16"},
     {Dtype::f32, "compute=bf16"},
     {Dtype::f64, "compute=f32"},
+    {Dtype::f32, "compute=f16"},
     {Dtype::f32, "accumulate=f16"},
     {Dtype::f32, "accumulate=f64"},
     {Dtype::f32, "multiply=bf16"},
@@ -225,6 +241,9 @@ constexpr std::pair<Dtype, const char*> kArithmetics[] = {
     {Dtype::f32, "daz=yes"},
     {Dtype::f32, "ftz=yes daz=yes tiny=1e-30 exp=2ulp"},
     {Dtype::bf16, "compute=bf16 ftz=yes daz=yes"},
+    {Dtype::f32, "compute=f16 daz=yes"},
+    {Dtype::f32, "accumulate=f16 ftz=yes"},
+    {Dtype::f32, "daz=yes exp=2ulp expm1=1ulp erf=1ulp"},
     {Dtype::f64, "ftz=yes daz=yes exp=1ulp div=1"},
     {Dtype::f32, "signed_zero=ignore"},
 };
@@ -297,7 +316,9 @@ TEST_P(PlantedFault, IsCaught) {
   Arithmetic believed = real;
   fault.plant(believed);
   const Tally t = attack_all<double>(believed, real, 400);
-  EXPECT_GT(t.escapes, 0) << "a Tracked that is told this is not found out";
+  std::printf("%ld of %ld calls\n", t.escapes, t.elements);
+  // The order in which random numbers are drawn is the compiler's: what few calls find, another build may not.
+  EXPECT_GE(t.escapes, 8) << "a Tracked that is told this is not found out";
 }
 
 INSTANTIATE_TEST_SUITE_P(Faults, PlantedFault, ::testing::ValuesIn(kFaults),

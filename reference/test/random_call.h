@@ -57,8 +57,10 @@ class RandomCall {
         return 100 + z;
       case Family::wide:
         return z * std::pow(10.0, std::uniform_real_distribution<>(-30, 30)(random_));
-      case Family::cancelling:
-        return (one_in(2) ? 1 : -1) * (1000 + std::nearbyint(z)) + (one_in(3) ? z * 1e-3 : 0);
+      case Family::cancelling: {
+        const double large = (one_in(2) ? 1 : -1) * (1000 + std::nearbyint(z));
+        return large + (one_in(3) ? z * 1e-3 : 0);
+      }
       case Family::subnormal:
         return z * f.min_normal * (one_in(3) ? 4 : 0.1);
       case Family::edge:

@@ -38,7 +38,9 @@ TEST(TrackedFunction, HasTheImageOfItsArgument) {
   const T y = exp(around(1, 0.1));
   EXPECT_GE(y.error, std::exp(1.1) - std::exp(1.0));
   EXPECT_LE(y.error, (std::exp(1.1) - std::exp(1.0)) * (1 + 1e-9));
-  EXPECT_NEAR(sin(around(1, 0.1)).error, 0.1, 1e-9);
+  EXPECT_NEAR(sin(around(1, 0.1)).error, 0.1 * std::cos(1.0) + 0.1 * 0.1 / 2, 1e-9);
+  EXPECT_NEAR(sin(around(0, 0.1)).error, 0.1, 1e-9);
+  EXPECT_NEAR(cos(around(0, 1e-4)).error, 1e-8 / 2, 1e-11);
   EXPECT_NEAR(cos(around(1, 10)).error, 2, 1e-9);
   const T decreasing = acos(around(0, 0.5));
   EXPECT_NEAR(decreasing.error, std::asin(0.5), 1e-9);
@@ -232,6 +234,12 @@ TEST(TrackedFlush, EveryPartialSumMayLoseASubnormal) {
   T coarse = sum_of({input(2), input(-1), input(4)});  // no partial sum of whole numbers is subnormal
   detail::charge_additions(coarse);
   EXPECT_EQ(coarse.error, 0);
+}
+
+TEST(TrackedFlush, LeavesAnExactZeroExact) {
+  const Under under(Dtype::f32, "ftz=yes");
+  EXPECT_EQ(closed(input(3) - input(3)).error, 0);
+  EXPECT_EQ(closed(input(1.5 * kMinNormal) - input(kMinNormal)).error, kMinNormal / 2);  // itself or zero
 }
 
 // ---- Signs of zero --------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-// Mistakes that earlier versions of Tracked made, each as it was found by the adversary.
+// Mistakes that earlier versions of Tracked made, as the adversary found them, or the attempt to prove them.
 #include <gtest/gtest.h>
 
 #include "arithmetic_of_test.h"
@@ -90,6 +90,125 @@ TEST(TrackedRegression, ExtraRoundingsOfADivisionScaleWithItsError) {
   const Under under(Dtype::f32, "div=2");
   const T q = around(0, 1e-3) / input(1);
   EXPECT_GE(q.error, 1e-3 * (1 + 2 * 0x1p-24));
+}
+
+constexpr double kMax = std::numeric_limits<float>::max();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+TEST(TrackedRegression, NothingTimesAnyErrorIsNothing) {
+  const Under under(Dtype::f32);
+  const T p = around(0, 1e-3) * T::anything(1);
+  EXPECT_EQ(p.error, kInfinity);
+  EXPECT_TRUE(finish(maximum(input(1), p)).contains(5));
+}
+
+TEST(TrackedRegression, ALiteralIsFlushedAsAnyNumber) {
+  const Under under(Dtype::f32, "daz=yes");
+  EXPECT_TRUE(finish(param<T>(1e-40) * input(1e30)).contains(0));
+}
+
+TEST(TrackedRegression, AnAccumulatorOfNarrowerRangeFlushesByItsOwn) {
+  const Under under(Dtype::f32, "accumulate=f16 ftz=yes");
+  EXPECT_TRUE(finish(sum_of({input(0x1p-20), input(0x1p-20)})).contains(0));  // subnormal in f16
+  // What enters may be lost, and so may each partial sum.
+  T s = sum_of(std::vector<T>(100, input(0x1p-20)));
+  detail::charge_additions(s);
+  EXPECT_GE(s.error, 200 * 0x1p-14);
+}
+
+TEST(TrackedRegression, AFunctionOfAWideSetOverflowsOnTheSideWhereItIsLarge) {
+  const Under under(Dtype::f32, "expm1=1ulp");
+  EXPECT_NE(expm1(around(-0.7, 200)).may_be & kMayBePositiveInfinity, 0);
+}
+
+TEST(TrackedRegression, SubnormalFunctionValuesMayBeReadAsZero) {
+  const Under under(Dtype::f32, "daz=yes exp=2ulp");
+  EXPECT_TRUE(finish(exp(input(-100)) * input(1e30)).contains(0));
+}
+
+TEST(TrackedRegression, AnOverflowOnTheWayMayMeetAnInfiniteTerm) {
+  const Under under(Dtype::f32);
+  T t = input(1);
+  t.may_be = kMayBeNegativeInfinity;
+  EXPECT_TRUE(finish(sum_of({input(kMax), input(kMax / 2), input(-kMax / 2), t})).contains(NAN));
+}
+
+TEST(TrackedRegression, AConversionFlushesWhatMayBeSubnormal) {
+  const Under under(Dtype::f32, "ftz=yes");
+  const double least = 0x1p-14;  // normal f16
+  EXPECT_TRUE(finish(cast<T>(around(least, 0x1p-23), Dtype::f16)).contains(0));
+  EXPECT_FALSE(finish(cast<T>(around(2 * least, 0x1p-23), Dtype::f16)).contains(0));
+}
+
+TEST(TrackedRegression, InfinityBecomesNanWhereThereIsNone) {
+  T t = (Under(Dtype::f32), input(1));
+  t.may_be = kMayBePositiveInfinity;
+  EXPECT_EQ((Under(Dtype::f32), cast<T>(t, Dtype::f8e4m3).may_be), kMayBeNan);
+  const Under under(Dtype::f8e4m3);
+  EXPECT_TRUE(finish(t).contains(NAN));
+}
+
+TEST(TrackedRegression, AddingZeroRoundsWhatIsNoneOfTheFormat) {
+  const Under under(Dtype::f32, "compute=bf16");
+  const T x = input(1 + 0x1p-20);
+  EXPECT_TRUE(finish(x + input(0)).contains(1));
+  EXPECT_TRUE(finish(sum_of({x})).contains(1));
+  EXPECT_TRUE(finish(sum_of({input(0), x, input(0)})).contains(1));
+  EXPECT_FALSE(finish(x).contains(1));
+}
+
+TEST(TrackedRegression, SetsOfForeignNumbersRoundWhenAdded) {
+  const double x = 0x1.8p-25, y = 0x1.cp-25;  // between two f16
+  const auto settled = [](T t) {
+    detail::settle(t);
+    return t.error;
+  };
+  const Under kept(Dtype::f32, "compute=f16");
+  EXPECT_GE(settled(select(Tri{true, false}, input(x), input(y))), y - x + 0x1p-25);
+  EXPECT_GE(settled(maximum(input(x), around(y, 1e-9))), 1e-9 + 0x1p-25);
+  const Under flushed(Dtype::f32, "compute=f16 daz=yes");
+  EXPECT_GE(settled(input(x)), x + 0x1p-25);
+}
+
+TEST(TrackedRegression, ADivisorIsNoFartherFromZeroThanItIs) {
+  const Under under(Dtype::f64);
+  using W = Tracked<Real>;
+  W b = W::exact(Real(1) + Real(0x1p-60));  // 1 + 2^-52 as a double rounded up
+  b.error = 1 + 0x1p-55L;
+  b.grid = kNoGrid;
+  EXPECT_TRUE(finish(W::exact(Real(1)) / b).undecidable());
+  EXPECT_FALSE(b.sign_known());
+}
+
+TEST(TrackedRegression, AQuotientThatUnderflowsStillHasAnError) {
+  const Under under(Dtype::f32);
+  const double b = 0x1p80, error = b - 0x1p40;
+  const T q = T::exact(0x1p-1000) / around(b, error);
+  ASSERT_EQ(q.value, 0);
+  EXPECT_GE(q.error, 0x1p-1040);
+}
+
+TEST(TrackedRegression, WhatTheCarrierDropsIsLessThanItsLeastError) {
+  using C = Carrier<Real>;
+  const Real x = exp2(Real(-14999)) * Real(0.99);
+  ASSERT_TRUE(C::limited(x) == Real(0));
+  EXPECT_GE(C::kLeast, C::size(x));
+}
+
+TEST(TrackedRegression, ASumOfOneTermInASumRoundsForItself) {
+  const Under under(Dtype::f32, "compute=bf16 accumulate=f16");
+  const double x = f(0.1);
+  T s = sum_of({sum_of({input(x)}), input(1)});
+  detail::charge_additions(s);
+  // Into the accumulator and the addition, for both; and the inner sum into bf16, and out of it again.
+  EXPECT_GE(s.error, (std::pow(1 + 0x1p-11, 2) - 1) * (1 + x) + (0x1p-8 + 0x1p-11) * x);
+}
+
+TEST(TrackedRegression, ANegatedDifferenceMayBeTakenTheOtherWayRound) {
+  const Under under(Dtype::f32);
+  const Interval i = finish(-(input(1) - input(1)));
+  EXPECT_TRUE(i.contains(0.0));
+  EXPECT_TRUE(i.contains(-0.0));
 }
 
 }  // namespace

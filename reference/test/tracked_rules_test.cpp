@@ -318,6 +318,17 @@ TEST(TrackedMaximum, FollowsIeee2019) {
   EXPECT_EQ(maximum(input(-HUGE_VAL), input(1)).error, 0);
 }
 
+TEST(TrackedMaximum, OfACertainInfinityKnowsWhatIsLeft) {
+  const Under under(Dtype::f32);
+  const T t = around(1, 0.5);
+  EXPECT_EQ(maximum(input(-HUGE_VAL), t).error, 0.5);
+  EXPECT_EQ(maximum(t, input(-HUGE_VAL)).value, 1);
+  EXPECT_EQ(maximum(t, input(HUGE_VAL)).error, 0);
+  EXPECT_EQ(maximum(t, input(HUGE_VAL)).may_be, 0);
+  EXPECT_EQ(maximum(T::anything(1), input(HUGE_VAL)).may_be, kMayBeNan);
+  EXPECT_TRUE(finish(maximum(T::anything(HUGE_VAL), t)).undecidable());
+}
+
 TEST(TrackedAbsolute, KeepsASumOpen) {
   const Under under(Dtype::f32);
   const double a = f(0.1), b = f(7.7);
