@@ -178,7 +178,8 @@ void print_table(const Json& operators) {
       if (std::ranges::find(libraries, library(k)) == libraries.end()) libraries.push_back(library(k));
   }
   // PyTorch, which has nearly all, after those that have some.
-  std::ranges::stable_partition(libraries, [](const std::string& l) { return l != "torch"; });
+  std::stable_partition(libraries.begin(), libraries.end(),
+                        [](const std::string& l) { return l != "torch"; });
   fmt::print("{:<{}}", "", widest);
   for (const std::string& l : libraries) fmt::print("  {:<20}", l);
   fmt::print("\n");
