@@ -7,6 +7,7 @@
 #include <charconv>
 #include <csignal>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 
 #include "../generate/check_case.h"
@@ -23,9 +24,18 @@ namespace {
 
 std::atomic<bool> interrupted{false};
 
-// The first Ctrl-C ends the run in order; the second one at once.
+// The first Ctrl-C ends the run in order; another one ends it at once, but not the same one again: timeout(1) signals
+// the process and then its group.
 void on_interrupt(int) {
-  if (interrupted.exchange(true)) _exit(kInterrupted);
+  constexpr std::int64_t kSameMs = 500;
+  static std::atomic<std::int64_t> first_ms{0};
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  const std::int64_t ms = now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
+  if (!interrupted.exchange(true))
+    first_ms = ms;
+  else if (ms - first_ms > kSameMs)
+    _exit(kInterrupted);
 }
 
 struct Flags {

@@ -116,6 +116,15 @@ TEST(TrackedRegression, AnAccumulatorOfNarrowerRangeFlushesByItsOwn) {
   EXPECT_GE(s.error, 200 * 0x1p-14);
 }
 
+TEST(TrackedRegression, AChainMayLoseItsTermsOneByOne) {
+  // 0.45 + 0.45 is flushed, and so is 0 + 0.9, again and again.
+  const Under under(Dtype::f32, "ftz=yes");
+  const double least = std::numeric_limits<float>::min();
+  std::vector<T> terms{input(f(0.45 * least)), input(f(0.45 * least))};
+  for (int k = 0; k < 20; ++k) terms.push_back(input(f(0.9 * least)));
+  EXPECT_TRUE(finish(sum_of(terms)).contains(0));
+}
+
 TEST(TrackedRegression, AFunctionOfAWideSetOverflowsOnTheSideWhereItIsLarge) {
   const Under under(Dtype::f32, "expm1=1ulp");
   EXPECT_NE(expm1(around(-0.7, 200)).may_be & kMayBePositiveInfinity, 0);
