@@ -153,7 +153,7 @@ TEST_F(RunCrash, ACrashAfterOtherCallsIsConfirmedAlone) {
 }
 
 TEST_F(RunCrash, AWorkerKilledFromOutsideCostsNoVerdict) {
-  const std::string mark = testing::TempDir() + "run_test_mark";
+  const std::string mark = testing::TempDir() + "run_test_mark" + std::to_string(getpid());
   std::filesystem::remove(mark);
   const Call call = twice_call({3});
   expect_twice(run(kernel("killed once", {"RUN_TEST_MARK=" + mark}), call), call);
