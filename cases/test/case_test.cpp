@@ -24,10 +24,15 @@ constexpr Operator convolution{
         "bool transposed=False, str mode='none', float eps=1e-05, ScalarType? dtype=None) -> Tensor"),
     .shapes = "input=[N,C] weight=[C] -> [N]"};
 
+constexpr Operator masked{.schema = parse_schema("masked(Tensor mask, Tensor self) -> Tensor"),
+                          .shapes = "mask=[*] self=[*] -> [*]",
+                          .domains = "mask: boolean"};
+
 class CaseText : public ::testing::Test {
  protected:
   void SetUp() override {
-    for (const Operator* op : {&ops::add_tensor, &ops::mm, &ops::prelu, &ops::softmax_int, &convolution})
+    for (const Operator* op :
+         {&ops::add_tensor, &ops::mm, &ops::prelu, &ops::softmax_int, &convolution, &masked})
       enrol_operator(*op);
   }
   static void round_trip(std::string_view written, std::string_view canonical = {}) {
@@ -54,6 +59,9 @@ TEST_F(CaseText, RoundTrips) {
   round_trip("prelu:f64:self=[2x3x4x5]@channels_last,weight=[3]@expanded(0):data=ones:seed=1");
   round_trip("prelu:f64:self=[2x3]@strides(9,2),weight=1:data=ones:seed=1");
   round_trip("prelu:f32:self=[],weight=1:data=ones:seed=1");
+  round_trip("masked:f32:mask=3,self=3:data=ones:seed=1");
+  round_trip("masked:mask=bool[3],self=f32[3]:data=ones:seed=1", "masked:f32:mask=3,self=3:data=ones:seed=1");
+  round_trip("masked:mask=f32[3],self=f32[3]:data=ones:seed=1");
   round_trip(
       "convolution:input=f32[2x3]@step2,weight=f32[3],bias=none,stride=[2,1],groups=3,transposed=true,mode='same',"
       "eps=0.5,dtype=bf16:data=normal:seed=1",

@@ -34,6 +34,12 @@ class Given {
     values_.push_back(v);
     return *this;
   }
+  Given& string(const char* s) {
+    assay_value v{ASSAY_KIND_STRING, 1, {}};
+    v.as.string = s;
+    values_.push_back(v);
+    return *this;
+  }
   Given& none() {
     values_.push_back({ASSAY_KIND_NONE, 0, {}});
     return *this;
@@ -137,6 +143,63 @@ TEST(Check, RefusesOtherDtypesAndKinds) {
   EXPECT_EQ(c.fault, Checked::Fault::arguments);
   c = Given().tensor(Dtype::f32, {2, 3}).check(ops::mm);
   EXPECT_THAT(c.error, HasSubstr("1 arguments given"));
+}
+
+constexpr Operator choice{
+    .schema = parse_schema(
+        "choice(Tensor mask, Tensor self, str mode, Scalar? least=None, Scalar? most=None) -> Tensor"),
+    .dtype_rule = DtypeRule::promote,
+    .shapes = "mask=[*]~ self=[*]~ -> [*]",
+    .domains = "mask: boolean; mode: one_of(none, up) ; most: real unless least",
+};
+
+TEST(Check, TakesBooleansStringsAndOneOfTwoNumbers) {
+  const auto check = [](Dtype mask, const char* mode, bool least, bool most) {
+    Given g;
+    g.tensor(mask, {2}).tensor(Dtype::f32, {}).string(mode);
+    least ? g.integer(1) : g.none();
+    most ? g.integer(1) : g.none();
+    return g.check(choice);
+  };
+  const Checked c = check(Dtype::boolean, "up", true, true);
+  ASSERT_TRUE(c.ok()) << c.error;
+  EXPECT_EQ(c.outputs[0].dtype, Dtype::f32);  // the mask has no say in it
+  EXPECT_TRUE(check(Dtype::boolean, "none", false, true).ok());
+  EXPECT_TRUE(check(Dtype::boolean, "none", true, false).ok());
+  EXPECT_EQ(check(Dtype::boolean, "none", false, false).error,
+            "choice: most is None, which it may only be where least is given");
+  EXPECT_EQ(check(Dtype::boolean, "down", true, true).error,
+            "choice: mode is \"down\", but must be one of none, up");
+  EXPECT_EQ(check(Dtype::f32, "up", true, true).error, "choice: mask has dtype f32, but must be bool");
+}
+
+TEST(Domain, IsParsedOrRefused) {
+  const Domain mode = domain(choice, "mode");
+  EXPECT_EQ(mode.kind, Domain::Kind::one_of);
+  EXPECT_EQ(mode.choices, (std::vector<std::string_view>{"none", "up"}));
+  const Domain most = domain(choice, "most");
+  EXPECT_EQ(most.kind, Domain::Kind::real);
+  EXPECT_EQ(most.unless, 3);
+  EXPECT_EQ(domain(choice, "self").kind, Domain::Kind::any);
+  Operator op = choice;
+  op.domains = "mode: two_of(none, up)";
+  EXPECT_THROW(domain(op, "mode"), std::invalid_argument);
+}
+
+TEST(Ranges, AreParsedOrRefused) {
+  Operator op = choice;
+  op.ranges = "self: -104..89, 0.5..1 ; mask: 0..1";
+  const std::vector<Range> of_self = ranges(op, "self");
+  ASSERT_EQ(of_self.size(), 2u);
+  EXPECT_EQ(of_self[0].least, -104);
+  EXPECT_EQ(of_self[0].greatest, 89);
+  EXPECT_EQ(of_self[1].least, 0.5);
+  EXPECT_EQ(of_self[1].greatest, 1);
+  EXPECT_TRUE(ranges(op, "mode").empty());
+  for (const char* malformed : {"self: 1", "self: 1..", "self: 1..2x", "self: 1...2"}) {
+    op.ranges = malformed;
+    EXPECT_THROW(ranges(op, "self"), std::invalid_argument) << malformed;
+  }
 }
 
 TEST(ShapeRule, RefusesMalformedRules) {

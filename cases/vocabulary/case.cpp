@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "check.h"
 #include "operators.h"
 
 namespace assay {
@@ -221,6 +222,12 @@ std::string text(const CaseValue& value, const Argument& a, bool with_dtype) {
   return assay::text(value);
 }
 
+// Such tensors need not say their dtype.
+bool is_boolean(const Operator& op, std::size_t argument) {
+  return domain(op, op.schema.argument_storage[argument].name).kind == Domain::Kind::boolean;
+}
+
+// Of all tensors that may have any.
 std::optional<Dtype> shared_dtype(const Case& c) {
   std::optional<Dtype> shared;
   const auto see = [&](const TensorSpec& t) {
@@ -228,9 +235,11 @@ std::optional<Dtype> shared_dtype(const Case& c) {
     shared = t.dtype;
     return true;
   };
-  for (const CaseValue& v : c.arguments) {
-    if (const auto* t = std::get_if<TensorSpec>(&v))
-      if (!see(*t)) return std::nullopt;
+  for (std::size_t i = 0; i < c.arguments.size(); ++i) {
+    const CaseValue& v = c.arguments[i];
+    if (const auto* t = std::get_if<TensorSpec>(&v)) {
+      if (is_boolean(*c.op, i) ? t->dtype != Dtype::boolean : !see(*t)) return std::nullopt;
+    }
     if (const auto* list = std::get_if<std::vector<TensorSpec>>(&v))
       for (const TensorSpec& t : *list)
         if (!see(t)) return std::nullopt;
@@ -271,7 +280,8 @@ Case parse_case(std::string_view whole) {
         const auto index = static_cast<std::size_t>(i);
         if (given[index]) bad("argument", item, "given twice");
         given[index] = true;
-        c.arguments[index] = parse_value(item.substr(equals + 1), arguments[index], dtype);
+        c.arguments[index] = parse_value(item.substr(equals + 1), arguments[index],
+                                         is_boolean(*c.op, index) ? Dtype::boolean : dtype);
       }
       ++at;
     }

@@ -1,8 +1,11 @@
 #include "check.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <cmath>
+#include <algorithm>
+#include <charconv>
+#include <stdexcept>
 
 #include "view.h"
 
@@ -13,6 +16,19 @@ std::string_view trim(std::string_view s) {
   while (s.starts_with(' ')) s.remove_prefix(1);
   while (s.ends_with(' ')) s.remove_suffix(1);
   return s;
+}
+
+// The text behind "argument:" in a list "argument: text; ...", without spaces around it; empty if there is none.
+std::string_view clause_of(std::string_view list, std::string_view argument) {
+  while (!list.empty()) {
+    const std::size_t end = list.find(';');
+    const std::string_view clause = trim(list.substr(0, end));
+    list = end == std::string_view::npos ? std::string_view{} : list.substr(end + 1);
+    const std::size_t colon = clause.find(':');
+    if (colon != std::string_view::npos && trim(clause.substr(0, colon)) == argument)
+      return trim(clause.substr(colon + 1));
+  }
+  return {};
 }
 
 class Check {
@@ -90,11 +106,17 @@ class Check {
   const View& tensor(std::size_t i) const { return *static_cast<const View*>(values_[i].as.tensor); }
   bool is_tensor(std::size_t i) const { return values_[i].kind == ASSAY_KIND_TENSOR; }
 
+  bool is_boolean(std::size_t i) const { return domain(op_, argument(i).name).kind == Domain::Kind::boolean; }
+
   void dtypes() {
     std::optional<std::size_t> first;
     for (std::size_t i = 0; i < values_.size() && checked_.ok(); ++i) {
       if (!is_tensor(i)) continue;
       const std::optional<Dtype> d = dtype_of(tensor(i).dtype);
+      if (is_boolean(i)) {
+        if (d != Dtype::boolean) fail(i, "has dtype {}, but must be bool", d ? name(*d) : "unknown");
+        continue;
+      }
       if (!d || !op_.dtypes.contains(*d)) {
         fail(i, "has dtype {}, which {} does not take", d ? name(*d) : "unknown", op_.schema.name);
         return;
@@ -114,7 +136,7 @@ class Check {
       // are of a higher kind (floating point over integer).
       std::optional<Dtype> by_rank[2];
       for (std::size_t i = 0; i < values_.size(); ++i) {
-        if (!is_tensor(i)) continue;
+        if (!is_tensor(i) || is_boolean(i)) continue;
         std::optional<Dtype>& d = by_rank[tensor(i).rank() > 0 ? 1 : 0];
         d = d ? promote(*d, tensor(i).type()) : tensor(i).type();
       }
@@ -145,7 +167,14 @@ class Check {
   void attribute(std::size_t i) {
     const Domain d = domain(op_, argument(i).name);
     const assay_value& v = values_[i];
-    if (d.kind == Domain::Kind::axis && v.kind == ASSAY_KIND_INT) {
+    if (v.kind == ASSAY_KIND_NONE && d.unless >= 0) {
+      const auto other = static_cast<std::size_t>(d.unless);
+      if (values_[other].kind == ASSAY_KIND_NONE)
+        fail(i, "is None, which it may only be where {} is given", argument(other).name);
+    } else if (d.kind == Domain::Kind::one_of && v.kind == ASSAY_KIND_STRING) {
+      if (std::ranges::find(d.choices, std::string_view(v.as.string)) == d.choices.end())
+        fail(i, "is \"{}\", but must be one of {}", v.as.string, fmt::join(d.choices, ", "));
+    } else if (d.kind == Domain::Kind::axis && v.kind == ASSAY_KIND_INT) {
       const View& of = tensor(static_cast<std::size_t>(d.axis_of));
       const std::int64_t rank =
           std::max(of.rank(), 1);  // a scalar tensor counts as one dimension, as in ATen
@@ -173,22 +202,64 @@ Checked check_arguments(const Operator& op, std::span<const assay_value> argumen
 }
 
 Domain domain(const Operator& op, std::string_view argument) {
-  std::string_view rest = op.domains;
-  while (!rest.empty()) {
-    const std::size_t end = rest.find(';');
-    const std::string_view clause = trim(rest.substr(0, end));
-    rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
-    const std::size_t colon = clause.find(':');
-    if (colon == std::string_view::npos || trim(clause.substr(0, colon)) != argument) continue;
-    const std::string_view what = trim(clause.substr(colon + 1));
-    if (what == "real") return {Domain::Kind::real, -1};
-    if (what == "dtype") return {Domain::Kind::dtype, -1};
-    if (what.starts_with("axis(") && what.ends_with(')'))
-      return {Domain::Kind::axis, op.schema.find(what.substr(5, what.size() - 6))};
+  std::string_view what = clause_of(op.domains, argument);
+  if (what.empty()) return {};
+  Domain d;
+  constexpr std::string_view kUnless = " unless ";
+  if (const std::size_t at = what.find(kUnless); at != std::string_view::npos) {
+    d.unless = op.schema.find(trim(what.substr(at + kUnless.size())));
+    what = trim(what.substr(0, at));
+  }
+  // What stands in "head(...)", or nothing.
+  const auto inside = [&](std::string_view head) -> std::optional<std::string_view> {
+    if (!what.starts_with(head) || !what.ends_with(')') || !what.substr(head.size()).starts_with('('))
+      return std::nullopt;
+    return what.substr(head.size() + 1, what.size() - head.size() - 2);
+  };
+  if (what == "real") {
+    d.kind = Domain::Kind::real;
+  } else if (what == "dtype") {
+    d.kind = Domain::Kind::dtype;
+  } else if (what == "boolean") {
+    d.kind = Domain::Kind::boolean;
+  } else if (const auto tensor = inside("axis")) {
+    d.kind = Domain::Kind::axis;
+    d.axis_of = op.schema.find(*tensor);
+  } else if (auto choices = inside("one_of")) {
+    d.kind = Domain::Kind::one_of;
+    while (!choices->empty()) {
+      const std::size_t comma = choices->find(',');
+      d.choices.push_back(trim(choices->substr(0, comma)));
+      choices->remove_prefix(comma == std::string_view::npos ? choices->size() : comma + 1);
+    }
+  } else {
     throw std::invalid_argument(
         fmt::format("{}: unknown domain \"{}\" of {}", op.schema.name, what, argument));
   }
-  return {};
+  return d;
+}
+
+std::vector<Range> ranges(const Operator& op, std::string_view argument) {
+  constexpr std::string_view kDots = "..";
+  std::vector<Range> all;
+  std::string_view list = clause_of(op.ranges, argument);
+  const auto number = [](std::string_view s) -> std::optional<double> {
+    double value = 0;
+    const auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), value);
+    return error == std::errc{} && end == s.data() + s.size() ? std::optional(value) : std::nullopt;
+  };
+  while (!list.empty()) {
+    const std::string_view one = list.substr(0, list.find(','));
+    list.remove_prefix(std::min(one.size() + 1, list.size()));
+    const std::size_t dots = std::min(one.find(kDots), one.size());
+    const auto least = number(trim(one.substr(0, dots)));
+    const auto greatest = number(trim(one.substr(std::min(dots + kDots.size(), one.size()))));
+    if (!least || !greatest || *least >= *greatest)
+      throw std::invalid_argument(
+          fmt::format("{}: \"{}\" is no range LEAST..GREATEST of {}", op.schema.name, one, argument));
+    all.push_back({*least, *greatest});
+  }
+  return all;
 }
 
 }  // namespace assay

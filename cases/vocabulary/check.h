@@ -28,9 +28,17 @@ Checked check_arguments(const Operator& op, std::span<const assay_value> argumen
 
 // "dim: axis(self); alpha: real", parsed.
 struct Domain {
-  enum class Kind : std::uint8_t { any, axis, real, dtype } kind = Kind::any;
-  int axis_of = -1;  // the tensor argument whose rank bounds an axis
+  enum class Kind : std::uint8_t { any, axis, real, one_of, dtype, boolean } kind = Kind::any;
+  int axis_of = -1;                         // the tensor argument whose rank bounds an axis
+  std::vector<std::string_view> choices{};  // of one_of
+  int unless = -1;                          // the argument without which this one may not be None
 };
 Domain domain(const Operator& op, std::string_view argument);
+
+// Operator::ranges of a tensor argument. Throws std::invalid_argument when they are malformed.
+struct Range {
+  double least = 0, greatest = 0;
+};
+std::vector<Range> ranges(const Operator& op, std::string_view argument);
 
 }  // namespace assay

@@ -34,14 +34,22 @@ struct Operator {
   // Which shapes go together; see shape_rule.h. Alternatives are separated by ";".
   std::string_view shapes{};
 
-  // Which values the other arguments take, "argument: domain; ..."; see domain.h. Domains are
-  //   axis(self)  a dimension of that tensor, negative ones counted from the end
-  //   real        any finite number
-  //   dtype       None, or one of the operator's dtypes
+  // Which values the other arguments take, "argument: domain; ...". Domains are
+  //   axis(self)          a dimension of that tensor, negative ones counted from the end
+  //   real                any finite number
+  //   one_of(none, tanh)  one of these strings
+  //   dtype               None, or one of the operator's dtypes
+  //   real unless min     None only where the argument `min` is given
+  //   boolean             of a tensor: its dtype is bool, whatever the dtype rule says of the others
   std::string_view domains{};
 
   std::uint32_t properties = 0;
   std::string_view kinks{};  // inputs near which the formula changes, "0, -1, 1": the edge family visits them
+
+  // Where the tensors' numbers are interesting, "self: -104..89, 0..1; ...": what the range family draws from. Tensors
+  // that are not named get any numbers. Interesting points are best an end of a range: numbers crowd there.
+  std::string_view ranges{};
+
   std::string_view in_place{};  // the argument whose memory the first result may share (relu_), or empty
 
   // Operators under which torch records the same mathematics, "_softmax(self=self, dim=dim); ...".

@@ -20,8 +20,10 @@ constexpr std::array kFarReals{1e3, -1e4, 1e-6, 1e30, -1e-30};
 // The arguments of a case whose tensors are all contiguous: what everything else starts from.
 CaseValue default_of(const Operator& op, std::size_t i) {
   const Argument& a = op.schema.argument_storage[i];
-  if (a.has_default) return default_value(a);
-  if (a.optional) return None{};
+  const Domain d = domain(op, a.name);
+  const bool given = d.unless >= 0;  // without it, both could be None
+  if (a.has_default && !given) return default_value(a);
+  if (a.optional && !given) return None{};
   if (a.list) {
     if (a.is_tensor())
       throw std::invalid_argument(
@@ -32,7 +34,7 @@ CaseValue default_of(const Operator& op, std::size_t i) {
   }
   switch (a.type) {
     case Type::integer:
-      return domain(op, a.name).kind == Domain::Kind::axis ? std::int64_t{-1} : std::int64_t{1};
+      return d.kind == Domain::Kind::axis ? std::int64_t{-1} : std::int64_t{1};
     case Type::scalar:
       return std::int64_t{1};
     case Type::real:
@@ -40,7 +42,7 @@ CaseValue default_of(const Operator& op, std::size_t i) {
     case Type::boolean:
       return false;
     case Type::string:
-      return std::string("none");
+      return std::string(d.choices.empty() ? "none" : d.choices.front());
     case Type::dtype:
     case Type::tensor:
       break;
@@ -87,7 +89,16 @@ CaseValue draw_attribute(Draw& draw, const Case& c, std::size_t i, Dtype result_
     return draw.range(-rank, rank - 1);
   }
   if (a.type == Type::boolean && !a.list && !a.optional) return draw.chance(50);
-  if (d.kind == Domain::Kind::real && !(a.has_default && draw.chance(35))) {
+  const auto none = [](const CaseValue& v) { return std::holds_alternative<None>(v); };
+  const bool may_be_none =
+      a.optional && (d.unless < 0 || !none(c.arguments[static_cast<std::size_t>(d.unless)]));
+  if (d.kind == Domain::Kind::one_of) {
+    if (may_be_none && draw.chance(35)) return None{};
+    return std::string(draw.pick(d.choices));
+  }
+  if (d.kind == Domain::Kind::real) {
+    if ((may_be_none || (a.has_default && !a.optional)) && draw.chance(35))
+      return a.has_default ? default_value(a) : None{};
     const CaseValue drawn = draw_scalar(draw, !is_float(result_dtype));
     const auto* integer = std::get_if<std::int64_t>(&drawn);
     return a.type == Type::real && integer != nullptr ? CaseValue{static_cast<double>(*integer)} : drawn;
@@ -113,7 +124,8 @@ Case with_shapes(const Operator& op, Dtype dtype, const ShapeAlternative& altern
     }
     Shape shape = instantiate(*pattern, binding);
     if (pattern->broadcast && draw != nullptr) shape = broadcastable(*draw, shape);
-    c.arguments.push_back(TensorSpec{dtype, std::move(shape), {}});
+    const bool boolean = domain(op, a.name).kind == Domain::Kind::boolean;
+    c.arguments.push_back(TensorSpec{boolean ? Dtype::boolean : dtype, std::move(shape), {}});
   }
   return c;
 }
@@ -128,7 +140,8 @@ void draw_dtypes(Draw& draw, Case& c, Dtype result_dtype) {
     // What promotion gives depends on ranks too: try, and keep what gives the dtype asked for.
     for (int attempt = 0; attempt < 8; ++attempt) {
       Case mixed = c;
-      for (TensorSpec* t : tensors_of(mixed)) t->dtype = draw.pick(allowed);
+      for (TensorSpec* t : tensors_of(mixed))
+        if (t->dtype != Dtype::boolean) t->dtype = draw.pick(allowed);
       const Checked checked = check_case(mixed);
       if (checked.ok() && checked.outputs[0].dtype == result_dtype) {
         c = std::move(mixed);

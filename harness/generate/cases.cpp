@@ -68,13 +68,13 @@ Case on_ladder(const Operator& op, Dtype dtype, const ShapeAlternative& alternat
   return c;
 }
 
-std::string_view draw_family(Draw& draw) {
+std::string_view draw_family(Draw& draw, const Operator& op) {
   int total = 0;
-  for (const Family& f : families()) total += f.weight;
+  for (const Family& f : families()) total += weight_for(op, f);
   std::int64_t left = draw.range(0, total - 1);
   for (const Family& f : families()) {
-    if (left < f.weight) return f.name;
-    left -= f.weight;
+    if (left < weight_for(op, f)) return f.name;
+    left -= weight_for(op, f);
   }
   return families().front().name;
 }
@@ -90,7 +90,7 @@ Case random_case(const Operator& op, Dtype dtype, std::uint64_t key, bool is_spl
   draw_attributes(draw, c, dtype);
   draw_dtypes(draw, c, dtype);
   draw_layouts(draw, c);
-  c.data = is_long ? "long" : draw_family(draw);
+  c.data = is_long ? "long" : draw_family(draw, op);
   return c;
 }
 

@@ -45,6 +45,7 @@ std::vector<Target> targets_of(const Case& c, Dtype result) {
     t.ordinal = static_cast<int>(targets.size());
     t.parameter = is_parameter(*c.op, static_cast<int>(argument));
     t.kinks = c.op->kinks;
+    t.ranges = ranges(*c.op, c.op->schema.argument_storage[argument].name);
     t.own = Stream(mix(c.seed, mix(argument + 1, item)));
     t.shared = Stream(mix(c.seed, 0));
     terms = std::max(terms, numel(spec.shape));

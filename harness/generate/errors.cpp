@@ -80,6 +80,7 @@ std::string unknown_dtype(Draw& draw, Case& c, std::size_t i) {
   if (others.empty()) return {};
   const Dtype dtype = draw.pick(others);
   if (TensorSpec* t = tensor(c, i)) {
+    if (t->dtype == Dtype::boolean) return {};  // ATen takes bytes, too, where it wants bool
     t->dtype = dtype;
   } else if (c.op->schema.argument_storage[i].type == Type::dtype) {
     c.arguments[i] = dtype;
@@ -112,6 +113,19 @@ std::string axis_out_of_range(Draw& draw, Case& c, std::size_t i) {
   return fmt::format("{}", axis);
 }
 
+std::string unknown_choice(Draw&, Case& c, std::size_t i) {
+  if (domain(*c.op, c.op->schema.argument_storage[i].name).kind != Domain::Kind::one_of) return {};
+  c.arguments[i] = std::string("neither");
+  return "neither";
+}
+
+std::string none_of_two(Draw&, Case& c, std::size_t i) {
+  const Domain d = domain(*c.op, c.op->schema.argument_storage[i].name);
+  if (d.unless < 0 || c.arguments[static_cast<std::size_t>(d.unless)] != CaseValue{None{}}) return {};
+  c.arguments[i] = None{};
+  return "None";
+}
+
 constexpr Breakage kBreakages[] = {
     {"another size", another_size},
     {"another number of dimensions", another_rank},
@@ -119,6 +133,8 @@ constexpr Breakage kBreakages[] = {
     {"a dtype that the operator does not take", unknown_dtype},
     {"another dtype than the other tensors", mixed_dtypes},
     {"an axis out of range", axis_out_of_range},
+    {"a string that is no choice", unknown_choice},
+    {"None for two of which one must be given", none_of_two},
 };
 
 }  // namespace
@@ -127,7 +143,7 @@ InvalidCase generate_error(const Operator& op, Dtype result_dtype, std::uint64_t
   Draw draw(mix(mix(mix(seed, hash(op.schema.name)), static_cast<std::uint64_t>(result_dtype) + 64), index));
   // Not every breakage breaks every case: a size that becomes 1 still broadcasts. Only what the check rejects, for the
   // argument that was changed and for its new value, is an error case.
-  constexpr int kAttempts = 200;
+  constexpr int kAttempts = 2000;  // of a unary operator only its tensor's dtype can be wrong
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     InvalidCase e;
     e.valid = generate(op, result_dtype, seed,

@@ -125,6 +125,24 @@ void uniform(const Target& t, Values values) {
     values[i] = in.least + (in.greatest - in.least) * t.own.unit(i);
 }
 
+// One of the operator's ranges for each tensor, uniformly or crowded at one end, down to its neighbouring numbers.
+void ranged(const Target& t, Values values) {
+  if (t.ranges.empty()) return uniform(t, values);
+  const Range in =
+      t.ranges[static_cast<std::size_t>(t.own.below(1u << 30, static_cast<std::int64_t>(t.ranges.size())))];
+  const std::int64_t where = t.own.below((1u << 30) + 1, 4);
+  const double width = in.greatest - in.least;
+  const int octaves = significand_bits(t.dtype) + 4;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double distance =
+        width * std::ldexp(1 - t.own.unit(2 * i) / 2, -static_cast<int>(t.own.below(2 * i + 1, octaves)));
+    if (where < 2)
+      values[i] = in.least + width * t.own.unit(2 * i);
+    else
+      values[i] = where == 2 ? in.least + distance : in.greatest - distance;
+  }
+}
+
 void normals(const Target& t, Values values) {
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = t.parameter ? slope(t, i) : normal(t.own, i);
 }
@@ -186,6 +204,7 @@ constexpr Family kFamilies[] = {
     {"selection", "full precision in one tensor, a selection matrix in the other", 8, selection},
     {"uniform", "uniform between 0 and 1, -1 and 1, or -8 and 8", 9, uniform},
     {"normal", "mean 0, variance 1; slopes below 0, between 0 and 1, and above 1", 16, normals},
+    {"range", "where the operator's function is interesting, often crowded at one end of it", 20, ranged},
     {"offset", "variance 1 around a mean of 10 to 10000", 8, offset},
     {"cancelling", "terms of opposite sign that nearly cancel", 8, cancelling},
     {"wide", "magnitudes from 1e-30 to 1e30, less for narrow formats", 10, wide},
@@ -202,6 +221,10 @@ std::span<const Family> families() { return kFamilies; }
 const Family* find_family(std::string_view name) {
   const auto at = std::ranges::find(kFamilies, name, &Family::name);
   return at == std::end(kFamilies) ? nullptr : &*at;
+}
+
+int weight_for(const Operator& op, const Family& family) {
+  return family.fill == ranged && op.ranges.empty() ? 0 : family.weight;
 }
 
 }  // namespace assay

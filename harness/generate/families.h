@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "random.h"
+#include "vocabulary/check.h"
 #include "vocabulary/operator.h"
 #include "vocabulary/shape_rule.h"
 
@@ -16,21 +17,22 @@ namespace assay {
 struct Target {
   Dtype dtype = Dtype::f32;
   Shape shape;
-  int ordinal = 0;         // among the call's tensors
-  int tensors = 1;         // how many there are
-  int twin = -1;           // ordinal of the first other tensor of the same shape, or -1
-  bool parameter = false;  // one number for each channel, a slope for example
-  std::int64_t terms = 1;  // no sum in the call has more terms
-  int precision = 24;      // significand bits of the format that a strict kernel computes in
-  std::string_view kinks;  // Operator::kinks
-  Stream own{0};           // this tensor's numbers
-  Stream shared{0};        // the same for every tensor of the call
+  int ordinal = 0;            // among the call's tensors
+  int tensors = 1;            // how many there are
+  int twin = -1;              // ordinal of the first other tensor of the same shape, or -1
+  bool parameter = false;     // one number for each channel, a slope for example
+  std::int64_t terms = 1;     // no sum in the call has more terms
+  int precision = 24;         // significand bits of the format that a strict kernel computes in
+  std::string_view kinks;     // Operator::kinks
+  std::vector<Range> ranges;  // this tensor's of Operator::ranges
+  Stream own{0};              // this tensor's numbers
+  Stream shared{0};           // the same for every tensor of the call
 };
 
 struct Family {
   std::string_view name;
   std::string_view meaning;
-  int weight;                                             // how often random cases take it
+  int weight;                                             // how often random cases take it; see weight_for
   void (*fill)(const Target&, std::span<double> values);  // row-major, before rounding to the dtype
 };
 
@@ -38,5 +40,7 @@ struct Family {
 std::span<const Family> families();
 // nullptr if there is none of this name.
 const Family* find_family(std::string_view name);
+// The family's weight, or 0 if it has nothing of its own for this operator.
+int weight_for(const Operator& op, const Family& family);
 
 }  // namespace assay

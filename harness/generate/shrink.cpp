@@ -197,12 +197,15 @@ Cases one_dtype(const Case& c) {
   const Checked checked = check_case(c);
   if (!checked.ok() || checked.outputs.empty()) return {};
   std::vector<Case> simpler(1, c);
-  for (TensorSpec* t : tensors_of(simpler[0])) t->dtype = checked.outputs[0].dtype;
+  const auto boolean = [&](std::size_t i) {
+    return domain(*c.op, c.op->schema.argument_storage[i].name).kind == Domain::Kind::boolean;
+  };
   for (std::size_t i = 0; i < c.arguments.size(); ++i) {
     const Argument& a = c.op->schema.argument_storage[i];
     if (a.type == Type::dtype && a.optional) simpler[0].arguments[i] = None{};
     const auto* t = std::get_if<TensorSpec>(&c.arguments[i]);
-    if (t == nullptr || t->dtype == checked.outputs[0].dtype) continue;
+    if (t == nullptr || t->dtype == checked.outputs[0].dtype || boolean(i)) continue;
+    std::get<TensorSpec>(simpler[0].arguments[i]).dtype = checked.outputs[0].dtype;
     simpler.push_back(c);
     std::get<TensorSpec>(simpler.back().arguments[i]).dtype = checked.outputs[0].dtype;
   }

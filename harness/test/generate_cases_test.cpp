@@ -164,6 +164,13 @@ TEST(GenerateCases, EveryRankLayoutFamilyAndAttributeIsReached) {
     ++seen[std::get<bool>(norm.arguments[3]) ? "true" : "false"];
     ++seen[norm.arguments[2] == CaseValue{1e-5} ? "eps default" : "eps drawn"];
 
+    const Case choice = generate(toys::choice, Dtype::f32, 11, i);
+    ++seen["mode " + text(choice.arguments[3])];
+    ++seen["way " + text(choice.arguments[4])];
+    const bool no_least = std::holds_alternative<None>(choice.arguments[5]);
+    const bool no_most = std::holds_alternative<None>(choice.arguments[6]);
+    ++seen[no_least ? "most alone" : no_most ? "least alone" : "both bounds"];
+
     const Case prelu = generate(ops::prelu, Dtype::f32, 11, i);
     const std::int64_t slopes = tensors_of(prelu)[1]->shape[0];
     ++seen[slopes == 1 ? "one slope" : "slopes"];
@@ -176,10 +183,12 @@ TEST(GenerateCases, EveryRankLayoutFamilyAndAttributeIsReached) {
         "alpha < 1",        "alpha >= 1",    "far alpha",      "same shape",   "self has fewer dimensions",
         "other broadcasts", "axis < 0",      "axis >= 0",      "dtype none",   "dtype same",
         "dtype converts",   "weight absent", "weight present", "true",         "false",
-        "eps default",      "eps drawn",     "one slope",      "slopes"})
+        "eps default",      "eps drawn",     "one slope",      "slopes",       "mode none",
+        "mode up",          "way none",      "way left",       "way right",    "both bounds",
+        "least alone",      "most alone"})
     EXPECT_GE(seen[wanted], 5) << wanted;
   for (const Family& f : families())
-    EXPECT_GE(seen["data " + std::string(f.name)], f.weight > 0 ? 5 : 0) << f.name;
+    EXPECT_GE(seen["data " + std::string(f.name)], weight_for(ops::add_tensor, f) > 0 ? 5 : 0) << f.name;
 }
 
 TEST(GenerateCases, LongSumsAreRareAndLong) {

@@ -77,8 +77,11 @@ TEST(GenerateData, NumbersOfASeedAreTheSameOnEveryMachine) {
   for (const std::string& family : names()) {
     std::uint64_t h = 0;
     for (const char* dtype : {"f64", "f32", "f16", "bf16"}) {
+      // Numbers of a range are its operator's.
       const Call call =
-          call_of(std::string("mm:") + dtype + ":self=17x9,mat2=9x5:data=" + family + ":seed=42");
+          call_of((family == "range" ? std::string("toy_choice:") + dtype + ":mask=9x5,self=9x5,other=9x5"
+                                     : std::string("mm:") + dtype + ":self=17x9,mat2=9x5") +
+                  ":data=" + family + ":seed=42");
       for (const std::size_t i : {0u, 1u}) {
         const auto& memory = std::get<TensorData>(call.arguments[i]).memory;
         h = mix(h, hash({reinterpret_cast<const char*>(memory.data()), memory.size()}));
@@ -91,8 +94,9 @@ TEST(GenerateData, NumbersOfASeedAreTheSameOnEveryMachine) {
       {"edge", 9267137281676361666u},        {"integers", 7453217122737076461u},
       {"long", 13940474072708209131u},       {"normal", 14943049865193817579u},
       {"offset", 8988920983928968983u},      {"ones", 7130049151602479716u},
-      {"selection", 17141263766357692163u},  {"trits", 6960974600550796072u},
-      {"uniform", 133200981330039262u},      {"wide", 15794989549187311476u},
+      {"range", 6079653596084272748u},       {"selection", 17141263766357692163u},
+      {"trits", 6960974600550796072u},       {"uniform", 133200981330039262u},
+      {"wide", 15794989549187311476u},
   };
   EXPECT_EQ(fingerprints, recorded);
 }
@@ -301,6 +305,37 @@ TEST(GenerateData, TheEdgeFamilyVisitsEveryKindOfNumber) {
   }
 }
 
+// toy_choice has the ranges 1..2 and -30..-10 for self, and none for other.
+TEST(GenerateData, RangesAreWhatTheOperatorSays) {
+  bool low = false, high = false, neighbour_of_one = false, neighbour_of_minus_ten = false;
+  for (int seed = 20; seed < 80; ++seed) {
+    const Call call =
+        call_of("toy_choice:f32:mask=[40],self=40,other=40:data=range:seed=" + std::to_string(seed));
+    const std::vector<double> x = values(call, 1);
+    const bool first = x[0] > 0;
+    for (const double v : x) {
+      EXPECT_TRUE(first ? v >= 1 && v <= 2 : v >= -30 && v <= -10) << v;
+      neighbour_of_one |= v == 1 + 0x1p-23;
+      neighbour_of_minus_ten |= v == -10 - 0x1p-20;
+    }
+    (first ? high : low) = true;
+    for (const double v : values(call, 2)) EXPECT_LE(std::fabs(v), 8);
+  }
+  EXPECT_TRUE(low && high && neighbour_of_one && neighbour_of_minus_ten);
+}
+
+TEST(GenerateData, OnlyOperatorsWithRangesDrawThem) {
+  const auto draws = [](const char* op) {
+    int n = 0;
+    for (std::uint64_t i = 0; i < 300; ++i)
+      n += generate(*find_operator(op), Dtype::f32, 5, i).data == "range" ? 1 : 0;
+    return n;
+  };
+  toys::all();
+  EXPECT_EQ(draws("relu"), 0);
+  EXPECT_GT(draws("toy_choice"), 30);
+}
+
 TEST(GenerateData, EdgeTensorsAreNotAllNaN) {
   int free_of_nan = 0, infinite_rows = 0;
   for (int seed = 20; seed < 120; ++seed) {
@@ -359,7 +394,7 @@ TEST(GenerateData, AnUnknownFamilyNamesTheKnownOnes) {
     FAIL();
   } catch (const CaseError& e) {
     EXPECT_THAT(e.what(), HasSubstr("gauss"));
-    EXPECT_THAT(e.what(), HasSubstr("normal, offset"));
+    EXPECT_THAT(e.what(), HasSubstr("normal, range, offset"));
   }
 }
 

@@ -44,7 +44,9 @@ TEST(GenerateErrors, ExactlyOneArgumentIsBroken) {
 
 TEST(GenerateErrors, EveryKindOfErrorIsReached) {
   std::map<std::string, int> seen;
+  toys::all();
   for (std::uint64_t i = 0; i < 500; ++i) {
+    ++seen["choice " + generate_error(toys::choice, Dtype::f32, 0, i).broken];
     ++seen["mm " + generate_error(ops::mm, Dtype::f32, 0, i).broken];
     ++seen["add " + generate_error(ops::add_tensor, Dtype::f32, 0, i).broken];
     ++seen["softmax " + generate_error(ops::softmax_int, Dtype::f32, 0, i).argument];
@@ -53,6 +55,7 @@ TEST(GenerateErrors, EveryKindOfErrorIsReached) {
   for (const char* wanted :
        {"mm another size", "mm another number of dimensions", "mm dimensions in another order",
         "mm a dtype that the operator does not take", "mm another dtype than the other tensors",
+        "choice a string that is no choice", "choice None for two of which one must be given",
         "add another size", "add dimensions in another order", "softmax self", "softmax dim", "softmax dtype",
         "prelu self", "prelu weight"})
     EXPECT_GE(seen[wanted], 10) << wanted;

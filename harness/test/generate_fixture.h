@@ -30,16 +30,29 @@ inline constexpr Operator whole_numbers{
     .kinks = "5",
 };
 
+inline constexpr Operator choice{
+    .schema = parse_schema(
+        "assay::toy_choice(Tensor mask, Tensor self, Tensor other, str mode=\"none\", str? way=None, "
+        "Scalar? least=None, Scalar? most=None) -> Tensor"),
+    .formula = "",
+    .dtype_rule = DtypeRule::promote,
+    .shapes = "mask=[*]~ self=[*]~ other=[*]~ -> [*]",
+    .domains =
+        "mask: boolean; mode: one_of(none, up); way: one_of(left, right); least: real; "
+        "most: real unless least",
+    .ranges = "self: 1..2, -30..-10",
+};
+
 inline constexpr Operator without_pattern{
     .schema = parse_schema("assay::toy_unruled(Tensor self, Tensor other) -> Tensor"),
     .formula = "",
     .shapes = "self=[*] -> [*]",
 };
 
-inline const std::array<const Operator*, 8>& all() {
-  static const std::array<const Operator*, 8> operators{
+inline const std::array<const Operator*, 9>& all() {
+  static const std::array<const Operator*, 9> operators{
       &ops::relu,        &ops::prelu, &ops::prelu_backward, &ops::add_tensor, &ops::mm,
-      &ops::softmax_int, &norm,       &whole_numbers};
+      &ops::softmax_int, &norm,       &whole_numbers,       &choice};
   static const bool enrolled = [] {
     for (const Operator* op : operators) enrol_operator(*op);
     return true;
