@@ -1,11 +1,13 @@
-// Elementary functions of vectors. Compiled for each level.
+// Elementary functions of vectors. Compiled for each level. exp is here, the others stand in elementary_*.h.
 //
 // exp: x = n ln2 + r with n an integer and |r| <= ln2 / 2, exp(x) = 2^n p(r). ln2 is cut into a part of few
 // bits, whose product with n is exact, and a rest (Cody and Waite), so r has about one rounding of error, a
 // fifth of the result's unit. p is 1 + r + r^2 q(r) with the minimax q for the relative error of the whole
 // (Remez), 0.05 units at most. 2^n comes in last and rounds subnormal results once; nothing is flushed to
-// zero. Overflow gives infinity, NaN stays NaN. The largest error over all f32 and over a dense sample of f64
-// stands in test/cpu_elementary_test.cpp, which fails when it grows; contracts cite it.
+// zero. Overflow gives infinity, NaN stays NaN.
+//
+// The largest errors, over all f32 and over a dense sample of f64, are measured by
+// test/cpu_elementary_test.cpp, which fails when they grow; contracts.h states them.
 #include "hwy/highway.h"
 
 #if defined(ASSAY_CPU_ELEMENTARY_H) == defined(HWY_TARGET_TOGGLE)
@@ -19,6 +21,14 @@ HWY_BEFORE_NAMESPACE();
 namespace assay::cpu::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
+
+// c[0] x^n + ... + c[n], by Horner's rule.
+template <class D, class T, std::size_t terms>
+HWY_INLINE hn::Vec<D> polynomial(D d, hn::Vec<D> x, const T (&c)[terms]) {
+  auto p = hn::Set(d, c[0]);
+  for (std::size_t i = 1; i < terms; ++i) p = hn::MulAdd(p, x, hn::Set(d, c[i]));
+  return p;
+}
 
 template <class T>
 struct ExpConstants;

@@ -16,6 +16,7 @@
 //   cpu.avx512     HWY_AVX3: the above with AVX-512 F, VL, DQ, BW
 #pragma once
 
+#include "contracts.h"
 #include "features.h"
 #include "vocabulary/kernel.h"
 

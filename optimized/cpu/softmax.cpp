@@ -211,9 +211,7 @@ HWY_AFTER_NAMESPACE();
 namespace assay::cpu {
 namespace {
 constexpr const char* kContract =
-    "f32,f16,bf16: exp=1ulp -- optimized/test/cpu_elementary_test.cpp, over every f32\n"
-    "f64: exp=1.1ulp -- optimized/test/cpu_elementary_test.cpp, estimated and sampled\n"
-    "chain=blocked(16) -- optimized/cpu/softmax.cpp: sixteen chains, then a tree";
+    ASSAY_CPU_EXP "\nchain=blocked(16) -- optimized/cpu/softmax.cpp: sixteen chains, then a tree";
 constexpr assay_kernel kernels[] = {ASSAY_CPU_LEVELS(ops::softmax_int, softmax, kContract)};
 const Enrolled enrolled{kernels};
 }  // namespace

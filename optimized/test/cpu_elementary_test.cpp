@@ -1,28 +1,39 @@
-// The errors of elementary functions at every level: what the contracts of our kernels state.
+// The errors of elementary functions at every level: what the contracts of our kernels state (cpu/contracts.h).
 //
-// f32 over every value of the range where the result is neither 0 nor infinite, against double; f64 over a
-// dense sample, against 80-bit long double.
+// f32 against double, f64 against 80-bit long double. Of the f32 every 61st is looked at, and all that lie
+// around the points where code or slope change; with ASSAY_SOAK in the environment (ci/soak) every one.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "test/cpu_elementary_test.cpp"
 #include "cpu/levels.h"
 
-#include "cpu/elementary.h"
+#include "cpu/elementary_acos.h"
+#include "cpu/elementary_erf.h"
+#include "cpu/elementary_log.h"
+#include "cpu/elementary_tanh.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace assay::cpu::HWY_NAMESPACE {
 
-template <bool not_positive, class T>
-void exp_of(const T* x, T* y, std::size_t n) {
-  const hn::ScalableTag<T> d;
-  for (std::size_t i = 0; i < n; i += hn::Lanes(d))
-    hn::StoreU(exp<not_positive>(d, hn::LoadU(d, x + i)), d, y + i);
-}
-void exp_f32(const float* x, float* y, std::size_t n, bool not_positive) {
-  not_positive ? exp_of<true>(x, y, n) : exp_of<false>(x, y, n);
-}
-void exp_f64(const double* x, double* y, std::size_t n, bool not_positive) {
-  not_positive ? exp_of<true>(x, y, n) : exp_of<false>(x, y, n);
-}
+#define APPLIED(name, ...)                                                         \
+  template <class T>                                                               \
+  void name##_of(const T* from, T* to, std::size_t n) {                            \
+    const hn::ScalableTag<T> d;                                                    \
+    for (std::size_t i = 0; i < n; i += hn::Lanes(d)) {                            \
+      const auto x = hn::LoadU(d, from + i);                                       \
+      hn::StoreU(__VA_ARGS__, d, to + i);                                          \
+    }                                                                              \
+  }                                                                                \
+  void name##_f32(const float* x, float* y, std::size_t n) { name##_of(x, y, n); } \
+  void name##_f64(const double* x, double* y, std::size_t n) { name##_of(x, y, n); }
+
+APPLIED(exp, exp(d, x))
+APPLIED(exp_not_positive, exp<true>(d, x))
+APPLIED(expm1, expm1(d, x))
+APPLIED(log, log(d, x))
+APPLIED(log1p, log1p(d, x))
+APPLIED(tanh, tanh(d, x))
+APPLIED(erf, erf(d, x))
+APPLIED(acos, acos(d, x))
 
 }  // namespace assay::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -33,152 +44,253 @@ HWY_AFTER_NAMESPACE();
 #include <bit>
 #include <cfloat>
 #include <cmath>
+#include <cstdlib>
 #include <random>
 #include <vector>
+
+#include "vocabulary/contract.h"
 
 namespace assay::cpu {
 namespace {
 
-constexpr std::size_t kBlock = 1 << 14;
+constexpr double kInf = HUGE_VAL;
 
-// The bounds that contracts cite. f64's is an estimate by hand, 1.03, and stands above what the sample shows:
-// 0.9941.
-constexpr double kExpF32 = 1.0, kExpF64 = 1.1;
+template <class T>
+using Apply = void (*)(const T* x, T* y, std::size_t n);
 
 struct Level {
   const char* name;
   const char* (*lacks)();
-  void (*f32)(const float*, float*, std::size_t, bool);
-  void (*f64)(const double*, double*, std::size_t, bool);
+  Apply<float> f32;
+  Apply<double> f64;
 };
-const Level kLevels[] = {{"baseline", nullptr, N_EMU128::exp_f32, N_EMU128::exp_f64},
-                         {"avx2", lacks_avx2, N_AVX2::exp_f32, N_AVX2::exp_f64},
-                         {"avx512", lacks_avx512, N_AVX3::exp_f32, N_AVX3::exp_f64}};
 
-std::vector<Level> available() {
-  std::vector<Level> levels;
-  for (const Level& level : kLevels)
-    if (level.lacks == nullptr || level.lacks() == nullptr) levels.push_back(level);
-  return levels;
+struct Range {
+  double least, greatest;
+};
+
+struct Tested {
+  const char* name;
+  Function function;
+  const char* contract;
+  double (*exact)(double);
+  long double (*exact_long)(long double);
+  std::vector<double> around;  // where the f32 that are near are all looked at
+  std::vector<Range> sampled;  // of f64
+  Range domain;                // of both
+  std::vector<std::pair<double, double>> special;
+  Level levels[3];
+};
+
+#define LEVELS(name)                                                    \
+  {                                                                     \
+    {"baseline", nullptr, N_EMU128::name##_f32, N_EMU128::name##_f64},  \
+        {"avx2", lacks_avx2, N_AVX2::name##_f32, N_AVX2::name##_f64}, { \
+      "avx512", lacks_avx512, N_AVX3::name##_f32, N_AVX3::name##_f64    \
+    }                                                                   \
+  }
+
+#define FUNCTION(name, function, contract, ...)                                                              \
+  Tested {                                                                                                   \
+#name, Function::function, contract,                                                                     \
+        [](double x) { return std::function(x); }, [](long double x) { return std::function(x); },           \
+                                                                                                __VA_ARGS__, \
+                                                                                                LEVELS(name) \
+  }
+
+using List = std::vector<double>;
+using Ranges = std::vector<Range>;
+using Special = std::vector<std::pair<double, double>>;
+
+const std::vector<Tested>& functions() {
+  static const std::vector<Tested> all{
+      FUNCTION(exp, exp, ASSAY_CPU_EXP, List{0, -87.4, -104, 88.8}, Ranges{{-745.2, 709.78}}, {-kInf, kInf},
+               Special{{0, 1}, {-0.0, 1}, {kInf, kInf}, {-kInf, 0}, {800, kInf}, {-800, 0}, {0x1p-149, 1}}),
+      FUNCTION(exp_not_positive, exp, ASSAY_CPU_EXP, List{0, -87.4, -104}, Ranges{{-745.2, 0}}, {-kInf, 0},
+               Special{{0, 1}, {-0.0, 1}, {-kInf, 0}, {-800, 0}}),
+      FUNCTION(expm1, expm1, ASSAY_CPU_EXPM1, List{0, 0.34657, -0.34657, 1.04, -1.04, -17, 88.8},
+               Ranges{{-40, 40}, {-1.1, 1.1}, {-745, 709.78}}, {-kInf, kInf},
+               Special{{0, 0},
+                       {-0.0, -0.0},
+                       {kInf, kInf},
+                       {-kInf, -1},
+                       {800, kInf},
+                       {-800, -1},
+                       {0x1p-149, 0x1p-149}}),
+      FUNCTION(log, log, ASSAY_CPU_LOG, List{1, 0.70710678, 1.41421356, 2, 0.5, 0x1p-126},
+               Ranges{{0.5, 2}, {0.99, 1.01}, {0, 1e300}}, {0, kInf},
+               Special{{1, 0}, {0, -kInf}, {-0.0, -kInf}, {kInf, kInf}}),
+      FUNCTION(log1p, log1p, ASSAY_CPU_LOG1P, List{0, 0.41421356, 1, 1.8284271},
+               Ranges{{0, 2}, {0, 0.01}, {0, 1e9}}, {0, kInf},
+               Special{{0, 0}, {kInf, kInf}, {0x1p-149, 0x1p-149}}),
+      FUNCTION(
+          tanh, tanh, ASSAY_CPU_TANH, List{0, 0.1732868, 0.5198604, 0.8664340, 9}, Ranges{{-20, 20}, {-1, 1}},
+          {-kInf, kInf},
+          Special{{0, 0}, {-0.0, -0.0}, {kInf, 1}, {-kInf, -1}, {100, 1}, {-100, -1}, {0x1p-149, 0x1p-149}}),
+      FUNCTION(erf, erf, ASSAY_CPU_ERF, List{0, 0.9375, -0.9375, 1.25, 3.9}, Ranges{{-6, 6}, {-1.5, 1.5}},
+               {-kInf, kInf}, Special{{0, 0}, {-0.0, -0.0}, {kInf, 1}, {-kInf, -1}, {10, 1}, {-10, -1}}),
+      FUNCTION(acos, acos, ASSAY_CPU_ACOS, List{0.5, -0.5, 1, -1, 0}, Ranges{{-1, 1}, {0.99, 1}}, {-1, 1},
+               Special{{1, 0}}),
+  };
+  return all;
 }
+
+constexpr std::size_t kBlock = 1 << 14;
 
 // The error of y in units in the last place of a T near `exact`; a subnormal's unit is the smallest number.
 template <class T, class Exact>
 double ulps(T y, Exact exact) {
+  if (!std::isfinite(y) || std::isnan(exact)) {
+    if (std::isnan(y) == std::isnan(exact) && (std::isnan(y) || static_cast<T>(exact) == y)) return 0;
+    if (std::isnan(y) || std::isnan(exact)) return kInf;
+    y = std::copysign(std::numeric_limits<T>::max(), y);  // infinity beside a large number: near the next one
+  }
+  if (static_cast<T>(exact) == y) {
+    if (!std::isfinite(y)) return 0;
+  }
   int exponent = 0;
   std::frexp(exact, &exponent);
   const int unit = std::max(exponent, std::numeric_limits<T>::min_exponent) - std::numeric_limits<T>::digits;
   return static_cast<double>(std::fabs(std::ldexp(static_cast<Exact>(y) - exact, -unit)));
 }
 
-// Checks a level over blocks of inputs; `exact` holds exp of them.
+// The largest error of every level that this machine has, over blocks of inputs.
 template <class T, class Exact>
 class Worst {
  public:
-  Worst(const Level& level, void (*exp)(const T*, T*, std::size_t, bool)) : level_(level), exp_(exp) {}
-
-  void look_at(const std::vector<T>& x, const std::vector<Exact>& exact) {
-    std::vector<T> y(x.size()), not_positive(x.size());
-    exp_(x.data(), y.data(), x.size(), false);
-    exp_(x.data(), not_positive.data(), x.size(), true);
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      const double error = ulps(y[i], exact[i]);
-      if (error > worst_) worst_ = error, at_ = x[i];
-      ASSERT_TRUE(x[i] > 0 || y[i] == not_positive[i]) << level_.name << " " << x[i];
-    }
+  explicit Worst(const Tested& tested) : tested_(tested) {
+    for (const Level& level : tested.levels)
+      if (level.lacks == nullptr || level.lacks() == nullptr) rows_.push_back({&level, 0, T{}});
   }
-  void expect_at_most(double bound) const {
-    std::printf("exp %s %s: at most %.4f ulp, at %a\n", sizeof(T) == 4 ? "f32" : "f64", level_.name, worst_,
-                static_cast<double>(at_));
-    EXPECT_LE(worst_, bound) << level_.name << " at " << at_;
+
+  void look_at(T x) {
+    if (!(x >= static_cast<T>(tested_.domain.least) && x <= static_cast<T>(tested_.domain.greatest))) return;
+    x_.push_back(x);
+    if (x_.size() == kBlock) flush();
+  }
+
+  void expect_at_most_as_stated() {
+    x_.resize((x_.size() + 15) / 16 * 16, T{});
+    flush();
+    const Dtype dtype = sizeof(T) == 4 ? Dtype::f32 : Dtype::f64;
+    const double bound =
+        parse_contract(tested_.contract, dtype).accuracy[static_cast<std::size_t>(tested_.function)].ulp;
+    for (const Row& row : rows_) {
+      std::printf("%-16s %s %-8s: at most %.4f ulp, at %a; stated %g\n", tested_.name,
+                  std::string(assay::name(dtype)).c_str(), row.level->name, row.worst,
+                  static_cast<double>(row.at), bound);
+      EXPECT_LE(row.worst, bound) << tested_.name << " " << row.level->name << " at " << row.at;
+    }
   }
 
  private:
-  const Level& level_;
-  void (*exp_)(const T*, T*, std::size_t, bool);
-  double worst_ = 0;
-  T at_ = 0;
+  struct Row {
+    const Level* level;
+    double worst;
+    T at;
+  };
+
+  void flush() {
+    std::vector<Exact> exact(x_.size());
+    for (std::size_t i = 0; i < x_.size(); ++i) {
+      if constexpr (sizeof(T) == 4)
+        exact[i] = tested_.exact(static_cast<double>(x_[i]));
+      else
+        exact[i] = tested_.exact_long(static_cast<long double>(x_[i]));
+    }
+    std::vector<T> y(x_.size());
+    for (Row& row : rows_) {
+      if constexpr (sizeof(T) == 4)
+        row.level->f32(x_.data(), y.data(), x_.size());
+      else
+        row.level->f64(x_.data(), y.data(), x_.size());
+      for (std::size_t i = 0; i < x_.size(); ++i) {
+        const double error = ulps(y[i], exact[i]);
+        if (error > row.worst) row.worst = error, row.at = x_[i];
+      }
+    }
+    x_.clear();
+  }
+
+  const Tested& tested_;
+  std::vector<Row> rows_;
+  std::vector<T> x_;
 };
 
-// Sanitizers make a look at every float slow: then a sample.
+// Sanitizers make a look at many floats slow: then a smaller sample.
 #ifdef __SANITIZE_ADDRESS__
-constexpr std::uint32_t kStep = 1009;
+constexpr std::uint32_t kStep = 10007;
 #else
-constexpr std::uint32_t kStep = 1;
+constexpr std::uint32_t kStep = 61;
 #endif
 
-TEST(CpuElementary, ExpOfFloats) {
-  const std::vector<Level> levels = available();
-  std::vector<Worst<float, double>> worst;
-  for (const Level& level : levels) worst.emplace_back(level, level.f32);
-  std::vector<float> x(kBlock);
-  std::vector<double> exact(kBlock);
-  for (const float sign : {-1.0f, 1.0f}) {
-    // Up to where exp leaves f32's range, all bit patterns; below 2^-26 exp rounds to 1 and every 1024th will
-    // do.
-    const auto end = std::bit_cast<std::uint32_t>(sign < 0 ? 104.1f : 88.7228f);
-    std::uint32_t bits = 0;
-    while (bits < end) {
-      for (std::size_t i = 0; i < kBlock; ++i) {
-        x[i] = sign * std::bit_cast<float>(std::min(bits, end));
-        exact[i] = std::exp(static_cast<double>(x[i]));
-        bits += bits < std::bit_cast<std::uint32_t>(0x1p-26f) ? 1024 : kStep;
+class CpuElementary : public ::testing::TestWithParam<std::size_t> {
+ protected:
+  const Tested& tested() const { return functions()[GetParam()]; }
+  void sweep(std::uint32_t step) const {
+    Worst<float, double> worst(tested());
+    for (std::uint64_t bits = 0; bits < std::uint64_t{1} << 32; bits += step)
+      worst.look_at(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
+    if (step > 1)
+      for (const double point : tested().around) {
+        const auto middle = std::bit_cast<std::uint32_t>(static_cast<float>(point));
+        for (std::uint32_t k = 0; k < 20'000'000 / step; ++k) {
+          worst.look_at(std::bit_cast<float>(middle + k));
+          worst.look_at(std::bit_cast<float>(middle - k));
+        }
       }
-      for (auto& w : worst) w.look_at(x, exact);
-    }
+    worst.expect_at_most_as_stated();
   }
-  for (const auto& w : worst) w.expect_at_most(kExpF32);
-}
+};
 
-TEST(CpuElementary, ExpOfDoubles) {
-  const std::vector<Level> levels = available();
-  std::vector<Worst<double, long double>> worst;
-  for (const Level& level : levels) worst.emplace_back(level, level.f64);
-  std::vector<double> x(kBlock);
-  std::vector<long double> exact(kBlock);
+TEST_P(CpuElementary, OfFloats) { sweep(std::getenv("ASSAY_SOAK") != nullptr ? 1 : kStep); }
+
+TEST_P(CpuElementary, OfDoubles) {
+  Worst<double, long double> worst(tested());
   std::mt19937_64 generator(1);
-  std::uniform_real_distribution<double> range(-745.2, 709.78), octave(-1, 1);
-  for (int block = 0; block < 600; ++block) {
-    for (std::size_t i = 0; i < kBlock; ++i) {
-      x[i] = block % 2 != 0 ? range(generator)
-                            : std::ldexp(octave(generator), static_cast<int>(generator() % 40) - 30);
-      exact[i] = std::exp(static_cast<long double>(x[i]));
-    }
-    for (auto& w : worst) w.look_at(x, exact);
+  std::uniform_real_distribution<double> octave(-2, 2);
+  constexpr int kSample = kStep > 1000 ? 100'000 : 4'000'000;
+  for (const Range& range : tested().sampled) {
+    std::uniform_real_distribution<double> uniform(range.least, range.greatest);
+    for (int i = 0; i < kSample; ++i) worst.look_at(uniform(generator));
   }
-  for (const auto& w : worst) w.expect_at_most(kExpF64);
+  for (int i = 0; i < kSample; ++i)
+    worst.look_at(std::ldexp(octave(generator), static_cast<int>(generator() % 40) - 30));
+  worst.expect_at_most_as_stated();
 }
 
 template <class T>
-void special_values(void (*exp)(const T*, T*, std::size_t, bool)) {
-  constexpr T inf = std::numeric_limits<T>::infinity(), max = std::numeric_limits<T>::max();
-  const std::vector<std::pair<T, T>> cases{
-      {T{0}, T{1}},  {-T{0}, T{1}},   {inf, inf},
-      {-inf, T{0}},  {max, inf},      {-max, T{0}},
-      {T{800}, inf}, {T{-800}, T{0}}, {std::numeric_limits<T>::denorm_min(), T{1}}};
-  for (const bool not_positive : {false, true})
-    for (const auto& [x, expected] : cases) {
-      if (not_positive && x > 0) continue;
-      const std::vector<T> in(16, x);
-      std::vector<T> out(16);
-      exp(in.data(), out.data(), 16, not_positive);
-      for (const T y : out) ASSERT_EQ(y, expected) << x;
-    }
-  for (const bool not_positive : {false, true}) {
-    const std::vector<T> in(16, std::numeric_limits<T>::quiet_NaN());
+void look_at_special_values(const Tested& tested, Apply<T> apply) {
+  const auto of = [&](double x) {
+    const std::vector<T> in(16, static_cast<T>(x));
     std::vector<T> out(16);
-    exp(in.data(), out.data(), 16, not_positive);
-    for (const T y : out) ASSERT_TRUE(std::isnan(y));
+    apply(in.data(), out.data(), 16);
+    for (const T y : out) EXPECT_TRUE(y == out[0] || std::isnan(y));
+    return out[0];
+  };
+  for (const auto& [x, expected] : tested.special) {
+    EXPECT_EQ(of(x), static_cast<T>(expected)) << x;
+    EXPECT_EQ(std::signbit(of(x)), std::signbit(expected)) << x;
+  }
+  EXPECT_TRUE(std::isnan(of(NAN)));
+  if (tested.function == Function::log || tested.function == Function::acos) {
+    EXPECT_TRUE(std::isnan(of(-1.5)));
+    EXPECT_TRUE(std::isnan(of(-kInf)));
   }
 }
 
-TEST(CpuElementary, ExpOfSpecialValues) {
-  for (const Level& level : available()) {
+TEST_P(CpuElementary, OfSpecialValues) {
+  for (const Level& level : tested().levels) {
+    if (level.lacks != nullptr && level.lacks() != nullptr) continue;
     SCOPED_TRACE(level.name);
-    special_values(level.f32);
-    special_values(level.f64);
+    look_at_special_values(tested(), level.f32);
+    look_at_special_values(tested(), level.f64);
   }
 }
+
+std::string name_of(const ::testing::TestParamInfo<std::size_t>& i) { return functions()[i.param].name; }
+INSTANTIATE_TEST_SUITE_P(Functions, CpuElementary, ::testing::Range(std::size_t{0}, functions().size()),
+                         name_of);
 
 }  // namespace
 }  // namespace assay::cpu
