@@ -12,7 +12,15 @@ struct Add {
   }
 };
 
-const EnrolledReference enrolled{reference<ops::add_tensor, Add>()};
+struct Sub {
+  template <class S>
+  S operator()(const Tensor<S>& self, const Tensor<S>& other, Scalar alpha, const Index& i) const {
+    return self[i] - param<S>(alpha.real) * other[i];
+  }
+};
+
+const EnrolledReference enrolled[] = {EnrolledReference{reference<ops::add_tensor, Add>()},
+                                      EnrolledReference{reference<ops::sub_tensor, Sub>()}};
 
 }  // namespace
 }  // namespace assay

@@ -44,8 +44,9 @@ Inputs::Inputs(const Operator& op, std::span<const assay_value> arguments,
     convert = outputs[0].dtype;
   const auto read = [&](std::size_t i, const assay_tensor* tensor) {
     if (tensor == nullptr) return;
-    const bool same = convert && static_cast<const View*>(tensor)->type() == *convert;
-    tensors_[i].push_back(decode(*tensor, same ? std::nullopt : convert));
+    const Dtype own = static_cast<const View*>(tensor)->type();
+    const bool stays = convert && (own == *convert || own == Dtype::boolean);
+    tensors_[i].push_back(decode(*tensor, stays ? std::nullopt : convert));
   };
   for (std::size_t i = 0; i < values_.size(); ++i) {
     assay_value& v = values_[i];

@@ -1,4 +1,4 @@
-// Addition of tensors, with a factor.
+// Addition and subtraction of tensors, with a factor.
 #pragma once
 
 #include "../vocabulary/operator.h"
@@ -14,6 +14,17 @@ inline constexpr Operator add_tensor{
     .properties = kElementwise,
     .in_place = "self",
     .source = "torch.add",
+};
+
+inline constexpr Operator sub_tensor{
+    .schema = parse_schema("sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"),
+    .formula = "self - alpha * other",
+    .dtype_rule = DtypeRule::promote,
+    .shapes = "self=[*]~ other=[*]~ -> [*]",
+    .domains = "alpha: real",
+    .properties = kElementwise,
+    .in_place = "self",
+    .source = "torch.sub",
 };
 
 }  // namespace assay::ops

@@ -1,4 +1,4 @@
-// Rectified linear unit.
+// Rectified linear unit, and with a slope for negative numbers.
 #pragma once
 
 #include "../vocabulary/operator.h"
@@ -13,6 +13,17 @@ inline constexpr Operator relu{
     .kinks = "0",
     .in_place = "self",
     .source = "torch.nn.functional.relu; Nair & Hinton 2010",
+};
+
+inline constexpr Operator leaky_relu{
+    .schema = parse_schema("leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor"),
+    .formula = "self > 0 ? self : negative_slope * self",
+    .shapes = "self=[*] -> [*]",
+    .domains = "negative_slope: real",
+    .properties = kElementwise,
+    .kinks = "0",
+    .in_place = "self",
+    .source = "torch.nn.functional.leaky_relu; Maas et al. 2013",
 };
 
 }  // namespace assay::ops

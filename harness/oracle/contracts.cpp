@@ -24,16 +24,30 @@ constexpr std::string_view kProducts =
     "bf16: ftz=yes daz=yes -- native/mkldnn/Matmul.cpp mkldnn_bf16_gemm, above 16^3 products: oneDNN uses "
     "vdpbf16ps, which flushes subnormals (Intel 64 and IA-32 Software Developer's Manual, volume 2)";
 
+#define ASSAY_TORCH_SUM                                                                                           \
+  "f64,f32,bf16: layout_invariant=no row_invariant=no thread_invariant=no -- native/cpu/Loops.h vectorized_loop " \
+  "calls fmadd for full vectors and native/ufunc/add.h add for the rest, which may round alpha * other\n"         \
+  "bf16: compute=bf16 -- cpu/vec/vec256/vec256_bfloat16.h fmadd rounds once, "                                    \
+  "native/ufunc/add.h add on c10::BFloat16 rounds alpha * other and the sum\n"                                    \
+  "f16: compute=f16 -- native/ufunc/add.h add on c10::Half rounds alpha, alpha * other and the sum"
+constexpr std::string_view kSum = ASSAY_TORCH_SUM;
+constexpr std::string_view kDifference = ASSAY_TORCH_SUM
+    "\nsigned_zero=ignore -- native/BinaryOps.cpp sub_out adds -alpha times other: -0 is 0 for an integer alpha";
+
+constexpr std::string_view kGelu =
+    "f32: exp=6ulp ftz=yes tiny=1.67e-38 erf=7e-7abs tanh=2ulp nonfinite=unspecified signed_zero=ignore -- native/Activation.cpp gelu_out_cpu "
+    "calls oneDNN for dense tensors, elsewhere cpu/vec/vec256/vec256_float.h Sleef_*_u10 (1.0 ULP) and glibc's tanhf (2)\n"
+    "f64: exp=1ulp erf=1ulp tanh=2ulp -- cpu/vec/vec256/vec256_double.h Sleef_*_u10 (1.0 ULP) and glibc's tanh (2)\n"
+    "bf16: compute=bf16 ftz=yes erf=7e-7abs nonfinite=unspecified signed_zero=ignore -- native/Activation.cpp gelu_out_cpu "
+    "calls oneDNN for dense tensors, elsewhere native/cpu/Activation.cpp GeluKernelImpl on c10::BFloat16\n"
+    "layout_invariant=no row_invariant=no thread_invariant=no -- native/Activation.cpp use_mkldnn, "
+    "native/cpu/Activation.cpp GeluKernelImpl: by memory, and full vectors apart from the rest";
+
 constexpr std::array kEntries{
     // Full vectors take one multiply-add; the tail, and tensors with other strides, the scalar formula, whose product may
-    // be rounded by itself. f16 has only the latter.
-    Entry{
-        "add.Tensor",
-        "f64,f32,bf16: layout_invariant=no row_invariant=no thread_invariant=no -- native/cpu/Loops.h vectorized_loop "
-        "calls fmadd for full vectors and native/ufunc/add.h add for the rest, which may round alpha * other\n"
-        "bf16: compute=bf16 -- cpu/vec/vec256/vec256_bfloat16.h fmadd rounds once, "
-        "native/ufunc/add.h add on c10::BFloat16 rounds alpha * other and the sum\n"
-        "f16: compute=f16 -- native/ufunc/add.h add on c10::Half rounds alpha, alpha * other and the sum"},
+    // be rounded by itself. f16 has only the latter. A difference is a sum with -alpha (native/BinaryOps.cpp sub_out).
+    Entry{"add.Tensor", kSum},
+    Entry{"sub.Tensor", kDifference},
 
     // native/Activation.cpp relu is clamp_min(self, 0): one comparison, and -0 stays, as in Assay's reference.
     Entry{"relu", ""},
@@ -49,6 +63,48 @@ constexpr std::array kEntries{
     Entry{"addmm", kProducts},
     Entry{"bmm", kProducts},
     Entry{"linear", kProducts},
+
+    // exp(x) - 1 in place of expm1(x): the error of exp, up to 2^-23 where exp is below 2 and else at most 2 units of the
+    // difference, and one rounding. Sleef in full vectors, the C library elsewhere; bf16 in f32.
+    Entry{
+        "elu",
+        "f32,bf16: expm1=2.5ulp+1.2e-7abs -- native/cpu/Activation.cpp elu_kernel: exp - 1\n"
+        "f64: expm1=2.5ulp+2.3e-16abs -- native/cpu/Activation.cpp elu_kernel: exp - 1\n"
+        "signed_zero=ignore -- native/cpu/Activation.cpp elu_kernel: exp(-0) - 1 is +0\n"
+        "layout_invariant=no thread_invariant=no -- native/cpu/Activation.cpp elu_kernel: Sleef_expf8_u10 for "
+        "full vectors, std::exp for the rest"},
+
+    // Dense f32 and bf16 go to oneDNN for "none" (native/Activation.cpp gelu_out_cpu), whose erf is that of
+    // optimized/onednn/eltwise_contracts.h; else Sleef for full vectors and the C library for the rest.
+    Entry{"gelu", kGelu},
+    Entry{"gelu_backward", kGelu},
+
+    Entry{
+        "maximum",
+        "signed_zero=ignore -- cpu/vec/vec256/vec256_float.h maximum is VMAXPS, which gives its second operand of two "
+        "zeros; std::max gives its first"},
+
+    Entry{
+        "rsqrt",
+        "bf16: compute=bf16 layout_invariant=no thread_invariant=no -- cpu/vec/vec256/vec256_bfloat16.h rsqrt computes "
+        "in f32, native/cpu/UnaryOpsKernel.cpp rsqrt_kernel rounds the root to bf16 outside of full vectors"},
+
+    Entry{"sigmoid",
+          "exp=1ulp layout_invariant=no thread_invariant=no -- native/cpu/UnaryOpsKernel.cpp sigmoid_kernel: "
+          "Sleef_expf8_u10 (1.0 ULP) for full vectors, std::exp for the rest"},
+    Entry{
+        "silu",
+        "exp=1ulp layout_invariant=no thread_invariant=no -- native/cpu/Activation.cpp silu_kernel: Sleef_expf8_u10 "
+        "(1.0 ULP) for full vectors, std::exp for the rest\n"
+        "bf16: compute=bf16 -- the same: operations on c10::BFloat16"},
+    Entry{
+        "softplus",
+        "exp=1ulp log1p=1ulp layout_invariant=no thread_invariant=no -- native/cpu/Activation.cpp softplus_kernel: "
+        "Sleef (1.0 ULP) for full vectors, the C library for the rest"},
+    Entry{
+        "tanh_backward",
+        "layout_invariant=no thread_invariant=no -- native/cpu/BinaryOpsKernel.cpp tanh_backward_kernel: vectors and "
+        "the scalar rest of 1 - b * b are compiled apart, and GCC fuses either or not"},
 
     // Rows along the last dimension: a reciprocal and a product. Along others: vectors of neighbouring rows, and a
     // scalar tail with the C library's exp, whose start depends on the number of rows and of threads.

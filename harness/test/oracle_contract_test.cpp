@@ -3,9 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 
 #include "harness/generate/cases.h"
+#include "harness/generate/check_case.h"
 #include "harness/generate/data.h"
 #include "harness/judge/judge.h"
 #include "harness/oracle/contracts.h"
@@ -24,6 +26,18 @@ struct Counts {
   std::string first;   // the first divergence
   std::string absent;  // why torch cannot be run here
 };
+
+// Wrong results of PyTorch 1.13.1, which no clause of a contract excuses: such divergences are expected.
+bool is_known_fault(const Case& c, const Judgement& j) {
+  const std::string_view op = c.op->schema.name;
+  // Sleef's log1p gives infinity above 1e38 (f32) and 1e307 (f64), which a high threshold lets through.
+  if (op == "softplus") return j.detail.find(" is inf, but must be") != std::string::npos;
+  // native/Activation.cpp gelu_backward_out_cpu looks at the strides of self alone, and reads the gradient as if it had
+  // those.
+  if (op == "gelu_backward")
+    return std::ranges::any_of(tensors_of(c), [](const TensorSpec* t) { return t->layout != Layout{}; });
+  return false;
+}
 
 constexpr std::uint64_t kSeed = 1;
 constexpr std::uint64_t kCases = 120;
@@ -49,7 +63,7 @@ Counts verify(Lane& lane, const Operator& op, Dtype dtype, const std::string& co
     Expectation expectation(call);
     const Judgement j = judge(k, contract_for(k, call), call, &expectation, outcome);
     if (j.verdict == Verdict::pass) ++counts.decided;
-    if (j.verdict != Verdict::diverged) continue;
+    if (j.verdict != Verdict::diverged || is_known_fault(c, j)) continue;
     ++counts.decided;
     if (++counts.diverged == 1) counts.first = fmt::format("{}\n  {}", text(c), j.detail);
   }
@@ -83,7 +97,9 @@ TEST(TorchContractTest, IsBrokenOneStepInside) {
   Lane lane(make_zygotes(), {});
   for (const auto& [name, dtype, contract] :
        {Weaker{"add.Tensor", Dtype::bf16, ""}, Weaker{"add.Tensor", Dtype::f16, ""},
-        Weaker{"prelu_backward", Dtype::bf16, ""},
+        Weaker{"sub.Tensor", Dtype::bf16, ""}, Weaker{"elu", Dtype::f32, ""}, Weaker{"elu", Dtype::f64, ""},
+        Weaker{"gelu", Dtype::f32, "erf=1ulp -- not oneDNN's"},
+        Weaker{"gelu", Dtype::bf16, "erf=1ulp -- in f32"}, Weaker{"prelu_backward", Dtype::bf16, ""},
         Weaker{"prelu_backward", Dtype::bf16,
                "compute=bf16 accumulate=f32 -- sums kept wider than torch does"},
         Weaker{"mm", Dtype::bf16, ""}, Weaker{"softmax.int", Dtype::bf16, ""},

@@ -1,6 +1,6 @@
-// Addition of tensors, with a factor.
+// Addition and subtraction of tensors, with a factor.
 //
-// The idea: alpha is rounded once to the compute type, then one fused multiply-add an element (cpu.baseline:
+// The idea: a difference is a sum with -alpha, to the bit. alpha is rounded once to the compute type, then one fused multiply-add an element (cpu.baseline:
 // a product and a sum, two roundings). With alpha = 1 both are the correctly rounded sum. Operands of other
 // dtypes are first converted to the result's, as ATen promotes them. Any layout and broadcasting
 // (elementwise.h).
@@ -27,6 +27,10 @@ void add(const View& self, const View& other, Scalar alpha, View& out) {
   elementwise(Add{alpha.real}, out, self, other);
 }
 
+void sub(const View& self, const View& other, Scalar alpha, View& out) {
+  elementwise(Add{-alpha.real}, out, self, other);
+}
+
 }  // namespace
 }  // namespace assay::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -34,9 +38,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace assay::cpu {
 namespace {
-constexpr const char* kContract =
-    "in_place=yes -- optimized/cpu/elementwise.h: an element is read before it is written";
-constexpr assay_kernel kernels[] = {ASSAY_CPU_LEVELS(ops::add_tensor, add, kContract)};
+constexpr assay_kernel kernels[] = {ASSAY_CPU_LEVELS(ops::add_tensor, add, ASSAY_CPU_IN_PLACE),
+                                    ASSAY_CPU_LEVELS(ops::sub_tensor, sub, ASSAY_CPU_IN_PLACE)};
 const Enrolled enrolled{kernels};
 }  // namespace
 }  // namespace assay::cpu

@@ -91,13 +91,20 @@ void scatter_elements(T* to, std::int64_t step, const C* from, std::int64_t n) {
   }
 }
 
+template <class C>
+void gather_booleans(C* to, const std::uint8_t* from, std::int64_t step, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) to[i] = from[i * step] != 0 ? C{1} : C{0};
+}
+
 }  // namespace
 
 void gather(float* to, const void* from, Dtype type, std::int64_t step, Dtype as, std::int64_t n) {
+  if (type == Dtype::boolean) return gather_booleans(to, static_cast<const std::uint8_t*>(from), step, n);
   ASSAY_CPU_WITH_ELEMENT(type, T, gather_elements(to, static_cast<const T*>(from), step, as, n));
 }
 
 void gather(double* to, const void* from, Dtype type, std::int64_t step, Dtype as, std::int64_t n) {
+  if (type == Dtype::boolean) return gather_booleans(to, static_cast<const std::uint8_t*>(from), step, n);
   ASSAY_CPU_WITH_ELEMENT(type, T, gather_elements(to, static_cast<const T*>(from), step, as, n));
 }
 

@@ -14,7 +14,7 @@
 namespace assay::cpu::HWY_NAMESPACE {
 
 // to[i] = from[i * step], i in [0, n), converted to dtype `as` and then to the compute type of `as`, which
-// must be that of the buffer. Conversions that lose bits round once to nearest even.
+// must be that of the buffer. Conversions that lose bits round once to nearest even; booleans become 0 and 1.
 void gather(float* to, const void* from, Dtype type, std::int64_t step, Dtype as, std::int64_t n);
 void gather(double* to, const void* from, Dtype type, std::int64_t step, Dtype as, std::int64_t n);
 

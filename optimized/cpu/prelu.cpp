@@ -56,9 +56,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace assay::cpu {
 namespace {
-constexpr const char* kContract =
-    "in_place=yes -- optimized/cpu/elementwise.h: an element is read before it is written";
-constexpr assay_kernel kernels[] = {ASSAY_CPU_LEVELS(ops::prelu, prelu, kContract),
+constexpr assay_kernel kernels[] = {ASSAY_CPU_LEVELS(ops::prelu, prelu, ASSAY_CPU_IN_PLACE),
                                     ASSAY_CPU_LEVELS(ops::prelu_backward, prelu_backward, nullptr)};
 const Enrolled enrolled{kernels};
 }  // namespace

@@ -1,4 +1,4 @@
-// Rectified linear unit.
+// Rectified linear unit, and with a slope for negative numbers.
 //
 // The idea: a compare and a select, so that NaN and -0 pass through as they are. Memory
 // decides the speed. Any layout (elementwise.h); no arithmetic, hence no error.
@@ -20,7 +20,19 @@ struct Relu {
   }
 };
 
+struct LeakyRelu {
+  double slope;
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V x) const {
+    const V sloped = hn::Mul(x, hn::Set(d, static_cast<hn::TFromD<D>>(slope)));
+    return hn::IfThenElse(hn::Gt(x, hn::Zero(d)), x, sloped);
+  }
+};
+
 void relu(const View& self, View& out) { elementwise(Relu{}, out, self); }
+void leaky_relu(const View& self, Scalar negative_slope, View& out) {
+  elementwise(LeakyRelu{negative_slope.real}, out, self);
+}
 
 }  // namespace
 }  // namespace assay::cpu::HWY_NAMESPACE
@@ -29,9 +41,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace assay::cpu {
 namespace {
-constexpr const char* kContract =
-    "in_place=yes -- optimized/cpu/elementwise.h: an element is read before it is written";
-constexpr assay_kernel kernels[] = {ASSAY_CPU_LEVELS(ops::relu, relu, kContract)};
+constexpr assay_kernel kernels[] = {ASSAY_CPU_LEVELS(ops::relu, relu, ASSAY_CPU_IN_PLACE),
+                                    ASSAY_CPU_LEVELS(ops::leaky_relu, leaky_relu, ASSAY_CPU_IN_PLACE)};
 const Enrolled enrolled{kernels};
 }  // namespace
 }  // namespace assay::cpu

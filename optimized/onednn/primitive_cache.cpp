@@ -52,6 +52,8 @@ std::size_t hash(const PrimitiveKey& key) {
   mix(key.propagation);
   mix(key.algorithm);
   mix(key.axis);
+  mix_exactly(key.alpha);
+  mix_exactly(key.beta);
   mix(key.threads);
   for (const Descriptor& memory : key.memories) {
     mix(memory.dtype);

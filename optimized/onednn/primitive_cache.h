@@ -71,6 +71,7 @@ struct PrimitiveKey {
   dnnl::prop_kind propagation = dnnl::prop_kind::undef;
   dnnl::algorithm algorithm = dnnl::algorithm::undef;
   int axis = 0;
+  Exactly alpha, beta;               // parameters of an eltwise
   std::vector<Descriptor> memories;  // in an order that the builder and the caller agree on
   Attributes attributes;
   int threads = openmp_threads();

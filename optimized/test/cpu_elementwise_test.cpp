@@ -159,6 +159,26 @@ TEST(CpuAdd, BroadcastsAndPromotes) {
         }
 }
 
+TEST(CpuWhere, TakesAConditionOfAnyLayout) {
+  for (const assay_kernel& kernel : levels("where.self"))
+    for (const Dtype dtype : kFloats)
+      for (const Shape& shape : shapes())
+        for (const auto& [in, out] : layout_pairs(shape)) {
+          Tensor c(Dtype::boolean, shape, in), x(dtype, shape, out), y(dtype, shape, in),
+              z(dtype, shape, out);
+          std::mt19937_64 coin(9);
+          c.fill([&] { return static_cast<double>(coin() & 1); });
+          x.fill(Edgy(10));
+          y.fill(Edgy(11));
+          call(kernel, {value(c), value(x), value(y)}, {&z});
+          const std::vector<std::uint64_t> bits = z.bits(), of_x = x.bits(), of_y = y.bits();
+          for (std::size_t i = 0; i < bits.size(); ++i)
+            ASSERT_EQ(bits[i], c.get(static_cast<std::int64_t>(i)) != 0 ? of_x[i] : of_y[i])
+                << describe(kernel, dtype, shape, in, out) << " at " << i;
+          ASSERT_TRUE(z.gaps_untouched());
+        }
+}
+
 TEST(CpuAdd, ThreadsChangeNothing) {
   const int before = omp_get_max_threads();
   for (const assay_kernel& kernel : levels("add.Tensor"))

@@ -121,6 +121,8 @@ TEST(OnednnCache, EverythingThatShapesAPrimitiveIsInTheKey) {
       changed([](PrimitiveKey& k) { k.propagation = dnnl::prop_kind::forward_training; }),
       changed([](PrimitiveKey& k) { k.algorithm = dnnl::algorithm::binary_add; }),
       changed([](PrimitiveKey& k) { k.axis = 1; }),
+      changed([](PrimitiveKey& k) { k.alpha = {-0.0f}; }),
+      changed([](PrimitiveKey& k) { k.beta = {1}; }),
       changed([](PrimitiveKey& k) { k.threads += 1; }),
       changed([](PrimitiveKey& k) { k.memories[1].strides[0] = 4; }),
       changed([](PrimitiveKey& k) { k.memories[1].sizes[0] = 2; }),

@@ -93,6 +93,61 @@ TEST_P(OnednnLevel, Add) {
   EXPECT_GE(computed(), 200);
 }
 
+// The driver of eltwise with parameters, and its refusals.
+TEST_P(OnednnLevel, Clamp) {
+  if (!here("clamp")) return;
+  for (const Dtype dtype : kTried)
+    for (const Sizes& sizes : kShapes)
+      for (const Layout layout : kLayouts)
+        for (const auto& [min, max] : {std::pair{-2.0, 1.0}, {0.0, 0.0}, {1.0, -2.0}}) {
+          Tensor x(dtype, sizes, layout), y(dtype, sizes, of_result(layout));
+          x.fill(1);
+          if (!call({value(x), value(min), value(max)}, {&y})) continue;
+          EXPECT_LE(min, max);
+          for (std::int64_t i = 0; i < y.numel(); ++i)
+            ASSERT_EQ(y.get(i), std::clamp(x.get(i), min, max)) << described() << " at " << i;
+        }
+  EXPECT_GE(computed(), 120);
+}
+
+TEST_P(OnednnLevel, TanhBackward) {
+  if (!here("tanh_backward")) return;
+  for (const Dtype dtype : kTried)
+    for (const Sizes& sizes : kShapes)
+      for (const Layout layout : kLayouts)
+        for (const Layout other : {Layout::contiguous, layout}) {
+          Tensor g(dtype, sizes, other), t(dtype, sizes, layout), y(dtype, sizes, of_result(layout));
+          g.fill(1), t.fill(2);
+          if (!call({value(g), value(t)}, {&y})) continue;
+          for (std::int64_t i = 0; i < y.numel(); ++i)
+            ASSERT_EQ(y.get(i), rounded(g.get(i) * (1 - t.get(i) * t.get(i)), dtype))
+                << described() << " at " << i;
+        }
+  EXPECT_GE(computed(), 60);
+}
+
+TEST_P(OnednnLevel, Binary) {
+  const std::pair<const char*, double (*)(double, double)> operators[] = {
+      {"mul.Tensor", [](double a, double b) { return a * b; }},
+      {"maximum", [](double a, double b) { return std::max(a, b); }}};
+  for (const auto& [op, formula] : operators) {
+    if (!here(op)) return;
+    for (const Dtype dtype : kTried)
+      for (const Sizes& sizes : kShapes)
+        for (const Layout layout : kLayouts)
+          for (const Sizes& other : {sizes, Sizes{}}) {
+            if (other.empty() != sizes.empty() && sizes.empty()) continue;
+            Tensor a(dtype, sizes, layout), b(dtype, other), y(dtype, sizes, of_result(layout));
+            a.fill(1), b.fill(2);
+            if (!call({value(a), value(b)}, {&y})) continue;
+            for (std::int64_t i = 0; i < y.numel(); ++i)
+              ASSERT_EQ(y.get(i), formula(a.get(i), b.get(other.empty() ? 0 : i)))
+                  << op << described() << " at " << i;
+          }
+  }
+  EXPECT_GE(computed(), 200);
+}
+
 TEST_P(OnednnLevel, Prelu) {
   if (!here("prelu")) return;
   for (const Dtype dtype : kTried)

@@ -5,6 +5,7 @@
 #include <memory>
 #include <random>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -65,6 +66,12 @@ class Call {
     arguments_.push_back(v);
     return *this;
   }
+  Call& string(std::string_view s) {
+    assay_value v{ASSAY_KIND_STRING, 1, {}};
+    v.as.string = strings_.emplace_back(s).c_str();
+    arguments_.push_back(v);
+    return *this;
+  }
   Call& none() {
     arguments_.push_back({ASSAY_KIND_NONE, 1, {}});
     return *this;
@@ -108,6 +115,7 @@ class Call {
   const Operator& op_;
   const Reference& reference_;
   std::deque<Tensor> tensors_;
+  std::deque<std::string> strings_;
   std::vector<assay_value> arguments_;
   std::vector<Checked::Output> outputs_;
   std::unique_ptr<Evaluation> evaluation_;

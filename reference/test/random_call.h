@@ -44,8 +44,13 @@ class RandomCall {
                       : 1 + static_cast<std::int64_t>(below(static_cast<std::size_t>(largest)));
   }
 
-  double number(const Format& f) {
+  // In the operator's ranges, where it has some, every other normal number.
+  double number(const Format& f, const std::vector<Range>& ranges) {
     const double z = normal_(random_);
+    if (family_ == Family::normal && !ranges.empty() && one_in(2)) {
+      const Range& r = ranges[below(ranges.size())];
+      return std::uniform_real_distribution<>(r.least, r.greatest)(random_);
+    }
     switch (family_) {
       case Family::normal:
         return z;
@@ -88,19 +93,26 @@ class RandomCall {
     elements.emplace_back();
     text += std::string(a.name) + "=";
     if (a.is_tensor()) {
+      given_.push_back(true);
       for (const ShapePattern& pattern : alternative.inputs)
-        if (pattern.argument == static_cast<int>(i)) return tensor(pattern, binding);
+        if (pattern.argument == static_cast<int>(i)) return tensor(pattern, binding, a.name);
       throw std::logic_error("this generator knows no tensors outside the shape rule");
     }
     const Domain d = domain(op_, a.name);
-    if (d.kind == Domain::Kind::axis) {
+    const bool may_be_none = a.optional && (d.unless < 0 || given_[static_cast<std::size_t>(d.unless)]);
+    given_.push_back(!(may_be_none && one_in(2)));
+    if (!given_.back()) {
+      call.none();
+      text += "none ";
+    } else if (d.kind == Domain::Kind::one_of) {
+      const std::string_view choice = d.choices[below(d.choices.size())];
+      call.string(choice);
+      text += std::string(choice) + " ";
+    } else if (d.kind == Domain::Kind::axis) {
       const std::int64_t rank = std::max<std::int64_t>(ranks_.at(static_cast<std::size_t>(d.axis_of)), 1);
       const std::int64_t axis = static_cast<std::int64_t>(below(static_cast<std::size_t>(2 * rank))) - rank;
       call.integer(axis);
       text += std::to_string(axis) + " ";
-    } else if (a.type == Type::dtype && (a.optional && one_in(2))) {
-      call.none();
-      text += "none ";
     } else if (a.type == Type::dtype) {
       call.dtype(dtype_);
       text += std::string(name(dtype_)) + " ";
@@ -114,20 +126,24 @@ class RandomCall {
     }
   }
 
-  void tensor(const ShapePattern& pattern, const ShapeBinding& binding) {
+  void tensor(const ShapePattern& pattern, const ShapeBinding& binding, std::string_view argument) {
+    const bool boolean = domain(op_, argument).kind == Domain::Kind::boolean;
+    const std::vector<Range> interesting = ranges(op_, argument);
     Shape shape = instantiate(pattern, binding);
-    Dtype dtype = dtype_;
+    Dtype dtype = boolean ? Dtype::boolean : dtype_;
     if (pattern.broadcast) {  // any size may be one, any leading dimension may be missing
       if (one_in(4) && !shape.empty()) shape.erase(shape.begin());
       for (std::int64_t& n : shape)
         if (one_in(4)) n = 1;
     }
     const bool converts = op_.dtype_rule == DtypeRule::promote || op_.dtype_rule == DtypeRule::dtype_argument;
-    if (converts && ranks_.empty() && one_in(4)) dtype = Dtype::bf16;
+    if (converts && !boolean && ranks_.empty() && one_in(4)) dtype = Dtype::bf16;
     std::int64_t numel = 1;
     for (const std::int64_t n : shape) numel *= n;
     std::vector<double>& e = elements.back();
-    for (std::int64_t n = 0; n < numel; ++n) e.push_back(round_to(number(format(dtype)), format(dtype)));
+    for (std::int64_t n = 0; n < numel; ++n)
+      e.push_back(boolean ? static_cast<double>(below(2))
+                          : round_to(number(format(dtype), interesting), format(dtype)));
     ranks_.push_back(static_cast<std::int64_t>(shape.size()));
     text += std::string(name(dtype)) + "[" + assay::text(shape) + "] ";
     call.tensor(dtype, shape, e);
@@ -139,6 +155,7 @@ class RandomCall {
   std::mt19937_64 random_;
   std::normal_distribution<double> normal_;
   std::vector<std::int64_t> ranks_;
+  std::vector<bool> given_;  // by argument: not None
 };
 
 }  // namespace assay::testing

@@ -1,0 +1,18 @@
+// The larger of two numbers; NaN where either is.
+#pragma once
+
+#include "../vocabulary/operator.h"
+
+namespace assay::ops {
+
+inline constexpr Operator maximum{
+    .schema = parse_schema("maximum(Tensor self, Tensor other) -> Tensor"),
+    .formula = "max(self, other)",
+    .dtype_rule = DtypeRule::promote,
+    .shapes = "self=[*]~ other=[*]~ -> [*]",
+    .properties = kElementwise,
+    .in_place = "self",
+    .source = "torch.maximum; IEEE 754-2019, 9.6",
+};
+
+}  // namespace assay::ops

@@ -1,0 +1,18 @@
+// Multiplication of tensors.
+#pragma once
+
+#include "../vocabulary/operator.h"
+
+namespace assay::ops {
+
+inline constexpr Operator mul_tensor{
+    .schema = parse_schema("mul.Tensor(Tensor self, Tensor other) -> Tensor"),
+    .formula = "self * other",
+    .dtype_rule = DtypeRule::promote,
+    .shapes = "self=[*]~ other=[*]~ -> [*]",
+    .properties = kElementwise,
+    .in_place = "self",
+    .source = "torch.mul",
+};
+
+}  // namespace assay::ops

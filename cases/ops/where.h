@@ -1,0 +1,18 @@
+// One of two numbers, as a condition says.
+#pragma once
+
+#include "../vocabulary/operator.h"
+
+namespace assay::ops {
+
+inline constexpr Operator where_self{
+    .schema = parse_schema("where.self(Tensor condition, Tensor self, Tensor other) -> Tensor"),
+    .formula = "condition ? self : other",
+    .dtype_rule = DtypeRule::promote,
+    .shapes = "condition=[*]~ self=[*]~ other=[*]~ -> [*]",
+    .domains = "condition: boolean",
+    .properties = kElementwise,
+    .source = "torch.where",
+};
+
+}  // namespace assay::ops

@@ -1,0 +1,41 @@
+// Numbers brought between two bounds: compares and selects, so that NaN and -0 stay; no arithmetic. A bound that
+// is not given is an infinity, which no number crosses.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/clamp.cpp"
+#include "levels.h"
+
+#include "elementwise.h"
+#include "ops/clamp.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace assay::cpu::HWY_NAMESPACE {
+namespace {
+
+struct Clamp {
+  double min, max;
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V x) const {
+    const V least = hn::Set(d, static_cast<hn::TFromD<D>>(min)),
+            most = hn::Set(d, static_cast<hn::TFromD<D>>(max));
+    x = hn::IfThenElse(hn::Lt(x, least), least, x);
+    return hn::IfThenElse(hn::Gt(x, most), most, x);
+  }
+};
+
+void run(const View& self, std::optional<Scalar> min, std::optional<Scalar> max, View& out) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  elementwise(Clamp{min ? min->real : -infinity, max ? max->real : infinity}, out, self);
+}
+
+}  // namespace
+}  // namespace assay::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace assay::cpu {
+namespace {
+constexpr assay_kernel kernels[] = {ASSAY_CPU_LEVELS(ops::clamp, run, ASSAY_CPU_IN_PLACE)};
+const Enrolled enrolled{kernels};
+}  // namespace
+}  // namespace assay::cpu
+#endif

@@ -1,0 +1,20 @@
+#include "ops/elu.h"
+
+#include "reference_of.h"
+
+namespace assay {
+namespace {
+
+struct Elu {
+  template <class S>
+  S operator()(const Tensor<S>& self, Scalar alpha, Scalar scale, Scalar input_scale, const Index& i) const {
+    const S x = self[i];
+    const S s = param<S>(scale.real);
+    return select(x <= S(0), param<S>(alpha.real) * s * expm1(x * param<S>(input_scale.real)), s * x);
+  }
+};
+
+const EnrolledReference enrolled{reference<ops::elu, Elu>()};
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,43 @@
+#include "ops/gelu.h"
+
+#include "reference_of.h"
+
+namespace assay {
+namespace {
+
+// Literals of the formulas.
+constexpr double kSqrtHalf = 0.70710678118654752440;          // 1 / sqrt(2)
+constexpr double kSqrtTwoOverPi = 0.79788456080286535588;     // sqrt(2 / pi)
+constexpr double kInverseSqrtTwoPi = 0.39894228040143267794;  // 1 / sqrt(2 pi)
+constexpr double kCubic = 0.044715;
+
+struct Gelu {
+  template <class S>
+  S operator()(const Tensor<S>& self, std::string_view approximate, const Index& i) const {
+    const S x = self[i];
+    if (approximate == "none") return S(0.5) * x * (S(1) + erf(x * S(kSqrtHalf)));
+    return S(0.5) * x * (S(1) + tanh(S(kSqrtTwoOverPi) * (x + S(kCubic) * (x * x * x))));
+  }
+};
+
+struct GeluBackward {
+  template <class S>
+  S operator()(const Tensor<S>& grad, const Tensor<S>& self, std::string_view approximate,
+               const Index& i) const {
+    const S x = self[i];
+    if (approximate == "none") {
+      const S cdf = S(0.5) * (S(1) + erf(x * S(kSqrtHalf)));
+      const S pdf = S(kInverseSqrtTwoPi) * exp(S(-0.5) * x * x);
+      return grad[i] * (cdf + x * pdf);
+    }
+    const S t = tanh(S(kSqrtTwoOverPi) * (x + S(kCubic) * (x * x * x)));
+    const S slope = S(kSqrtTwoOverPi) * (S(1) + S(3 * kCubic) * (x * x));
+    return grad[i] * (S(0.5) * (S(1) + t) + S(0.5) * x * (S(1) - t * t) * slope);
+  }
+};
+
+const EnrolledReference enrolled[] = {EnrolledReference{reference<ops::gelu, Gelu>()},
+                                      EnrolledReference{reference<ops::gelu_backward, GeluBackward>()}};
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,19 @@
+#include "ops/hardswish.h"
+
+#include "reference_of.h"
+
+namespace assay {
+namespace {
+
+struct Hardswish {
+  template <class S>
+  S operator()(const Tensor<S>& self, const Index& i) const {
+    const S x = self[i];
+    return x * minimum(maximum(x + S(3), S(0)), S(6)) / S(6);
+  }
+};
+
+const EnrolledReference enrolled{reference<ops::hardswish, Hardswish>()};
+
+}  // namespace
+}  // namespace assay
