@@ -178,11 +178,12 @@ void cancelling(const Target& t, Values values) {
   }
 }
 
-// Magnitudes over four fifths of the exponents, 1e-30 to 1e30 in f32, or over half of those.
+// Magnitudes over four fifths of the exponents, 1e-30 to 1e30 in f32, or over half of those: always where ranges are
+// declared, because powers of larger numbers overflow, and then anything is right.
 void wide(const Target& t, Values values) {
   const double greatest = is_float(t.dtype) ? format(t.dtype).max : 64;
   int reach = std::ilogb(greatest) * 4 / 5;
-  if ((t.shared.word(3) & 1) != 0) reach /= 2;
+  if ((t.shared.word(3) & 1) != 0 || !t.ranges.empty()) reach /= 2;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::uint64_t word = t.own.word(2 * i);
     values[i] =

@@ -4,6 +4,8 @@
 // s = sqrt((1 - |x|) / 2), and acos(x) = 2 (s + w), or pi minus that for negative x (fdlibm's e_acos.c). R is
 // the minimax polynomial for its relative error on [0, 1/4], 2^-24 for f32 and 2^-52 for f64; w is below a
 // twentieth of s. Beyond 1 the root, and so the result, is NaN.
+//
+// Estimate, in units of the result: 0.5 for the last sum, 0.5 for the root, 0.1 for w: 1.1; 0.6 without the root.
 #include "elementary.h"
 
 #if defined(ASSAY_CPU_ELEMENTARY_ACOS_H) == defined(HWY_TARGET_TOGGLE)

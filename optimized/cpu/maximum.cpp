@@ -1,5 +1,5 @@
-// The larger of two numbers. The hardware's maximum gives its second operand where one is NaN or both are zeros;
-// a sum is NaN where an operand is, and of two equal numbers only zeros differ, in a sign that AND settles.
+// The larger of two numbers: a compare and a select give the second one where either is NaN, which is wrong only
+// where the first is; of two equal numbers only zeros differ, in a sign that AND settles.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/maximum.cpp"
 #include "levels.h"
@@ -16,7 +16,7 @@ struct Maximum {
   HWY_INLINE V operator()(D, V self, V other) const {
     const V larger = hn::IfThenElse(hn::Gt(self, other), self, other);
     const V ordered = hn::IfThenElse(hn::Eq(self, other), hn::And(self, other), larger);
-    return hn::IfThenElse(hn::Or(hn::IsNaN(self), hn::IsNaN(other)), hn::Add(self, other), ordered);
+    return hn::IfThenElse(hn::IsNaN(self), self, ordered);
   }
 };
 
