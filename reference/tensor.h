@@ -59,6 +59,8 @@ class Tensor {
     ((n += coordinates * strides_[d++]), ...);
     return at(n);
   }
+  // The element of this number of a tensor of indices: a position, and no number to compute with.
+  std::int64_t index_at(std::int64_t n) const { return static_cast<std::int64_t>(values_[n]); }
   // The element of this number in row-major order.
   S at(std::int64_t n) const {
     if constexpr (std::is_same_v<S, Dual>)

@@ -15,14 +15,20 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Arguments without data.
+// Arguments without data, but where one is asked for.
 class Given {
  public:
-  Given& tensor(Dtype d, Shape shape) {
+  // `data` is a single dimension without gaps.
+  Given& tensor(Dtype d, Shape shape, void* data = nullptr) {
     shapes_.push_back(std::move(shape));
     Shape& s = shapes_.back();
-    tensors_.push_back(
-        {nullptr, {ASSAY_CPU, 0}, static_cast<int>(s.size()), info(d).dlpack, s.data(), s.data(), 0});
+    tensors_.push_back({data,
+                        {ASSAY_CPU, 0},
+                        static_cast<int>(s.size()),
+                        info(d).dlpack,
+                        s.data(),
+                        data == nullptr ? s.data() : &one_,
+                        0});
     assay_value v{ASSAY_KIND_TENSOR, 1, {}};
     v.as.tensor = &tensors_.back();
     values_.push_back(v);
@@ -53,6 +59,7 @@ class Given {
   Checked check(const Operator& op) const { return check_arguments(op, values_); }
 
  private:
+  std::int64_t one_ = 1;
   std::deque<Shape> shapes_;
   std::deque<assay_tensor> tensors_;
   std::vector<assay_value> values_;
@@ -171,6 +178,36 @@ TEST(Check, TakesBooleansStringsAndOneOfTwoNumbers) {
   EXPECT_EQ(check(Dtype::boolean, "down", true, true).error,
             "choice: mode is \"down\", but must be one of none, up");
   EXPECT_EQ(check(Dtype::f32, "up", true, true).error, "choice: mask has dtype f32, but must be bool");
+}
+
+constexpr Operator table{.schema = parse_schema("table(Tensor weight, Tensor indices) -> Tensor"),
+                         .shapes = "weight=[N,D] indices=[*] -> [*,D]",
+                         .domains = "indices: index(weight)"};
+
+TEST(Check, LooksAtIndicesWhereThereIsData) {
+  const auto check = [](Dtype dtype, std::int64_t rows, std::vector<std::int64_t> indices) {
+    std::vector<std::byte> memory(indices.size() * static_cast<std::size_t>(bytes(dtype)));
+    for (std::size_t k = 0; k < indices.size(); ++k)
+      store_integer(memory.data() + k * static_cast<std::size_t>(bytes(dtype)), dtype, indices[k]);
+    Given g;
+    g.tensor(Dtype::f32, {rows, 2}).tensor(dtype, {static_cast<std::int64_t>(indices.size())}, memory.data());
+    return g.check(table);
+  };
+  for (const Dtype dtype : {Dtype::i64, Dtype::i32}) {
+    const Checked c = check(dtype, 3, {0, 2, 1});
+    ASSERT_TRUE(c.ok()) << c.error;
+    EXPECT_EQ(c.outputs[0].dtype, Dtype::f32);
+    EXPECT_EQ(c.outputs[0].shape, (Shape{3, 2}));
+    EXPECT_EQ(check(dtype, 3, {0, 3, 1}).error,
+              "table: indices has the index 3, but weight has 3 rows: it must be from 0 to 2");
+    EXPECT_EQ(check(dtype, 1, {0, 0, -1}).error,
+              "table: indices has the index -1, but weight has 1 row: it must be from 0 to 0");
+  }
+  EXPECT_EQ(check(Dtype::i16, 3, {0}).error, "table: indices has dtype i16, but must be i64 or i32");
+  EXPECT_EQ(check(Dtype::i64, 0, {0}).error, "table: indices has shape [1], but weight has no rows");
+  EXPECT_TRUE(check(Dtype::i64, 0, {}).ok());
+  // Without data, as where cases are made, no index is wrong.
+  EXPECT_TRUE(Given().tensor(Dtype::f32, {3, 2}).tensor(Dtype::i64, {4}).check(table).ok());
 }
 
 TEST(Domain, IsParsedOrRefused) {

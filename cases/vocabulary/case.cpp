@@ -222,9 +222,10 @@ std::string text(const CaseValue& value, const Argument& a, bool with_dtype) {
   return assay::text(value);
 }
 
-// Such tensors need not say their dtype.
-bool is_boolean(const Operator& op, std::size_t argument) {
-  return domain(op, op.schema.argument_storage[argument].name).kind == Domain::Kind::boolean;
+// Tensors of the dtype that is usual for their argument alone need not say it.
+std::optional<Dtype> own_dtype(const Operator& op, std::size_t argument) {
+  const std::vector<Dtype> own = domain(op, op.schema.argument_storage[argument].name).own;
+  return own.empty() ? std::nullopt : std::optional(own.front());
 }
 
 // Of all tensors that may have any.
@@ -238,7 +239,8 @@ std::optional<Dtype> shared_dtype(const Case& c) {
   for (std::size_t i = 0; i < c.arguments.size(); ++i) {
     const CaseValue& v = c.arguments[i];
     if (const auto* t = std::get_if<TensorSpec>(&v)) {
-      if (is_boolean(*c.op, i) ? t->dtype != Dtype::boolean : !see(*t)) return std::nullopt;
+      const std::optional<Dtype> own = own_dtype(*c.op, i);
+      if (own ? t->dtype != *own : !see(*t)) return std::nullopt;
     }
     if (const auto* list = std::get_if<std::vector<TensorSpec>>(&v))
       for (const TensorSpec& t : *list)
@@ -280,8 +282,8 @@ Case parse_case(std::string_view whole) {
         const auto index = static_cast<std::size_t>(i);
         if (given[index]) bad("argument", item, "given twice");
         given[index] = true;
-        c.arguments[index] = parse_value(item.substr(equals + 1), arguments[index],
-                                         is_boolean(*c.op, index) ? Dtype::boolean : dtype);
+        const std::optional<Dtype> own = own_dtype(*c.op, index);
+        c.arguments[index] = parse_value(item.substr(equals + 1), arguments[index], own ? own : dtype);
       }
       ++at;
     }

@@ -31,6 +31,13 @@ std::string_view clause_of(std::string_view list, std::string_view argument) {
   return {};
 }
 
+// "i64 or i32"
+std::string names(const std::vector<Dtype>& dtypes) {
+  std::string list;
+  for (const Dtype d : dtypes) list += fmt::format("{}{}", list.empty() ? "" : " or ", name(d));
+  return list;
+}
+
 class Check {
  public:
   Check(const Operator& op, std::span<const assay_value> arguments) : op_(op), values_(arguments) {}
@@ -106,15 +113,16 @@ class Check {
   const View& tensor(std::size_t i) const { return *static_cast<const View*>(values_[i].as.tensor); }
   bool is_tensor(std::size_t i) const { return values_[i].kind == ASSAY_KIND_TENSOR; }
 
-  bool is_boolean(std::size_t i) const { return domain(op_, argument(i).name).kind == Domain::Kind::boolean; }
+  bool has_own_dtype(std::size_t i) const { return !domain(op_, argument(i).name).own.empty(); }
 
   void dtypes() {
     std::optional<std::size_t> first;
     for (std::size_t i = 0; i < values_.size() && checked_.ok(); ++i) {
       if (!is_tensor(i)) continue;
       const std::optional<Dtype> d = dtype_of(tensor(i).dtype);
-      if (is_boolean(i)) {
-        if (d != Dtype::boolean) fail(i, "has dtype {}, but must be bool", d ? name(*d) : "unknown");
+      if (const std::vector<Dtype> own = domain(op_, argument(i).name).own; !own.empty()) {
+        if (!d || std::ranges::find(own, *d) == own.end())
+          fail(i, "has dtype {}, but must be {}", d ? name(*d) : "unknown", names(own));
         continue;
       }
       if (!d || !op_.dtypes.contains(*d)) {
@@ -136,7 +144,7 @@ class Check {
       // are of a higher kind (floating point over integer).
       std::optional<Dtype> by_rank[2];
       for (std::size_t i = 0; i < values_.size(); ++i) {
-        if (!is_tensor(i) || is_boolean(i)) continue;
+        if (!is_tensor(i) || has_own_dtype(i)) continue;
         std::optional<Dtype>& d = by_rank[tensor(i).rank() > 0 ? 1 : 0];
         d = d ? promote(*d, tensor(i).type()) : tensor(i).type();
       }
@@ -164,8 +172,33 @@ class Check {
     for (Shape& s : m.outputs) checked_.outputs.push_back({result_, std::move(s)});
   }
 
+  // Where there is no data to look at, only whether any index could be right.
+  void index(std::size_t i, const Domain& d) {
+    const auto of = static_cast<std::size_t>(d.rows_of);
+    const std::int64_t rows = tensor(of).rank() > 0 ? tensor(of).size(0) : 0;
+    const View& indices = tensor(i);
+    const std::int64_t n = indices.numel();
+    if (n > 0 && rows == 0)
+      return fail(i, "has shape [{}], but {} has no rows",
+                  text({indices.sizes().begin(), indices.sizes().end()}), argument(of).name);
+    if (indices.data == nullptr) return;
+    for (std::int64_t k = 0; k < n; ++k) {
+      std::int64_t at = 0, left = k;
+      for (int dim = indices.rank() - 1; dim >= 0; --dim) {
+        at += left % indices.size(dim) * indices.stride(dim);
+        left /= indices.size(dim);
+      }
+      const std::int64_t row =
+          load_integer(indices.as<const char>() + at * bytes(indices.type()), indices.type());
+      if (row < 0 || row >= rows)
+        return fail(i, "has the index {}, but {} has {} row{}: it must be from 0 to {}", row,
+                    argument(of).name, rows, rows == 1 ? "" : "s", rows - 1);
+    }
+  }
+
   void attribute(std::size_t i) {
     const Domain d = domain(op_, argument(i).name);
+    if (d.kind == Domain::Kind::index && is_tensor(i)) return index(i, d);
     const assay_value& v = values_[i];
     if (v.kind == ASSAY_KIND_NONE && d.unless >= 0) {
       const auto other = static_cast<std::size_t>(d.unless);
@@ -222,6 +255,13 @@ Domain domain(const Operator& op, std::string_view argument) {
     d.kind = Domain::Kind::dtype;
   } else if (what == "boolean") {
     d.kind = Domain::Kind::boolean;
+    d.own = {Dtype::boolean};
+  } else if (what == "integer") {
+    d.kind = Domain::Kind::integer;
+  } else if (const auto weight = inside("index")) {
+    d.kind = Domain::Kind::index;
+    d.rows_of = op.schema.find(*weight);
+    d.own = {Dtype::i64, Dtype::i32};
   } else if (const auto tensor = inside("axis")) {
     d.kind = Domain::Kind::axis;
     d.axis_of = op.schema.find(*tensor);

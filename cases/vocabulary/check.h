@@ -28,10 +28,12 @@ Checked check_arguments(const Operator& op, std::span<const assay_value> argumen
 
 // "dim: axis(self); alpha: real", parsed.
 struct Domain {
-  enum class Kind : std::uint8_t { any, axis, real, one_of, dtype, boolean } kind = Kind::any;
+  enum class Kind : std::uint8_t { any, axis, real, one_of, dtype, boolean, index, integer } kind = Kind::any;
   int axis_of = -1;                         // the tensor argument whose rank bounds an axis
   std::vector<std::string_view> choices{};  // of one_of
   int unless = -1;                          // the argument without which this one may not be None
+  int rows_of = -1;                         // the tensor argument whose rows an index tensor names
+  std::vector<Dtype> own{};  // of a tensor: its dtypes, the usual one first; empty: the dtype rule's
 };
 Domain domain(const Operator& op, std::string_view argument);
 

@@ -41,6 +41,8 @@ struct Operator {
   //   dtype               None, or one of the operator's dtypes
   //   real unless min     None only where the argument `min` is given
   //   boolean             of a tensor: its dtype is bool, whatever the dtype rule says of the others
+  //   index(weight)       of a tensor: i64 or i32, each a row of that tensor, from 0
+  //   integer             any integer
   std::string_view domains{};
 
   std::uint32_t properties = 0;

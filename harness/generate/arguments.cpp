@@ -9,6 +9,7 @@
 #include "check_case.h"
 #include "layouts.h"
 #include "shapes.h"
+#include "tensor_copy.h"
 
 namespace assay {
 namespace {
@@ -92,6 +93,7 @@ CaseValue draw_attribute(Draw& draw, const Case& c, std::size_t i, Dtype result_
   const auto none = [](const CaseValue& v) { return std::holds_alternative<None>(v); };
   const bool may_be_none =
       a.optional && (d.unless < 0 || !none(c.arguments[static_cast<std::size_t>(d.unless)]));
+  if (d.kind == Domain::Kind::integer) return draw.pick(std::array<std::int64_t, 6>{-1, 0, 1, 2, 3, -7});
   if (d.kind == Domain::Kind::one_of) {
     if (may_be_none && draw.chance(35)) return None{};
     return std::string(draw.pick(d.choices));
@@ -124,9 +126,18 @@ Case with_shapes(const Operator& op, Dtype dtype, const ShapeAlternative& altern
     }
     Shape shape = instantiate(*pattern, binding);
     if (pattern->broadcast && draw != nullptr) shape = broadcastable(*draw, shape);
-    const bool boolean = domain(op, a.name).kind == Domain::Kind::boolean;
-    c.arguments.push_back(TensorSpec{boolean ? Dtype::boolean : dtype, std::move(shape), {}});
+    const std::vector<Dtype> own = domain(op, a.name).own;
+    const Dtype usual = own.empty()                         ? dtype
+                        : draw != nullptr && own.size() > 1 ? draw->pick(own)
+                                                            : own.front();
+    c.arguments.push_back(TensorSpec{usual, std::move(shape), {}});
   }
+  // Where there are no rows, no index could be right.
+  for (std::size_t i = 0; i < op.schema.argument_count; ++i)
+    if (const Domain d = domain(op, op.schema.argument_storage[i].name); d.kind == Domain::Kind::index)
+      if (Shape& rows = std::get<TensorSpec>(c.arguments[static_cast<std::size_t>(d.rows_of)]).shape;
+          rows[0] == 0)
+        if (numel(std::get<TensorSpec>(c.arguments[i]).shape) > 0) rows[0] = 1;
   return c;
 }
 

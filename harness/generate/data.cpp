@@ -46,6 +46,10 @@ std::vector<Target> targets_of(const Case& c, Dtype result) {
     t.parameter = is_parameter(*c.op, static_cast<int>(argument));
     t.kinks = c.op->kinks;
     t.ranges = ranges(*c.op, c.op->schema.argument_storage[argument].name);
+    if (const Domain d = domain(*c.op, c.op->schema.argument_storage[argument].name);
+        d.kind == Domain::Kind::index)
+      if (const auto* rows = std::get_if<TensorSpec>(&c.arguments[static_cast<std::size_t>(d.rows_of)]))
+        t.rows = rows->shape.empty() ? 0 : rows->shape[0];
     t.own = Stream(mix(c.seed, mix(argument + 1, item)));
     t.shared = Stream(mix(c.seed, 0));
     terms = std::max(terms, numel(spec.shape));
@@ -100,7 +104,10 @@ TensorData filled(const TensorSpec& spec, const Family& family, const Target& ta
   TensorData t(spec.dtype, spec.shape, spec.layout);
   std::vector<double> values(static_cast<std::size_t>(t.numel()));
   if (values.empty()) return t;
-  family.fill(target, values);
+  if (target.rows > 0)
+    fill_index(target, family.name, values);
+  else
+    family.fill(target, values);
   if (!is_float(spec.dtype)) to_integers(spec.dtype, values);
   store_all(t, values);
   return t;
@@ -156,6 +163,13 @@ Call materialise(const Case& c) {
           }
         },
         value));
+  }
+  if (call.error.empty() && (family.name == kPastEnd || family.name == kNegativeIndex)) {
+    Checked filled = check_arguments(*c.op, Arguments(call).values());
+    call.error = std::move(filled.error);
+    call.blamed = std::move(filled.argument);
+    call.outputs = std::move(filled.outputs);
+    call.output_layouts.resize(call.outputs.size());
   }
   return call;
 }

@@ -8,6 +8,7 @@
 
 #include "cases.h"
 #include "check_case.h"
+#include "data.h"
 #include "draw.h"
 #include "random.h"
 
@@ -126,6 +127,15 @@ std::string none_of_two(Draw&, Case& c, std::size_t i) {
   return "None";
 }
 
+// The data of an index tensor, which the case's family decides.
+std::string index_out_of_range(Draw& draw, Case& c, std::size_t i) {
+  const Domain d = domain(*c.op, c.op->schema.argument_storage[i].name);
+  if (d.kind != Domain::Kind::index) return {};
+  const bool negative = draw.chance(50);
+  c.data = negative ? kNegativeIndex : kPastEnd;
+  return negative ? "-1" : fmt::format("{}", tensor(c, static_cast<std::size_t>(d.rows_of))->shape[0]);
+}
+
 constexpr Breakage kBreakages[] = {
     {"another size", another_size},
     {"another number of dimensions", another_rank},
@@ -134,6 +144,7 @@ constexpr Breakage kBreakages[] = {
     {"another dtype than the other tensors", mixed_dtypes},
     {"an axis out of range", axis_out_of_range},
     {"a string that is no choice", unknown_choice},
+    {"an index out of range", index_out_of_range},
     {"None for two of which one must be given", none_of_two},
 };
 
@@ -156,11 +167,15 @@ InvalidCase generate_error(const Operator& op, Dtype result_dtype, std::uint64_t
     if (e.value.empty()) continue;
     e.argument = op.schema.argument_storage[i].name;
     e.broken = breakage.what;
-    const Checked checked = check_case(e.invalid);
-    if (checked.ok() || checked.argument != e.argument) continue;
-    if (checked.error.find(e.argument) == std::string::npos ||
-        checked.error.find(e.value) == std::string::npos)
-      continue;
+    Checked checked = check_case(e.invalid);
+    std::string error = checked.error, blamed = checked.argument;
+    if (checked.ok() && e.invalid.data != e.valid.data) {
+      const Call call = materialise(e.invalid);
+      error = call.error;
+      blamed = call.blamed;
+    }
+    if (error.empty() || blamed != e.argument) continue;
+    if (error.find(e.argument) == std::string::npos || error.find(e.value) == std::string::npos) continue;
     return e;
   }
   throw std::logic_error(

@@ -17,7 +17,7 @@ struct InvalidCase {
 };
 
 // Error case `index`: a pure function of its arguments. It is sure to be rejected by check_arguments, with an error that
-// contains `argument` and `value`.
+// contains `argument` and `value`; where it is the data that is wrong, by the check of its call.
 InvalidCase generate_error(const Operator& op, Dtype result_dtype, std::uint64_t seed, std::uint64_t index);
 
 }  // namespace assay

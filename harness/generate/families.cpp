@@ -213,9 +213,27 @@ constexpr Family kFamilies[] = {
      "zeros, NaN, infinities, subnormals, the largest and smallest numbers, kinks and their neighbours", 16,
      fill_edge},
     {"long", "positive numbers for long sums", 0, accumulation},
+    {kPastEnd, "as normal, but one index is the number of rows: not allowed", 0, normals},
+    {kNegativeIndex, "as normal, but one index is -1: not allowed", 0, normals},
 };
 
 }  // namespace
+
+void fill_index(const Target& t, std::string_view family, Values values) {
+  const std::int64_t n = t.rows;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::int64_t any = t.own.below(2 * i, n);
+    std::int64_t row = any;
+    if (family == "ones") row = std::min<std::int64_t>(1, n - 1);
+    if (family == "constant") row = t.own.below(0, n);
+    if (family == "integers") row = static_cast<std::int64_t>(i) % n;
+    if (family == "edge" && t.own.below(2 * i + 1, 4) != 0) row = any % 2 == 0 ? 0 : n - 1;
+    values[i] = static_cast<double>(row);
+  }
+  const auto one = static_cast<std::size_t>(t.own.below(1u << 30, static_cast<std::int64_t>(values.size())));
+  if (family == kPastEnd) values[one] = static_cast<double>(n);
+  if (family == kNegativeIndex) values[one] = -1;
+}
 
 std::span<const Family> families() { return kFamilies; }
 

@@ -25,6 +25,7 @@ struct Target {
   int precision = 24;         // significand bits of the format that a strict kernel computes in
   std::string_view kinks;     // Operator::kinks
   std::vector<Range> ranges;  // this tensor's of Operator::ranges
+  std::int64_t rows = -1;     // of an index tensor: how many rows it may name
   Stream own{0};              // this tensor's numbers
   Stream shared{0};           // the same for every tensor of the call
 };
@@ -38,6 +39,10 @@ struct Family {
 
 // Simplest first: the order in which shrinking tries them.
 std::span<const Family> families();
+// What an index tensor holds in place of the family's numbers: rows as they come, and in `edge` mostly the first and the
+// last. Two families hold one index that is no row: cases that a kernel has to refuse. Precondition: target.rows > 0.
+void fill_index(const Target& target, std::string_view family, std::span<double> values);
+inline constexpr std::string_view kPastEnd = "past_end", kNegativeIndex = "negative_index";
 // nullptr if there is none of this name.
 const Family* find_family(std::string_view name);
 // The family's weight, or 0 if it has nothing of its own for this operator.

@@ -197,14 +197,14 @@ Cases one_dtype(const Case& c) {
   const Checked checked = check_case(c);
   if (!checked.ok() || checked.outputs.empty()) return {};
   std::vector<Case> simpler(1, c);
-  const auto boolean = [&](std::size_t i) {
-    return domain(*c.op, c.op->schema.argument_storage[i].name).kind == Domain::Kind::boolean;
+  const auto has_own = [&](std::size_t i) {
+    return !domain(*c.op, c.op->schema.argument_storage[i].name).own.empty();
   };
   for (std::size_t i = 0; i < c.arguments.size(); ++i) {
     const Argument& a = c.op->schema.argument_storage[i];
     if (a.type == Type::dtype && a.optional) simpler[0].arguments[i] = None{};
     const auto* t = std::get_if<TensorSpec>(&c.arguments[i]);
-    if (t == nullptr || t->dtype == checked.outputs[0].dtype || boolean(i)) continue;
+    if (t == nullptr || t->dtype == checked.outputs[0].dtype || has_own(i)) continue;
     std::get<TensorSpec>(simpler[0].arguments[i]).dtype = checked.outputs[0].dtype;
     simpler.push_back(c);
     std::get<TensorSpec>(simpler.back().arguments[i]).dtype = checked.outputs[0].dtype;

@@ -43,16 +43,23 @@ inline constexpr Operator choice{
     .ranges = "self: 1..2, -30..-10",
 };
 
+inline constexpr Operator table{
+    .schema = parse_schema("assay::toy_table(Tensor weight, Tensor indices, int unused=-1) -> Tensor"),
+    .formula = "",
+    .shapes = "weight=[N,D] indices=[*] -> [*,D]",
+    .domains = "indices: index(weight); unused: integer",
+};
+
 inline constexpr Operator without_pattern{
     .schema = parse_schema("assay::toy_unruled(Tensor self, Tensor other) -> Tensor"),
     .formula = "",
     .shapes = "self=[*] -> [*]",
 };
 
-inline const std::array<const Operator*, 9>& all() {
-  static const std::array<const Operator*, 9> operators{
+inline const std::array<const Operator*, 10>& all() {
+  static const std::array<const Operator*, 10> operators{
       &ops::relu,        &ops::prelu, &ops::prelu_backward, &ops::add_tensor, &ops::mm,
-      &ops::softmax_int, &norm,       &whole_numbers,       &choice};
+      &ops::softmax_int, &norm,       &whole_numbers,       &choice,          &table};
   static const bool enrolled = [] {
     for (const Operator* op : operators) enrol_operator(*op);
     return true;

@@ -72,6 +72,11 @@ class Call {
     arguments_.push_back(v);
     return *this;
   }
+  Call& boolean(bool x) {
+    arguments_.push_back({ASSAY_KIND_BOOL, 1, {}});
+    arguments_.back().as.integer = x ? 1 : 0;
+    return *this;
+  }
   Call& none() {
     arguments_.push_back({ASSAY_KIND_NONE, 1, {}});
     return *this;

@@ -2,6 +2,7 @@
 // the same tests without a line of their own.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <random>
@@ -113,6 +114,12 @@ class RandomCall {
       const std::int64_t axis = static_cast<std::int64_t>(below(static_cast<std::size_t>(2 * rank))) - rank;
       call.integer(axis);
       text += std::to_string(axis) + " ";
+    } else if (d.kind == Domain::Kind::integer) {
+      call.integer(static_cast<std::int64_t>(below(5)) - 2);
+      text += std::to_string(call.arguments().back().as.integer) + " ";
+    } else if (a.type == Type::boolean) {
+      call.boolean(one_in(2));
+      text += std::to_string(call.arguments().back().as.integer) + " ";
     } else if (a.type == Type::dtype) {
       call.dtype(dtype_);
       text += std::string(name(dtype_)) + " ";
@@ -127,26 +134,42 @@ class RandomCall {
   }
 
   void tensor(const ShapePattern& pattern, const ShapeBinding& binding, std::string_view argument) {
-    const bool boolean = domain(op_, argument).kind == Domain::Kind::boolean;
+    const Domain d = domain(op_, argument);
+    const bool own = !d.own.empty();
     const std::vector<Range> interesting = ranges(op_, argument);
     Shape shape = instantiate(pattern, binding);
-    Dtype dtype = boolean ? Dtype::boolean : dtype_;
+    if (is_indexed(pattern.argument) && shape[0] == 0) shape[0] = 1;  // else there is no index to choose
+    Dtype dtype = own ? d.own.front() : dtype_;
     if (pattern.broadcast) {  // any size may be one, any leading dimension may be missing
       if (one_in(4) && !shape.empty()) shape.erase(shape.begin());
       for (std::int64_t& n : shape)
         if (one_in(4)) n = 1;
     }
     const bool converts = op_.dtype_rule == DtypeRule::promote || op_.dtype_rule == DtypeRule::dtype_argument;
-    if (converts && !boolean && ranks_.empty() && one_in(4)) dtype = Dtype::bf16;
+    if (converts && !own && ranks_.empty() && one_in(4)) dtype = Dtype::bf16;
     std::int64_t numel = 1;
     for (const std::int64_t n : shape) numel *= n;
     std::vector<double>& e = elements.back();
     for (std::int64_t n = 0; n < numel; ++n)
-      e.push_back(boolean ? static_cast<double>(below(2))
-                          : round_to(number(format(dtype), interesting), format(dtype)));
+      e.push_back(own ? static_cast<double>(below(static_cast<std::size_t>(choices(d))))
+                      : round_to(number(format(dtype), interesting), format(dtype)));
     ranks_.push_back(static_cast<std::int64_t>(shape.size()));
+    rows_.push_back(shape.empty() ? 1 : shape[0]);
     text += std::string(name(dtype)) + "[" + assay::text(shape) + "] ";
     call.tensor(dtype, shape, e);
+  }
+
+  bool is_indexed(int tensor) const {
+    return std::ranges::any_of(op_.schema.arguments(), [&](const Argument& a) {
+      const Domain d = domain(op_, a.name);
+      return d.kind == Domain::Kind::index && d.rows_of == tensor;
+    });
+  }
+
+  // From 0, of a tensor that has a dtype of its own: two for a boolean, the rows for an index.
+  std::int64_t choices(const Domain& d) const {
+    if (d.kind != Domain::Kind::index) return 2;
+    return std::max<std::int64_t>(rows_.at(static_cast<std::size_t>(d.rows_of)), 1);
   }
 
   const Operator& op_;
@@ -155,6 +178,7 @@ class RandomCall {
   std::mt19937_64 random_;
   std::normal_distribution<double> normal_;
   std::vector<std::int64_t> ranks_;
+  std::vector<std::int64_t> rows_;
   std::vector<bool> given_;  // by argument: not None
 };
 

@@ -1,0 +1,63 @@
+// Tensors of indices: rows that their table has, and, where a case is an error, one that it has not.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "generate_fixture.h"
+#include "harness/generate/data.h"
+
+namespace assay {
+namespace {
+
+using ::testing::HasSubstr;
+
+Call call_of(const std::string& case_text) {
+  toys::all();
+  return materialise(parse_case(case_text));
+}
+
+std::vector<double> indices_of(const Call& call) {
+  const auto& t = std::get<TensorData>(call.arguments[1]);
+  std::vector<double> all;
+  for (std::int64_t i = 0; i < t.numel(); ++i) all.push_back(t.get(i));
+  return all;
+}
+
+TEST(GenerateIndex, IndicesAreRowsThatTheTableHas) {
+  std::set<double> seen;
+  for (const Family& f : families()) {
+    const std::string family(f.name);
+    if (family == kPastEnd || family == kNegativeIndex) continue;
+    for (const char* dtype : {"i64", "i32"}) {
+      const Call call =
+          call_of(fmt::format("toy_table:weight=f32[7x2],indices={}[5x8]:data={}:seed=20", dtype, family));
+      ASSERT_TRUE(call.error.empty()) << call.error;
+      for (const double row : indices_of(call)) {
+        ASSERT_TRUE(row >= 0 && row < 7 && row == std::nearbyint(row)) << family << " " << row;
+        seen.insert(row);
+      }
+    }
+  }
+  EXPECT_EQ(seen.size(), 7u);
+}
+
+TEST(GenerateIndex, OneIndexIsOutOfRangeWhereAFamilySaysSo) {
+  const Call past = call_of("toy_table:f32:weight=7x2,indices=5x8:data=past_end:seed=20");
+  EXPECT_EQ(past.blamed, "indices");
+  EXPECT_EQ(past.error, "toy_table: indices has the index 7, but weight has 7 rows: it must be from 0 to 6");
+  EXPECT_TRUE(past.outputs.empty());
+  std::vector<double> indices = indices_of(past);
+  EXPECT_EQ(std::ranges::count(indices, 7.0), 1);
+  EXPECT_EQ(std::ranges::count_if(indices, [](double row) { return row < 0 || row > 6; }), 1);
+  const Call below = call_of("toy_table:f32:weight=7x2,indices=5x8:data=negative_index:seed=20");
+  EXPECT_THAT(below.error, HasSubstr("indices has the index -1"));
+  indices = indices_of(below);
+  EXPECT_EQ(std::ranges::count(indices, -1.0), 1);
+}
+
+}  // namespace
+}  // namespace assay
