@@ -80,6 +80,17 @@ TEST(Add, AdmitsAFactorInEitherPrecision) {
   EXPECT_TRUE(i.contains(static_cast<double>(static_cast<float>(0.1 * 3))));
 }
 
+TEST(Embedding, TakesRowsAndLeavesPaddingToTheGradient) {
+  Call c("embedding");
+  c.tensor(Dtype::f32, {3, 2}, {1, -0.0, NAN, 4, kInf, 6})
+      .tensor(Dtype::i64, {2, 2}, {2, 0, 1, 0})
+      .integer(0)
+      .boolean(true)
+      .boolean(false);
+  expect(c, {kInf, 6, 1, -0.0, NAN, 4, 1, -0.0});
+  EXPECT_EQ(c.outputs()[0].shape, (Shape{2, 2, 2}));
+}
+
 TEST(Prelu, AtZeroAndNan) {
   const auto call = [](double weight) {
     auto c = std::make_unique<Call>("prelu");

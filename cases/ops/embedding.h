@@ -1,0 +1,18 @@
+// Rows of a table, chosen by index.
+#pragma once
+
+#include "../vocabulary/operator.h"
+
+namespace assay::ops {
+
+inline constexpr Operator embedding{
+    .schema = parse_schema(
+        "embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, "
+        "bool sparse=False) -> Tensor"),
+    .formula = "out[..., j] = weight[indices[...], j]; the other arguments concern the gradient alone",
+    .shapes = "weight=[N,D] indices=[*] -> [*,D]",
+    .domains = "indices: index(weight); padding_idx: integer",
+    .source = "torch.nn.functional.embedding",
+};
+
+}  // namespace assay::ops
