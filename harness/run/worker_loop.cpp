@@ -77,9 +77,10 @@ class Worker {
 
   [[noreturn]] void serve() {
     control_->process.store(getpid());
-    for (;;) {
-      const std::uint32_t done = control_->done.load();
-      while (control_->posted.load() == done) {
+    // Of what kernels may overwrite, nothing is read again once a batch has begun.
+    for (std::uint32_t done = control_->done.load();;) {
+      std::uint32_t posted = control_->posted.load();
+      for (; posted == done; posted = control_->posted.load()) {
         control_->sleeping.store(1);
         if (control_->posted.load() == done) futex_wait(control_->posted, done);
         control_->sleeping.store(0);
@@ -90,7 +91,8 @@ class Worker {
         control_->current.store(i, std::memory_order_release);
         run(*reinterpret_cast<const WireEntry*>(messages_ + entries[i]), results_[i]);
       }
-      control_->done.store(done + 1);
+      done = posted;
+      control_->done.store(done);
       bell_->rings.fetch_add(1);
       if (bell_->listening.load() != 0) futex_wake(bell_->rings);
     }

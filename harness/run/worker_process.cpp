@@ -120,7 +120,7 @@ void WorkerProcess::limit(std::chrono::milliseconds time_limit) {
   const auto now = std::chrono::steady_clock::now();
   const Control& control = arena_.control();
   const std::uint32_t current = control.current.load();
-  if (current != seen_current_) {
+  if (seen_current_ == kNothing || current > seen_current_) {
     seen_current_ = current;
     since_ = now;
     queued_at_start_ = queued(control.process.load());

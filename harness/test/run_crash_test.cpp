@@ -58,6 +58,16 @@ TEST_F(RunCrash, HangEndsAfterTheTimeLimit) {
   expect_twice(run("twice", call), call);
 }
 
+TEST_F(RunCrash, HangEndsWhateverItOverwrites) {
+  options_.time_limit = std::chrono::milliseconds(50);
+  const Call call = twice_call({2, 3});
+  EXPECT_EQ(run("rings for ever", call).kind, Outcome::Kind::timeout);
+  options_.time_limit = std::chrono::seconds(10);
+  lane_.reset();
+  expect_twice(run("overwrites the count", call), call);
+  expect_twice(run("twice", call), call);
+}
+
 TEST_F(RunCrash, ExceptionsRefusalsAndCodes) {
   const Call call = twice_call({2, 3});
   Outcome outcome = run("throws", call);

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -18,6 +19,7 @@
 
 #include "harness/plugin/load.h"
 #include "harness/run/lane.h"
+#include "harness/run/protocol.h"
 
 namespace {
 
@@ -233,6 +235,24 @@ int forks(const assay_call* call) {
 }
 int nothing(const assay_call*) { return ASSAY_OK; }
 
+// What a stray write may hit: the start of a file that harness and worker share.
+template <class T>
+T& shared(const char* name) {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);)
+    if (line.find(name) != std::string::npos && line.find(" 00000000 ") != std::string::npos)
+      return *reinterpret_cast<T*>(std::stoull(line, nullptr, 16));
+  std::abort();
+}
+int rings_for_ever(const assay_call*) {
+  auto& bell = shared<assay::Bell>("assay-bell");
+  for (;;) bell.rings.fetch_add(1);
+}
+int overwrites_the_count(const assay_call* call) {
+  shared<assay::Control>("assay-arena").done.fetch_add(7);
+  return twice(call);
+}
+
 // sum(Tensor[] tensors, *, Scalar scale, int[] shift, bool negate, str mode, ScalarType? dtype, float[] weights)
 int sum(const assay_call* call) {
   const assay_value* a = call->arguments;
@@ -316,6 +336,8 @@ assay::WorkerTable table(std::span<const std::string> arguments) {
   one("exit", exit_now);
   one("_exit", quick_exit_now);
   one("hang", hang);
+  one("rings for ever", rings_for_ever);
+  one("overwrites the count", overwrites_the_count);
   one("sleeps", sleeps);
   one("hang if negative", hang_if_negative);
   one("misaligned", misaligned);
