@@ -18,6 +18,7 @@ class ReferenceOf final : public Reference {
   const Operator& op() const override { return op_; }
   std::string_view file() const override { return file_; }
   int line() const override { return line_; }
+  std::span<const ResultFunctions> results() const { return results_; }
   std::unique_ptr<Evaluation> evaluate(std::span<const assay_value> arguments,
                                        std::span<const Checked::Output> outputs) const override;
 

@@ -36,12 +36,13 @@ Decoded decode(const assay_tensor& tensor, std::optional<Dtype> convert) {
 
 Inputs::Inputs(const Operator& op, std::span<const assay_value> arguments,
                std::span<const Checked::Output> outputs)
-    : tensors_(arguments.size()),
+    : op_(op),
+      tensors_(arguments.size()),
       values_(arguments.begin(), arguments.end()),
       outputs_(outputs.begin(), outputs.end()) {
   std::optional<Dtype> convert;
-  if (op.dtype_rule != DtypeRule::same && !outputs.empty() && is_float(outputs[0].dtype))
-    convert = outputs[0].dtype;
+  if (op.dtype_rule != DtypeRule::same && !outputs.empty() && is_float(outputs[0].computed_in))
+    convert = outputs[0].computed_in;
   const auto read = [&](std::size_t i, const assay_tensor* tensor) {
     if (tensor == nullptr) return;
     const Dtype own = static_cast<const View*>(tensor)->type();

@@ -28,9 +28,13 @@ class Inputs {
   std::size_t count() const { return values_.size(); }
   // Every other argument, pointing into this object.
   const assay_value& value(std::size_t i) const { return values_[i]; }
+  const assay_value& value(std::string_view argument) const {
+    return values_[static_cast<std::size_t>(op_.schema.find(argument))];
+  }
   std::span<const Checked::Output> outputs() const { return outputs_; }
 
  private:
+  const Operator& op_;
   std::vector<std::vector<Decoded>> tensors_;
   std::vector<assay_value> values_;
   std::deque<std::vector<std::int64_t>> integers_;

@@ -41,72 +41,57 @@ const Arguments<S>& Reader<S>::arguments(int output) {
 }
 
 template <class S>
-typename Reader<S>::RowShape Reader<S>::row_shape(int output) const {
-  const Shape& shape = inputs_.outputs()[static_cast<std::size_t>(output)].shape;
-  const int argument = functions_[static_cast<std::size_t>(output)].row_argument;
-  const auto rank = static_cast<int>(shape.size());
-  int dimension = static_cast<int>(inputs_.value(static_cast<std::size_t>(argument)).as.integer);
-  if (dimension < 0) dimension += rank;
-  if (rank == 0) dimension = -1;
-  return {dimension, Fibers(shape, dimension)};
-}
-
-template <class S>
-void Reader<S>::read_row(int output, const RowShape& shape, std::int64_t row, S* results) {
+void Reader<S>::read_row(int output, const RowShape& rows, std::int64_t row, S* results) {
   const auto& body = std::get<Body<S>>(functions_[static_cast<std::size_t>(output)].bodies);
-  const Fibers& f = shape.fibers;
-  const std::int64_t first = row / f.inner * f.size * f.inner + row % f.inner;
-  Row<S> r(results, Index(inputs_.outputs()[static_cast<std::size_t>(output)].shape, first), shape.dimension,
-           f.size, f.inner);
+  Row<S> r(results, shape(output), rows, row);
   begin<S>(output, row);
   body.row(arguments(output), r);
 }
 
 template <class S>
 S Reader<S>::read(int output, std::int64_t element) {
-  const auto& body = std::get<Body<S>>(functions_[static_cast<std::size_t>(output)].bodies);
+  const ResultFunctions& functions = functions_[static_cast<std::size_t>(output)];
+  const auto& body = std::get<Body<S>>(functions.bodies);
   if (body.elements != nullptr) {
     S result{};
-    Index at(inputs_.outputs()[static_cast<std::size_t>(output)].shape, element);
+    Index at(shape(output), element);
     begin<S>(output, element);
     body.elements(arguments(output), at, 1, &result);
     return result;
   }
-  const RowShape shape = row_shape(output);
-  const Fibers& f = shape.fibers;
-  const std::int64_t row = element / (f.size * f.inner) * f.inner + element % f.inner;
-  const std::int64_t places = std::clamp<std::int64_t>(kMostKept / f.size, 1, f.inner);
+  const RowShape rows = functions.rows(inputs_, shape(output));
+  const std::int64_t row = rows.row_of(element);
+  const std::int64_t places = std::clamp<std::int64_t>(kMostKept / rows.size(), 1, rows.middle * rows.inner);
   if (kept_.size() < static_cast<std::size_t>(places)) kept_.resize(static_cast<std::size_t>(places));
   Kept& kept = kept_[static_cast<std::size_t>(row % places)];
   if (kept.output != output || kept.row != row) {
     kept.output = -1;
-    kept.results.assign(static_cast<std::size_t>(f.size), S{});
-    read_row(output, shape, row, kept.results.data());
+    kept.results.assign(static_cast<std::size_t>(rows.size()), S{});
+    read_row(output, rows, row, kept.results.data());
     kept.output = output;
     kept.row = row;
     kept.nonfinite = read_nonfinite();
   }
   read_nonfinite() = kept.nonfinite;
-  return kept.results[static_cast<std::size_t>(element / f.inner % f.size)];
+  return kept.results[static_cast<std::size_t>(rows.place_of(element))];
 }
 
 template <class S>
 void Reader<S>::read_all(int output, std::span<S> results) {
   if (results.empty()) return;
-  const auto& body = std::get<Body<S>>(functions_[static_cast<std::size_t>(output)].bodies);
+  const ResultFunctions& functions = functions_[static_cast<std::size_t>(output)];
+  const auto& body = std::get<Body<S>>(functions.bodies);
   if (body.elements != nullptr) {
-    Index first(inputs_.outputs()[static_cast<std::size_t>(output)].shape, 0);
+    Index first(shape(output), 0);
     body.elements(arguments(output), first, static_cast<std::int64_t>(results.size()), results.data());
     return;
   }
-  const RowShape shape = row_shape(output);
-  const Fibers& f = shape.fibers;
-  std::vector<S> one(static_cast<std::size_t>(f.size));
-  for (std::int64_t row = 0; row < f.outer * f.inner; ++row) {
-    read_row(output, shape, row, one.data());
-    const std::int64_t first = row / f.inner * f.size * f.inner + row % f.inner;
-    for (std::int64_t k = 0; k < f.size; ++k)
-      results[static_cast<std::size_t>(first + k * f.inner)] = one[static_cast<std::size_t>(k)];
+  const RowShape rows = functions.rows(inputs_, shape(output));
+  std::vector<S> one(static_cast<std::size_t>(rows.size()));
+  for (std::int64_t row = 0; row < rows.rows(); ++row) {
+    read_row(output, rows, row, one.data());
+    for (std::int64_t k = 0; k < rows.size(); ++k)
+      results[static_cast<std::size_t>(rows.element(row, k))] = one[static_cast<std::size_t>(k)];
   }
 }
 

@@ -27,27 +27,33 @@ struct Arguments {
   std::vector<std::vector<Tensor<S>>> tensors;  // by argument, as Inputs::tensors
 };
 
-// A row of results that share work: along one dimension, the others fixed.
+// A row of results that share work.
 template <class S>
 class Row {
  public:
-  // dimension -1: a result without dimensions, which is a row of one.
-  Row(S* results, const Index& first, int dimension, std::int64_t size, std::int64_t stride)
-      : results_(results), index_(first), dimension_(dimension), size_(size), stride_(stride) {}
+  Row(S* results, std::span<const std::int64_t> shape, const RowShape& rows, std::int64_t row)
+      : results_(results), rows_(rows), row_(row), index_(shape, rows.element(row, 0)) {}
 
-  std::int64_t size() const { return size_; }
+  std::int64_t size() const { return rows_.size(); }
+  std::int64_t number() const { return row_; }  // of the row
   S& operator[](std::int64_t k) { return results_[k]; }
   // Where result k lies: the index into a tensor of the result's shape. Valid until the next call.
   const Index& index(std::int64_t k) {
-    if (dimension_ >= 0) index_.move(dimension_, k, stride_);
+    if (rows_.dimension >= 0) {
+      index_.move(rows_.dimension, k, rows_.inner);
+    } else if (const std::int64_t element = rows_.element(row_, k); element == index_.number() + 1) {
+      index_.step();
+    } else if (element != index_.number()) {
+      index_.go_to(element);
+    }
     return index_;
   }
 
  private:
   S* results_;
+  const RowShape& rows_;
+  std::int64_t row_;
   Index index_;
-  int dimension_;
-  std::int64_t size_, stride_;
 };
 
 // `count` results from an index on, in row-major order, or one row of results.
@@ -64,7 +70,8 @@ struct Body {
 };
 struct ResultFunctions {
   ForScalars<Body> bodies;
-  int row_argument = -1;  // the schema position of the argument that names the row's dimension
+  RowShape (*rows)(const Inputs&,
+                   std::span<const std::int64_t> shape) = nullptr;  // of a result that has rows
 };
 
 template <class S>
@@ -80,12 +87,7 @@ class Reader {
   void set_direction(std::span<const std::vector<double>> direction);
 
  private:
-  struct RowShape {
-    int dimension;
-    Fibers fibers;
-  };
-  // Elements are asked for in row-major order, which along any dimension but the last is a row each, and then the same
-  // rows again.
+  // Elements are asked for in row-major order, which meets the same few rows again and again unless rows are blocks.
   struct Kept {
     int output = -1;
     std::int64_t row = -1;
@@ -95,8 +97,10 @@ class Reader {
   static constexpr std::int64_t kMostKept = 1 << 16;  // results
 
   const Arguments<S>& arguments(int output);
-  RowShape row_shape(int output) const;
-  void read_row(int output, const RowShape& shape, std::int64_t row, S* results);
+  std::span<const std::int64_t> shape(int output) const {
+    return inputs_.outputs()[static_cast<std::size_t>(output)].shape;
+  }
+  void read_row(int output, const RowShape& rows, std::int64_t row, S* results);
 
   const Inputs& inputs_;
   std::span<const ResultFunctions> functions_;

@@ -13,7 +13,9 @@
 //   every other type as in kernel.h; a Scalar becomes a number of the formula by param<S>(alpha.real)
 //   const Index& i               the result's element i, which the functor returns
 //   Row<S>& row                  a row of results that share work, which the functor fills; the functor says which
-//                                argument is the row's dimension: static constexpr std::string_view row = "dim";
+//                                elements are a row: the int argument that is its dimension,
+//                                  static constexpr std::string_view row = "dim";
+//                                or static RowShape rows(const Inputs& in, std::span<const std::int64_t> shape)
 // A functor with other parameters does not compile: the error names the argument, its position and both types.
 #pragma once
 
@@ -131,16 +133,22 @@ struct Binding {
     return {body<S>()...};
   }
 
-  static ResultFunctions functions() {
-    ResultFunctions f;
-    f.bodies = bodies(std::type_identity<ForScalars<Body>>{});
-    if constexpr (Match::is_row) {
+  static RowShape rows(const Inputs& in, std::span<const std::int64_t> shape) {
+    if constexpr (requires { F::rows(in, shape); }) {
+      return F::rows(in, shape);
+    } else {
       constexpr int argument = op.schema.find(F::row);
       static_assert(
           argument >= 0 && op.schema.argument_storage[argument < 0 ? 0 : argument].type == Type::integer,
           "F::row names the int argument that is the dimension of a row");
-      f.row_argument = argument;
+      return RowShape::along(shape, in.value(argument).as.integer);
     }
+  }
+
+  static ResultFunctions functions() {
+    ResultFunctions f;
+    f.bodies = bodies(std::type_identity<ForScalars<Body>>{});
+    if constexpr (Match::is_row) f.rows = &rows;
     return f;
   }
 };

@@ -28,6 +28,7 @@ inline constexpr Operator gelu_backward{
     .properties = kElementwise,
     .ranges = "self: -6..6, -15..-3, -40..-13",
     .in_place = "grad_output",
+    .gradient_of = "gelu()",
     .source = "torch.nn.functional.gelu",
 };
 

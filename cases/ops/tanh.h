@@ -23,6 +23,7 @@ inline constexpr Operator tanh_backward{
     .properties = kElementwise,
     .ranges = "output: -1..1",
     .in_place = "grad_output",
+    .gradient_of = "tanh(output)",
     .source = "torch.tanh: the derivative 1 - tanh(x)^2",
 };
 

@@ -46,6 +46,23 @@ class Given {
     values_.push_back(v);
     return *this;
   }
+  Given& integers(std::vector<std::int64_t> list, std::uint32_t kind = ASSAY_KIND_INTS) {
+    lists_.push_back(std::move(list));
+    assay_value v{kind, static_cast<std::uint32_t>(lists_.back().size()), {}};
+    v.as.integers = lists_.back().data();
+    values_.push_back(v);
+    return *this;
+  }
+  Given& boolean(bool b) {
+    integer(b ? 1 : 0);
+    values_.back().kind = ASSAY_KIND_BOOL;
+    return *this;
+  }
+  Given& real(double x) {
+    values_.push_back({ASSAY_KIND_DOUBLE, 1, {}});
+    values_.back().as.real = x;
+    return *this;
+  }
   Given& none() {
     values_.push_back({ASSAY_KIND_NONE, 0, {}});
     return *this;
@@ -62,6 +79,7 @@ class Given {
   std::int64_t one_ = 1;
   std::deque<Shape> shapes_;
   std::deque<assay_tensor> tensors_;
+  std::deque<std::vector<std::int64_t>> lists_;
   std::vector<assay_value> values_;
 };
 
@@ -138,6 +156,130 @@ TEST(Check, TakesTheDtypeArgument) {
   ASSERT_TRUE(c.ok());
   EXPECT_EQ(c.outputs[0].dtype, Dtype::f64);
   EXPECT_FALSE(Given().tensor(Dtype::bf16, {2}).integer(0).dtype(Dtype::i32).check(ops::softmax_int).ok());
+}
+
+constexpr Operator layers{
+    .schema = parse_schema(
+        "layers(Tensor input, int[] normalized_shape, Tensor? weight, float eps) -> (Tensor, Tensor)"),
+    .shapes = "normalized_shape=[+M] input=[*,*M] weight=[*M] -> [*,*M], [*,1*M]"};
+
+TEST(Check, KnowsRunsOfDimensions) {
+  const auto layer = [](Shape input, std::vector<std::int64_t> list, Shape weight) {
+    return Given()
+        .tensor(Dtype::f32, std::move(input))
+        .integers(std::move(list))
+        .tensor(Dtype::f32, std::move(weight))
+        .real(1e-5)
+        .check(layers);
+  };
+  const Checked c = layer({2, 3, 4, 5}, {4, 5}, {4, 5});
+  ASSERT_TRUE(c.ok()) << c.error;
+  EXPECT_EQ(c.outputs[0].shape, (Shape{2, 3, 4, 5}));
+  EXPECT_EQ(c.outputs[1].shape, (Shape{2, 3, 1, 1}));
+  EXPECT_EQ(layer({4, 5}, {4, 5}, {4, 5}).outputs[1].shape, (Shape{1, 1}));
+  EXPECT_EQ(layer({2, 3}, {}, {}).error,
+            "layers: normalized_shape is [], but must have at least 1 dimension");
+  EXPECT_EQ(layer({2, 3, 4}, {4, 3}, {4, 3}).error,
+            "layers: input has shape [2x3x4], but its dimensions [3x4] must be [4x3] of normalized_shape");
+  EXPECT_EQ(layer({4}, {3, 4}, {3, 4}).error,
+            "layers: input has shape [4], but must have at least 2 dimensions");
+  const Checked weight = layer({2, 3, 4}, {4}, {3});
+  EXPECT_EQ(weight.error, "layers: weight has shape [3], but must have shape [4] of normalized_shape");
+  EXPECT_EQ(weight.argument, "weight");
+}
+
+constexpr Operator groups{
+    .schema = parse_schema("groups(Tensor input, Tensor? weight, int C, int HxW, int group) -> Tensor"),
+    .shapes = "input=[N,C,*] weight=[C] C=C HxW=|*| -> [N,C,*]",
+    .domains = "weight: given; group: divisor(C)"};
+
+TEST(Check, BindsNumbers) {
+  const auto group = [](std::int64_t c, std::int64_t hw, std::int64_t n) {
+    return Given()
+        .tensor(Dtype::f32, {2, 6, 3, 5})
+        .tensor(Dtype::f32, {6})
+        .integer(c)
+        .integer(hw)
+        .integer(n)
+        .check(groups);
+  };
+  EXPECT_TRUE(group(6, 15, 3).ok()) << group(6, 15, 3).error;
+  EXPECT_EQ(group(5, 15, 1).error, "groups: C is 5, but must be 6, the size of dimension 1 of input");
+  EXPECT_EQ(group(6, 14, 1).error,
+            "groups: HxW is 14, but must be 15, the number of elements of [3x5] of input");
+  EXPECT_EQ(group(6, 15, 4).error, "groups: group is 4, but must be positive and divide C, which is 6");
+  EXPECT_FALSE(group(6, 15, 0).ok());
+  EXPECT_EQ(Given().tensor(Dtype::f32, {1, 1}).none().integer(1).integer(1).integer(1).check(groups).error,
+            "groups: weight is None, but must be given");
+}
+
+constexpr Operator modes{
+    .schema = parse_schema("modes(Tensor input, bool training, bool[2] mask) -> (Tensor, Tensor)"),
+    .shapes = "training=true input=[N,C] -> [N,C], [C]; training=false input=[N,C] -> [N,C], [0]",
+    .domains = "mask: true"};
+
+TEST(Check, TakesAlternativesByFlags) {
+  const auto mode = [](bool training, std::int64_t mask) {
+    return Given()
+        .tensor(Dtype::f32, {2, 6})
+        .boolean(training)
+        .integers({1, mask}, ASSAY_KIND_BOOLS)
+        .check(modes);
+  };
+  EXPECT_EQ(mode(true, 1).outputs[1].shape, (Shape{6}));
+  EXPECT_EQ(mode(false, 1).outputs[1].shape, (Shape{0}));
+  EXPECT_EQ(mode(false, 0).error, "modes: mask has a false at 1: all must be true");
+}
+
+constexpr Operator place{
+    .schema = parse_schema("place(Tensor self, int[1]? dim, bool keepdim=False) -> Tensor"),
+    .positions = 1,
+    .shapes = "self=[*] -> [reduced(*,dim,keepdim)]",
+    .domains = "dim: filled_axes(self)"};
+
+TEST(Check, ComputesWhatAReductionLeaves) {
+  const auto reduced = [](Shape self, std::vector<std::int64_t> dim, bool keep) {
+    return Given().tensor(Dtype::bf16, std::move(self)).integers(std::move(dim)).boolean(keep).check(place);
+  };
+  EXPECT_EQ(reduced({2, 3, 4}, {1}, false).outputs[0].shape, (Shape{2, 4}));
+  EXPECT_EQ(reduced({2, 3, 4}, {-1, 0}, false).outputs[0].shape, (Shape{3}));
+  EXPECT_EQ(reduced({2, 3, 4}, {-1, 0}, true).outputs[0].shape, (Shape{1, 3, 1}));
+  EXPECT_EQ(reduced({2, 3, 4}, {}, false).outputs[0].shape, Shape{});
+  EXPECT_EQ(reduced({}, {-1}, true).outputs[0].shape, Shape{});
+  EXPECT_EQ(Given().tensor(Dtype::f32, {2, 3}).none().boolean(true).check(place).outputs[0].shape,
+            (Shape{1, 1}));
+  EXPECT_EQ(reduced({2}, {0}, false).outputs[0].dtype, Dtype::i64);
+  EXPECT_EQ(reduced({2}, {0}, false).outputs[0].computed_in, Dtype::bf16);
+
+  EXPECT_EQ(reduced({2, 3}, {0, 2}, false).error,
+            "place: dim is 2, but self has 2 dimensions: it must be from -2 to 1");
+  EXPECT_EQ(reduced({2, 3}, {1, -1}, false).error, "place: dim names dimension 1 twice");
+  const Checked empty = reduced({0, 3}, {}, false);
+  EXPECT_EQ(empty.error, "place: self has shape [0x3], but dimension 0 must have elements");
+  EXPECT_EQ(empty.argument, "self");
+  EXPECT_TRUE(reduced({0, 3}, {1}, false).ok());
+}
+
+TEST(Check, RefusesMalformedShapeRules) {
+  const auto says = [](std::string_view shapes, std::string_view what) {
+    Operator op{.schema = parse_schema("toy(Tensor self, int[] list, int n, bool flag) -> Tensor")};
+    op.shapes = shapes;
+    // Rules are kept by the text of their schema.
+    const std::string text(shapes);
+    op.schema.text = text;
+    try {
+      shape_rule(op);
+      ADD_FAILURE() << shapes;
+    } catch (const std::invalid_argument& e) {
+      EXPECT_THAT(e.what(), HasSubstr(std::string(what))) << shapes;
+    }
+  };
+  says("self=[*] -> [shrunk(*)]", "there is no function \"shrunk\"");
+  says("self=[*] -> [reduced(*,dim)]", "reduced has 3 operands");
+  says("self=[reduced(*,a,b)] -> [*]", "only dimensions of results are computed");
+  says("self=[*] flag=maybe -> [*]", "expected true or false");
+  says("self=[*] n=|* -> [*]", "expected \"|\"");
+  says("self=[*] other=[*] -> [*]", "the schema has no argument \"other\"");
 }
 
 TEST(Check, RefusesOtherDtypesAndKinds) {

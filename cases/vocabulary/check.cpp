@@ -58,10 +58,11 @@ class Check {
       for (std::size_t i = 0; i < values_.size() && checked_.ok(); ++i) kind(i);
     });
     step(Checked::Fault::dtype, [&] { dtypes(); });
-    step(Checked::Fault::shape, [&] { shapes(); });
+    step(Checked::Fault::shape, [&] { match(); });
     step(Checked::Fault::attribute, [&] {
       for (std::size_t i = 0; i < values_.size() && checked_.ok(); ++i) attribute(i);
     });
+    step(Checked::Fault::shape, [&] { results(); });
     if (!checked_.ok()) checked_.outputs.clear();
     return checked_;
   }
@@ -134,7 +135,18 @@ class Check {
       else if (op_.dtype_rule != DtypeRule::promote && *d != tensor(*first).type())
         fail(i, "has dtype {}, but {} has {}", name(*d), argument(*first).name, name(tensor(*first).type()));
     }
+    for (std::size_t i = 0; i < values_.size() && checked_.ok(); ++i) dtype_of_tensor(i);
     if (checked_.ok()) result_ = result_dtype(first);
+  }
+
+  void dtype_of_tensor(std::size_t i) {
+    const Domain d = domain(op_, argument(i).name);
+    if (d.kind != Domain::Kind::dtype_of || values_[i].kind != ASSAY_KIND_DTYPE) return;
+    const auto of = static_cast<std::size_t>(d.of);
+    const std::optional<Dtype> dtype = dtype_of(values_[i].as.dtype);
+    if (dtype != tensor(of).type())
+      fail(i, "is {}, but must be {}, the dtype of {}", dtype ? name(*dtype) : "unknown",
+           name(tensor(of).type()), argument(of).name);
   }
 
   Dtype result_dtype(std::optional<std::size_t> first) const {
@@ -159,22 +171,28 @@ class Check {
     return result;
   }
 
-  void shapes() {
-    std::vector<std::optional<Shape>> given(values_.size());
-    for (std::size_t i = 0; i < values_.size(); ++i)
-      if (is_tensor(i)) given[i].emplace(tensor(i).sizes().begin(), tensor(i).sizes().end());
-    ShapeMatch m = match_shapes(op_, given);
-    if (!m.error.empty()) {
-      checked_.error = std::move(m.error);
-      checked_.argument = argument(static_cast<std::size_t>(m.argument)).name;
-      return;
-    }
-    for (Shape& s : m.outputs) checked_.outputs.push_back({result_, std::move(s)});
+  void match() {
+    match_ = match_shapes(op_, values_);
+    blame(match_.argument, std::move(match_.error));
+  }
+
+  void results() {
+    ResultShapes r = result_shapes(op_, match_, values_);
+    blame(r.argument, std::move(r.error));
+    for (std::size_t k = 0; k < r.shapes.size(); ++k)
+      checked_.outputs.push_back(
+          {(op_.positions >> k & 1) != 0 ? Dtype::i64 : result_, std::move(r.shapes[k]), result_});
+  }
+
+  void blame(int i, std::string error) {
+    if (error.empty()) return;
+    checked_.error = std::move(error);
+    checked_.argument = argument(static_cast<std::size_t>(i)).name;
   }
 
   // Where there is no data to look at, only whether any index could be right.
   void index(std::size_t i, const Domain& d) {
-    const auto of = static_cast<std::size_t>(d.rows_of);
+    const auto of = static_cast<std::size_t>(d.of);
     const std::int64_t rows = tensor(of).rank() > 0 ? tensor(of).size(0) : 0;
     const View& indices = tensor(i);
     const std::int64_t n = indices.numel();
@@ -200,32 +218,75 @@ class Check {
     const Domain d = domain(op_, argument(i).name);
     if (d.kind == Domain::Kind::index && is_tensor(i)) return index(i, d);
     const assay_value& v = values_[i];
-    if (v.kind == ASSAY_KIND_NONE && d.unless >= 0) {
-      const auto other = static_cast<std::size_t>(d.unless);
-      if (values_[other].kind == ASSAY_KIND_NONE)
-        fail(i, "is None, which it may only be where {} is given", argument(other).name);
-    } else if (d.kind == Domain::Kind::one_of && v.kind == ASSAY_KIND_STRING) {
-      if (std::ranges::find(d.choices, std::string_view(v.as.string)) == d.choices.end())
-        fail(i, "is \"{}\", but must be one of {}", v.as.string, fmt::join(d.choices, ", "));
-    } else if (d.kind == Domain::Kind::axis && v.kind == ASSAY_KIND_INT) {
-      const View& of = tensor(static_cast<std::size_t>(d.axis_of));
-      const std::int64_t rank =
-          std::max(of.rank(), 1);  // a scalar tensor counts as one dimension, as in ATen
-      if (v.as.integer < -rank || v.as.integer >= rank)
-        fail(i, "is {}, but {} has {} dimension{}: it must be from {} to {}", v.as.integer,
-             argument(static_cast<std::size_t>(d.axis_of)).name, of.rank(), of.rank() == 1 ? "" : "s", -rank,
-             rank - 1);
-    } else if (d.kind == Domain::Kind::dtype && v.kind == ASSAY_KIND_DTYPE) {
-      const std::optional<Dtype> dtype = dtype_of(v.as.dtype);
-      if (!dtype || !op_.dtypes.contains(*dtype))
-        fail(i, "is {}, which {} does not compute in", dtype ? name(*dtype) : "unknown", op_.schema.name);
+    if (d.has_axes()) return axes(i, d);
+    if (v.kind == ASSAY_KIND_NONE) {
+      if (d.kind == Domain::Kind::given) fail(i, "is None, but must be given");
+      if (d.unless >= 0 && values_[static_cast<std::size_t>(d.unless)].kind == ASSAY_KIND_NONE)
+        fail(i, "is None, which it may only be where {} is given",
+             argument(static_cast<std::size_t>(d.unless)).name);
+      return;
     }
+    switch (d.kind) {
+      case Domain::Kind::one_of:
+        if (std::ranges::find(d.choices, std::string_view(v.as.string)) == d.choices.end())
+          fail(i, "is \"{}\", but must be one of {}", v.as.string, fmt::join(d.choices, ", "));
+        return;
+      case Domain::Kind::dtype: {
+        const std::optional<Dtype> dtype = dtype_of(v.as.dtype);
+        if (!dtype || !op_.dtypes.contains(*dtype))
+          fail(i, "is {}, which {} does not compute in", dtype ? name(*dtype) : "unknown", op_.schema.name);
+        return;
+      }
+      case Domain::Kind::natural:
+        if (v.as.integer < 0) fail(i, "is {}, but must not be negative", v.as.integer);
+        return;
+      case Domain::Kind::divisor: {
+        const std::int64_t of = values_[static_cast<std::size_t>(d.of)].as.integer;
+        if (v.as.integer <= 0 || of % v.as.integer != 0)
+          fail(i, "is {}, but must be positive and divide {}, which is {}", v.as.integer,
+               argument(static_cast<std::size_t>(d.of)).name, of);
+        return;
+      }
+      case Domain::Kind::truth:
+        for (std::uint32_t k = 0; k < (v.kind == ASSAY_KIND_BOOLS ? v.count : 0); ++k)
+          if (v.as.integers[k] == 0) fail(i, "has a false at {}: all must be true", k);
+        return;
+      default:
+        return;
+    }
+  }
+
+  // Of a list, of one number, or, where it is None or empty, all of them.
+  void axes(std::size_t i, const Domain& d) {
+    const assay_value& v = values_[i];
+    const auto at = static_cast<std::size_t>(d.of);
+    const View& of = tensor(at);
+    std::span<const std::int64_t> list;
+    if (v.kind == ASSAY_KIND_INT) list = {&v.as.integer, 1};
+    if (v.kind == ASSAY_KIND_INTS) list = {v.as.integers, v.count};
+    const std::int64_t rank = std::max(of.rank(), 1);  // a scalar tensor counts as one dimension, as in ATen
+    std::uint64_t seen = 0;
+    for (const std::int64_t axis : list) {
+      if (axis < -rank || axis >= rank)
+        return fail(i, "is {}, but {} has {} dimension{}: it must be from {} to {}", axis, argument(at).name,
+                    of.rank(), of.rank() == 1 ? "" : "s", -rank, rank - 1);
+      const std::int64_t dimension = axis < 0 ? axis + rank : axis;
+      if (dimension < 64 && (seen >> dimension & 1) != 0)
+        return fail(i, "names dimension {} twice", dimension);
+      if (dimension < 64) seen |= std::uint64_t{1} << dimension;
+    }
+    if (!d.filled) return;
+    for (int k = 0; k < of.rank(); ++k)
+      if (of.size(k) == 0 && (list.empty() || (seen >> k & 1) != 0))
+        return fail(at, "has shape [{}], but dimension {} must have elements",
+                    text({of.sizes().begin(), of.sizes().end()}), k);
   }
 
   const Operator& op_;
   std::span<const assay_value> values_;
   Checked checked_;
   Dtype result_ = Dtype::f32;
+  ShapeMatch match_;
 };
 
 }  // namespace
@@ -243,39 +304,55 @@ Domain domain(const Operator& op, std::string_view argument) {
     d.unless = op.schema.find(trim(what.substr(at + kUnless.size())));
     what = trim(what.substr(0, at));
   }
-  // What stands in "head(...)", or nothing.
-  const auto inside = [&](std::string_view head) -> std::optional<std::string_view> {
-    if (!what.starts_with(head) || !what.ends_with(')') || !what.substr(head.size()).starts_with('('))
-      return std::nullopt;
-    return what.substr(head.size() + 1, what.size() - head.size() - 2);
+  enum class Brackets : std::uint8_t { none, name, choices };
+  struct Named {
+    std::string_view name;
+    Domain::Kind kind;
+    Brackets brackets = Brackets::none;
+    bool filled = false;
   };
-  if (what == "real") {
-    d.kind = Domain::Kind::real;
-  } else if (what == "dtype") {
-    d.kind = Domain::Kind::dtype;
-  } else if (what == "boolean") {
-    d.kind = Domain::Kind::boolean;
-    d.own = {Dtype::boolean};
-  } else if (what == "integer") {
-    d.kind = Domain::Kind::integer;
-  } else if (const auto weight = inside("index")) {
-    d.kind = Domain::Kind::index;
-    d.rows_of = op.schema.find(*weight);
-    d.own = {Dtype::i64, Dtype::i32};
-  } else if (const auto tensor = inside("axis")) {
-    d.kind = Domain::Kind::axis;
-    d.axis_of = op.schema.find(*tensor);
-  } else if (auto choices = inside("one_of")) {
-    d.kind = Domain::Kind::one_of;
-    while (!choices->empty()) {
-      const std::size_t comma = choices->find(',');
-      d.choices.push_back(trim(choices->substr(0, comma)));
-      choices->remove_prefix(comma == std::string_view::npos ? choices->size() : comma + 1);
+  constexpr Named kNames[] = {{"axis", Domain::Kind::axis, Brackets::name},
+                              {"axes", Domain::Kind::axes, Brackets::name},
+                              {"filled_axis", Domain::Kind::axis, Brackets::name, true},
+                              {"filled_axes", Domain::Kind::axes, Brackets::name, true},
+                              {"real", Domain::Kind::real},
+                              {"epsilon", Domain::Kind::epsilon},
+                              {"fraction", Domain::Kind::fraction},
+                              {"natural", Domain::Kind::natural},
+                              {"divisor", Domain::Kind::divisor, Brackets::name},
+                              {"true", Domain::Kind::truth},
+                              {"given", Domain::Kind::given},
+                              {"one_of", Domain::Kind::one_of, Brackets::choices},
+                              {"dtype", Domain::Kind::dtype},
+                              {"dtype_of", Domain::Kind::dtype_of, Brackets::name},
+                              {"boolean", Domain::Kind::boolean},
+                              {"index", Domain::Kind::index, Brackets::name},
+                              {"integer", Domain::Kind::integer}};
+  const std::size_t bracket = std::min(what.find('('), what.size());
+  std::string_view inside = what.substr(bracket);  // "(...)", or nothing
+  const bool closed = inside.ends_with(')');
+  if (closed) inside = inside.substr(1, inside.size() - 2);
+  const auto* named = std::ranges::find(kNames, what.substr(0, bracket), &Named::name);
+  bool known = named != std::end(kNames) && closed == (named->brackets != Brackets::none) &&
+               (closed || inside.empty());
+  if (known) {
+    d.kind = named->kind;
+    d.filled = named->filled;
+    if (d.kind == Domain::Kind::boolean) d.own = {Dtype::boolean};
+    if (d.kind == Domain::Kind::index) d.own = {Dtype::i64, Dtype::i32};
+    if (named->brackets == Brackets::name) {
+      d.of = op.schema.find(inside);
+      known = d.of >= 0;
     }
-  } else {
+    while (named->brackets == Brackets::choices && !inside.empty()) {
+      const std::size_t comma = inside.find(',');
+      d.choices.push_back(trim(inside.substr(0, comma)));
+      inside.remove_prefix(comma == std::string_view::npos ? inside.size() : comma + 1);
+    }
+  }
+  if (!known)
     throw std::invalid_argument(
         fmt::format("{}: unknown domain \"{}\" of {}", op.schema.name, what, argument));
-  }
   return d;
 }
 

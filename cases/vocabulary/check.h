@@ -14,6 +14,7 @@ struct Checked {
   struct Output {
     Dtype dtype;
     Shape shape;
+    Dtype computed_in = dtype;  // differs for positions: the dtype of the numbers among which they are
   };
   enum class Fault : std::uint8_t { none, arguments, dtype, shape, attribute };
 
@@ -26,14 +27,34 @@ struct Checked {
 
 Checked check_arguments(const Operator& op, std::span<const assay_value> arguments);
 
-// "dim: axis(self); alpha: real", parsed.
+// "dim: axis(self); alpha: real", parsed; see Operator::domains.
 struct Domain {
-  enum class Kind : std::uint8_t { any, axis, real, one_of, dtype, boolean, index, integer } kind = Kind::any;
-  int axis_of = -1;                         // the tensor argument whose rank bounds an axis
+  enum class Kind : std::uint8_t {
+    any,
+    axis,
+    axes,
+    real,
+    epsilon,
+    fraction,
+    natural,
+    divisor,
+    truth,
+    given,
+    one_of,
+    dtype,
+    dtype_of,
+    boolean,
+    index,
+    integer
+  };
+  Kind kind = Kind::any;
+  int of = -1;                              // the argument in brackets
+  bool filled = false;                      // of axes: the dimensions have elements
   std::vector<std::string_view> choices{};  // of one_of
   int unless = -1;                          // the argument without which this one may not be None
-  int rows_of = -1;                         // the tensor argument whose rows an index tensor names
   std::vector<Dtype> own{};  // of a tensor: its dtypes, the usual one first; empty: the dtype rule's
+
+  bool has_axes() const { return kind == Kind::axis || kind == Kind::axes; }
 };
 Domain domain(const Operator& op, std::string_view argument);
 

@@ -30,19 +30,29 @@ struct Operator {
       formula{};  // one line, as a mathematician would write it; printed by `assay ops` and `explain`
   DtypeSet dtypes = kFloatingPoint;
   DtypeRule dtype_rule = DtypeRule::same;
+  std::uint32_t positions = 0;  // bit k: result k is made of positions (argmax), which are i64
 
   // Which shapes go together; see shape_rule.h. Alternatives are separated by ";".
   std::string_view shapes{};
 
   // Which values the other arguments take, "argument: domain; ...". Domains are
   //   axis(self)          a dimension of that tensor, negative ones counted from the end
+  //   axes(self)          a list of different ones; none at all, or None, for all of them
+  //   filled_axis(self), filled_axes(self)   the same, of dimensions that have elements
   //   real                any finite number
+  //   epsilon             a small number, not negative
+  //   fraction            a number from 0 to 1
+  //   natural             0, 1, 2, ...
+  //   divisor(C)          a positive number that divides the argument C
+  //   true                true, and nothing else
+  //   given               not None, although the schema would allow it
   //   one_of(none, tanh)  one of these strings
   //   dtype               None, or one of the operator's dtypes
-  //   real unless min     None only where the argument `min` is given
+  //   dtype_of(self)      the dtype of that tensor
   //   boolean             of a tensor: its dtype is bool, whatever the dtype rule says of the others
   //   index(weight)       of a tensor: i64 or i32, each a row of that tensor, from 0
   //   integer             any integer
+  //   real unless min     None only where the argument `min` is given
   std::string_view domains{};
 
   std::uint32_t properties = 0;
@@ -54,8 +64,13 @@ struct Operator {
 
   std::string_view in_place{};  // the argument whose memory the first result may share (relu_), or empty
 
-  // Operators under which torch records the same mathematics, "_softmax(self=self, dim=dim); ...".
+  // Operators under which torch records the same mathematics, "_softmax(self=self, dim=dim, half_to_float=False); ...":
+  // their arguments, each an argument of this operator or the only value for which they are the same.
   std::string_view aliases{};
+
+  // Of a gradient: the operator it is the gradient of, and which of its own arguments are results of that one, in order:
+  // "softmax.int(output)". Its arguments that the operator does not know are the gradients of the operator's results.
+  std::string_view gradient_of{};
   std::string_view source{};  // where the mathematics is defined
 };
 

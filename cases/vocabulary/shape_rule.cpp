@@ -4,7 +4,11 @@
 
 #include <algorithm>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
+
+#include "shape_function.h"
+#include "view.h"
 
 namespace assay {
 namespace {
@@ -35,13 +39,32 @@ class RuleParser {
       const int argument = op_.schema.find(name);
       if (argument < 0) malformed(op_, fmt::format("the schema has no argument \"{}\"", name), text_);
       if (!accept("=")) malformed(op_, "expected \"=\"", text_);
-      a.inputs.push_back(pattern(argument));
+      const Type type = op_.schema.argument_storage[static_cast<std::size_t>(argument)].type;
+      if (type == Type::boolean)
+        a.flags.push_back({argument, flag()});
+      else if (type == Type::integer && !text_.starts_with('['))
+        a.numbers.push_back({argument, size()});
+      else
+        a.inputs.push_back(pattern(argument));
     }
     do {
       a.outputs.push_back(pattern(-1));
     } while (accept(","));
     if (a.outputs.size() != op_.schema.result_count) malformed(op_, "not one pattern for each result", text_);
     return a;
+  }
+
+  bool flag() {
+    if (accept("true")) return true;
+    if (!accept("false")) malformed(op_, "expected true or false", text_);
+    return false;
+  }
+
+  DimPattern size() {
+    if (!accept("|")) return {DimPattern::Kind::symbol, word()};
+    DimPattern d = run();
+    if (!accept("|")) malformed(op_, "expected \"|\"", text_);
+    return d;
   }
 
   ShapePattern pattern(int argument) {
@@ -55,15 +78,49 @@ class RuleParser {
       if (!accept("]")) malformed(op_, "expected \"]\"", text_);
     }
     p.broadcast = accept("~");
+    if (argument >= 0 && p.computed()) malformed(op_, "only dimensions of results are computed", text_);
     return p;
   }
 
+  DimPattern run() {
+    const bool some = accept("+");
+    if (!some && !accept("*")) malformed(op_, "expected \"*\" or \"+\"", text_);
+    DimPattern d{DimPattern::Kind::run, {}, 0, some};
+    if (!text_.empty() && std::isalpha(static_cast<unsigned char>(text_[0])) != 0) d.name = word();
+    return d;
+  }
+
   DimPattern dim() {
-    if (accept("*")) return {DimPattern::Kind::rest, "*", 0};
+    skip();
+    if (text_.starts_with("1*")) {
+      text_.remove_prefix(1);
+      DimPattern d = run();
+      d.kind = DimPattern::Kind::ones;
+      return d;
+    }
+    if (text_.starts_with('*') || text_.starts_with('+')) return run();
     const std::string w = word();
+    if (accept("(")) return function(w);
     if (w.find_first_not_of("0123456789") == std::string::npos)
       return {DimPattern::Kind::number, w, std::stoll(w)};
-    return {DimPattern::Kind::symbol, w, 0};
+    return {DimPattern::Kind::symbol, w};
+  }
+
+  DimPattern function(const std::string& name) {
+    DimPattern d{DimPattern::Kind::computed, name};
+    do {
+      skip();
+      if (text_.starts_with('*'))
+        d.operands.push_back("*" + run().name);
+      else
+        d.operands.push_back(word());
+    } while (accept(","));
+    if (!accept(")")) malformed(op_, "expected \")\"", text_);
+    const ShapeFunction* f = find_shape_function(name);
+    if (f == nullptr) malformed(op_, fmt::format("there is no function \"{}\"", name), op_.shapes);
+    if (f->operands != d.operands.size())
+      malformed(op_, fmt::format("{} has {} operands", name, f->operands), op_.shapes);
+    return d;
   }
 
   std::string word() {
@@ -90,157 +147,96 @@ class RuleParser {
   std::string_view text_;
 };
 
-// NumPy's rule: from the last dimension, sizes are equal or one of them is 1.
-bool broadcasts(const Shape& a, const Shape& b, Shape& out) {
-  out.assign(std::max(a.size(), b.size()), 1);
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    const std::int64_t x = i < a.size() ? a[a.size() - 1 - i] : 1;
-    const std::int64_t y = i < b.size() ? b[b.size() - 1 - i] : 1;
-    if (x != y && x != 1 && y != 1) return false;
-    out[out.size() - 1 - i] = x == 1 ? y : x;
-  }
-  return true;
+// Calls see(dim) for every dimension of the arguments' patterns, in order.
+template <class See>
+void each_dim(const ShapeAlternative& alternative, const See& see) {
+  for (const ShapePattern& p : alternative.inputs)
+    for (const DimPattern& d : p.dims) see(d);
 }
 
-// Matches one alternative; on failure the error says what is wrong, `progress` how far it got.
-class Matcher {
- public:
-  Matcher(const Operator& op, const ShapeAlternative& alternative) : op_(op), alternative_(alternative) {}
-
-  ShapeMatch match(std::span<const std::optional<Shape>> shapes) {
-    ShapeMatch m;
-    // What broadcasts to symbols comes last, when they are known.
-    for (const bool last : {false, true})
-      for (const ShapePattern& p : alternative_.inputs) {
-        const auto& shape = shapes[static_cast<std::size_t>(p.argument)];
-        if (p.broadcasts_to_symbols() != last || !shape) continue;  // an optional tensor may be absent
-        if (!(last          ? match_broadcast_to(p, *shape, m)
-              : p.broadcast ? match_broadcast(p, *shape, m)
-                            : match_exactly(p, *shape, m))) {
-          m.argument = p.argument;
-          return m;
-        }
-        ++progress;
-      }
-    for (const ShapePattern& p : alternative_.outputs) m.outputs.push_back(instantiate(p, binding_));
-    m.binding = std::move(binding_);
-    return m;
-  }
-
-  int progress = 0;
-
- private:
-  bool fail(ShapeMatch& m, const ShapePattern& p, const Shape& shape, std::string why) {
-    m.error =
-        fmt::format("{}: {} has shape [{}], but {}", op_.schema.name,
-                    op_.schema.argument_storage[static_cast<std::size_t>(p.argument)].name, text(shape), why);
-    return false;
-  }
-
-  bool match_broadcast_to(const ShapePattern& p, const Shape& shape, ShapeMatch& m) {
-    for (const DimPattern& d : p.dims)
-      if (d.kind == DimPattern::Kind::symbol && !binding_.sizes.contains(d.symbol))
-        malformed(op_, fmt::format("no other tensor says what {} is", d.symbol), op_.shapes);
-    const Shape full = instantiate(p, binding_);
-    Shape joint;
-    if (shape.size() > full.size() || !broadcasts(full, shape, joint) || joint != full)
-      return fail(m, p, shape, fmt::format("must broadcast to [{}]", text(full)));
-    return true;
-  }
-
-  bool match_broadcast(const ShapePattern& p, const Shape& shape, ShapeMatch& m) {
-    Shape joint;
-    if (!broadcasts(binding_.rest, shape, joint))
-      return fail(m, p, shape,
-                  fmt::format("cannot be broadcast with shape [{}]{}", text(binding_.rest), rest_from_));
-    binding_.rest = joint;
-    rest_from_ = from(p);
-    return true;
-  }
-
-  bool match_exactly(const ShapePattern& p, const Shape& shape, ShapeMatch& m) {
-    const auto rest = std::ranges::find(p.dims, DimPattern::Kind::rest, &DimPattern::kind);
-    const bool has_rest = rest != p.dims.end();
-    const std::size_t fixed = p.dims.size() - (has_rest ? 1 : 0);
-    if (has_rest ? shape.size() < fixed : shape.size() != fixed)
-      return fail(m, p, shape,
-                  fmt::format("must have {}{} dimension{}", has_rest ? "at least " : "", fixed,
-                              fixed == 1 ? "" : "s"));
-    std::size_t at = 0;
-    for (const DimPattern& d : p.dims) {
-      if (d.kind == DimPattern::Kind::rest) {
-        const std::size_t n = shape.size() - fixed;
-        const Shape part(shape.begin() + static_cast<std::ptrdiff_t>(at),
-                         shape.begin() + static_cast<std::ptrdiff_t>(at + n));
-        if (rest_from_.empty()) {
-          binding_.rest = part;
-          rest_from_ = from(p);
-        } else if (part != binding_.rest) {
-          return fail(m, p, shape,
-                      n == shape.size()
-                          ? fmt::format("must have shape [{}]{}", text(binding_.rest), rest_from_)
-                          : fmt::format("its dimensions [{}] must be [{}]{}", text(part), text(binding_.rest),
-                                        rest_from_));
-        }
-        at += n;
-        continue;
-      }
-      const std::int64_t size = shape[at];
-      if (d.kind == DimPattern::Kind::number) {
-        if (size != d.number) return fail(m, p, shape, fmt::format("dimension {} must be {}", at, d.number));
-      } else if (const auto known = binding_.sizes.find(d.symbol); known == binding_.sizes.end()) {
-        binding_.sizes[d.symbol] = size;
-        symbol_from_[d.symbol] = fmt::format("dimension {} of {}", at, argument_name(p));
-      } else if (known->second != size) {
-        return fail(m, p, shape,
-                    fmt::format("dimension {} must be {}, the size of {}", at, known->second,
-                                symbol_from_[d.symbol]));
-      }
-      ++at;
-    }
-    return true;
-  }
-
-  std::string_view argument_name(const ShapePattern& p) const {
-    return op_.schema.argument_storage[static_cast<std::size_t>(p.argument)].name;
-  }
-  std::string from(const ShapePattern& p) const { return fmt::format(" of {}", argument_name(p)); }
-
-  const Operator& op_;
-  const ShapeAlternative& alternative_;
-  ShapeBinding binding_;
-  std::string rest_from_;
-  std::map<std::string, std::string> symbol_from_;
-};
+std::vector<std::string> names_of(const ShapeAlternative& alternative, DimPattern::Kind kind) {
+  std::vector<std::string> names;
+  each_dim(alternative, [&](const DimPattern& d) {
+    if (d.kind == kind && std::ranges::find(names, d.name) == names.end()) names.push_back(d.name);
+  });
+  return names;
+}
 
 }  // namespace
 
 std::string text(const Shape& shape) { return fmt::format("{}", fmt::join(shape, "x")); }
 
+bool ShapePattern::computed() const {
+  return std::ranges::any_of(dims, [](const DimPattern& d) { return d.kind == DimPattern::Kind::computed; });
+}
+
+std::int64_t BoundNumber::value(const ShapeBinding& binding) const {
+  if (size.kind == DimPattern::Kind::symbol) return binding.sizes.at(size.name);
+  std::int64_t product = 1;
+  for (const std::int64_t n : binding.runs.at(size.name)) product *= n;
+  return product;
+}
+
 std::vector<std::string> ShapeAlternative::symbols() const {
-  std::vector<std::string> names;
-  for (const ShapePattern& p : inputs)
-    for (const DimPattern& d : p.dims)
-      if (d.kind == DimPattern::Kind::symbol && std::ranges::find(names, d.symbol) == names.end())
-        names.push_back(d.symbol);
-  return names;
+  return names_of(*this, DimPattern::Kind::symbol);
 }
+std::vector<std::string> ShapeAlternative::runs() const { return names_of(*this, DimPattern::Kind::run); }
 
-bool ShapeAlternative::has_rest() const {
-  return std::ranges::any_of(inputs, [](const ShapePattern& p) {
-    return std::ranges::any_of(p.dims, [](const DimPattern& d) { return d.kind == DimPattern::Kind::rest; });
+bool ShapeAlternative::some(const std::string& run) const {
+  bool found = false;
+  each_dim(*this, [&](const DimPattern& d) {
+    found = found || (d.kind == DimPattern::Kind::run && d.some && d.name == run);
   });
+  return found;
 }
 
-Shape instantiate(const ShapePattern& pattern, const ShapeBinding& binding) {
+const ShapePattern* ShapeAlternative::pattern_of(std::size_t argument) const {
+  const auto at = std::ranges::find(inputs, static_cast<int>(argument), &ShapePattern::argument);
+  return at == inputs.end() ? nullptr : &*at;
+}
+
+bool ShapeAlternative::binds(std::size_t argument) const {
+  const auto is = static_cast<int>(argument);
+  return pattern_of(argument) != nullptr ||
+         std::ranges::find(numbers, is, &BoundNumber::argument) != numbers.end() ||
+         std::ranges::find(flags, is, &BoundFlag::argument) != flags.end();
+}
+
+namespace {
+
+// `computed` gives the dimensions of a function.
+template <class Computed>
+Shape instantiated(const ShapePattern& pattern, const ShapeBinding& binding, const Computed& computed) {
   Shape shape;
+  const auto append = [&](const Shape& dims) { shape.insert(shape.end(), dims.begin(), dims.end()); };
   for (const DimPattern& d : pattern.dims) {
-    if (d.kind == DimPattern::Kind::rest)
-      shape.insert(shape.end(), binding.rest.begin(), binding.rest.end());
-    else
-      shape.push_back(d.kind == DimPattern::Kind::number ? d.number : binding.sizes.at(d.symbol));
+    switch (d.kind) {
+      case DimPattern::Kind::symbol:
+        shape.push_back(binding.sizes.at(d.name));
+        break;
+      case DimPattern::Kind::number:
+        shape.push_back(d.number);
+        break;
+      case DimPattern::Kind::run:
+        append(binding.runs.at(d.name));
+        break;
+      case DimPattern::Kind::ones:
+        append(Shape(binding.runs.at(d.name).size(), 1));
+        break;
+      case DimPattern::Kind::computed:
+        append(computed(d));
+        break;
+    }
   }
   return shape;
+}
+
+}  // namespace
+
+Shape instantiate(const ShapePattern& pattern, const ShapeBinding& binding) {
+  return instantiated(pattern, binding, [](const DimPattern& d) -> Shape {
+    throw std::logic_error(fmt::format("{} is computed from arguments", d.name));
+  });
 }
 
 const ShapeRule& shape_rule(const Operator& op) {
@@ -252,22 +248,17 @@ const ShapeRule& shape_rule(const Operator& op) {
   return rules.emplace(op.schema.text, RuleParser(op).parse()).first->second;
 }
 
-ShapeMatch match_shapes(const Operator& op, std::span<const std::optional<Shape>> shapes) {
-  ShapeMatch best;
-  int furthest = -1;
-  for (const ShapeAlternative& alternative : shape_rule(op).alternatives) {
-    Matcher matcher(op, alternative);
-    ShapeMatch m = matcher.match(shapes);
-    if (m.error.empty()) {
-      m.alternative = static_cast<int>(&alternative - shape_rule(op).alternatives.data());
-      return m;
-    }
-    if (matcher.progress > furthest) {
-      furthest = matcher.progress;
-      best = std::move(m);
-    }
+ResultShapes result_shapes(const Operator& op, const ShapeMatch& match,
+                           std::span<const assay_value> arguments) {
+  ResultShapes results;
+  for (const ShapePattern& p :
+       shape_rule(op).alternatives[static_cast<std::size_t>(match.alternative)].outputs) {
+    Shape shape = instantiated(p, match.binding, [&](const DimPattern& d) {
+      return find_shape_function(d.name)->compute({op, arguments, match.binding, d.operands, results});
+    });
+    results.shapes.push_back(std::move(shape));
   }
-  return best;
+  return results;
 }
 
 }  // namespace assay

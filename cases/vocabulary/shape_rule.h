@@ -2,20 +2,31 @@
 // the shapes of its results.
 //
 //   rule        = alternative {";" alternative}
-//   alternative = {argument "=" pattern} "->" pattern {"," pattern}
+//   alternative = {argument "=" (pattern | size | "true" | "false")} "->" pattern {"," pattern}
 //   pattern     = "[" [dim {"," dim}] "]" ["~"]
-//   dim         = symbol | number | "*"
+//   dim         = symbol | number | run | "1" run | function "(" operand {"," operand} ")"
+//   run         = "*" [symbol] | "+" [symbol]
+//   size        = symbol | "|" run "|"
 //
-// A symbol (N, C, K) is one size, the same everywhere in the alternative; "*" is any number of dimensions, the same
-// everywhere; "~" lets a tensor broadcast by NumPy's rule: "[*]~" together with the others of that pattern, "[M,N]~" to
+// A symbol (N, C, K) is one size, the same everywhere in the alternative. A run is any number of dimensions, the same
+// everywhere: "*" and "*M" are two of them, and "+M" is *M that has at least one dimension; "1*M" is a 1 for each of its
+// dimensions. "~" lets a tensor broadcast by NumPy's rule: "[*]~" together with the others of that pattern, "[M,N]~" to
 // what the other tensors say that M and N are.
 //
+// What is no tensor may be bound too: a list of ints by a pattern (its numbers are sizes), an int by a size (a symbol, or
+// the number of elements of a run), and a bool by its value, for which the alternative stands. Patterns are matched in
+// order; where one has two runs, one of them is known by then.
+//
+// Dimensions of results may be computed: see shape_function.h for the functions, whose operands are runs, symbols and
+// arguments.
+//
 //   self=[N,C,*] weight=[C] -> [N,C,*]; self=[*] weight=[1] -> [*]
+//   normalized_shape=[+M] input=[*,*M] weight=[*M] bias=[*M] -> [*,*M], [*,1*M], [*,1*M]
+//   self=[*] -> [reduced(*,dim,keepdim)]
 #pragma once
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,9 +41,11 @@ using Shape = std::vector<std::int64_t>;
 std::string text(const Shape& shape);  // "2x3x4"; "" for a scalar tensor
 
 struct DimPattern {
-  enum class Kind : std::uint8_t { symbol, number, rest } kind;
-  std::string symbol;
+  enum class Kind : std::uint8_t { symbol, number, run, ones, computed } kind;
+  std::string name;  // of the symbol; of the run, "" for "*"; of the function
   std::int64_t number = 0;
+  bool some = false;                    // of a run written with "+"
+  std::vector<std::string> operands{};  // of a function
 };
 
 struct ShapePattern {
@@ -41,22 +54,43 @@ struct ShapePattern {
   bool broadcast = false;
 
   bool broadcasts_to_symbols() const {
-    return broadcast && !(dims.size() == 1 && dims[0].kind == DimPattern::Kind::rest);
+    return broadcast && !(dims.size() == 1 && dims[0].kind == DimPattern::Kind::run);
   }
+  bool computed() const;  // some of its dimensions are
+};
+
+// The sizes that symbols and runs stand for.
+struct ShapeBinding {
+  std::map<std::string, std::int64_t> sizes;
+  std::map<std::string, Shape> runs;  // "*" is runs[""]
+};
+
+// An int argument that is a size, or the product of the sizes of a run; a bool argument that is a fixed value.
+struct BoundNumber {
+  int argument = -1;
+  DimPattern size;  // symbol or run
+  std::int64_t value(const ShapeBinding& binding) const;
+};
+struct BoundFlag {
+  int argument = -1;
+  bool value = false;
 };
 
 struct ShapeAlternative {
-  std::vector<ShapePattern> inputs;
+  std::vector<ShapePattern> inputs;  // of tensors and lists of ints
+  std::vector<BoundNumber> numbers;
+  std::vector<BoundFlag> flags;
   std::vector<ShapePattern> outputs;
+
   std::vector<std::string> symbols() const;  // in order of first use
-  bool has_rest() const;
+  std::vector<std::string> runs() const;     // in order of first use
+  bool some(const std::string& run) const;   // has at least one dimension
+  const ShapePattern* pattern_of(std::size_t argument) const;
+  // Whether the alternative says what the value of this argument is, which is no tensor.
+  bool binds(std::size_t argument) const;
 };
 
-// The sizes that symbols stand for.
-struct ShapeBinding {
-  std::map<std::string, std::int64_t> sizes;
-  Shape rest;
-};
+// Precondition: the binding knows all that the pattern names, and nothing in it is computed.
 Shape instantiate(const ShapePattern& pattern, const ShapeBinding& binding);
 
 struct ShapeRule {
@@ -67,13 +101,21 @@ struct ShapeRule {
 const ShapeRule& shape_rule(const Operator& op);
 
 struct ShapeMatch {
-  std::vector<Shape> outputs;
-  std::string error;     // empty if it matched; else names the argument, its shape and what it should be
+  std::string error;     // empty if it matched; else names the argument, its value and what it should be
   int argument = -1;     // the argument to blame
-  int alternative = -1;  // which alternative of the rule matched, and what its symbols and "*" stand for
+  int alternative = -1;  // which alternative of the rule matched, and what its symbols and runs stand for
   ShapeBinding binding;
 };
-// shapes[i] is the shape of tensor argument i, or nullopt (absent, or not a tensor).
-ShapeMatch match_shapes(const Operator& op, std::span<const std::optional<Shape>> shapes);
+// Of the arguments' shapes, and of what else the rule binds. Precondition: they are of the kinds the schema says.
+ShapeMatch match_shapes(const Operator& op, std::span<const assay_value> arguments);
+
+struct ResultShapes {
+  std::vector<Shape> shapes;
+  std::string error;  // as in ShapeMatch
+  int argument = -1;
+};
+// Precondition: the match is without error, and the other arguments are within their domains.
+ResultShapes result_shapes(const Operator& op, const ShapeMatch& match,
+                           std::span<const assay_value> arguments);
 
 }  // namespace assay

@@ -19,7 +19,7 @@ constexpr std::array kSmallReals{0.0,  1.0,     -1.0, 2.0, -2.0, 0.5, -0.5, 0.25
 constexpr std::array kFarReals{1e3, -1e4, 1e-6, 1e30, -1e-30};
 
 // The arguments of a case whose tensors are all contiguous: what everything else starts from.
-CaseValue default_of(const Operator& op, std::size_t i) {
+CaseValue default_of(const Operator& op, std::size_t i, Dtype dtype) {
   const Argument& a = op.schema.argument_storage[i];
   const Domain d = domain(op, a.name);
   const bool given = d.unless >= 0;  // without it, both could be None
@@ -30,6 +30,7 @@ CaseValue default_of(const Operator& op, std::size_t i) {
       throw std::invalid_argument(
           fmt::format("{}: no case can be made for the list of tensors {}", op.schema.name, a.name));
     const auto n = static_cast<std::size_t>(std::max(a.list_size, 1));
+    if (domain(op, a.name).kind == Domain::Kind::axes) return std::vector<std::int64_t>{-1};
     if (a.type == Type::real) return std::vector<double>(n, 1.0);
     return std::vector<std::int64_t>(n, 1);
   }
@@ -39,12 +40,13 @@ CaseValue default_of(const Operator& op, std::size_t i) {
     case Type::scalar:
       return std::int64_t{1};
     case Type::real:
-      return 1.0;
+      return domain(op, a.name).kind == Domain::Kind::epsilon ? 1e-5 : 1.0;
     case Type::boolean:
       return false;
     case Type::string:
       return std::string(d.choices.empty() ? "none" : d.choices.front());
     case Type::dtype:
+      return dtype;
     case Type::tensor:
       break;
   }
@@ -58,7 +60,7 @@ bool may_be_absent(const Operator& op, const ShapeAlternative& alternative, cons
     return std::ranges::any_of(alternative.inputs, [&](const ShapePattern& other) {
       const Argument& a = op.schema.argument_storage[static_cast<std::size_t>(other.argument)];
       return !a.optional && std::ranges::any_of(other.dims, [&](const DimPattern& o) {
-        return o.kind == d.kind && o.symbol == d.symbol;
+        return o.kind == d.kind && o.name == d.name;
       });
     });
   });
@@ -81,13 +83,52 @@ CaseValue draw_scalar(Draw& draw, bool integers_only) {
   return draw.chance(80) ? draw.pick(kSmallReals) : draw.pick(kFarReals);
 }
 
+// Different axes of a tensor, negative ones counted from the end; of dimensions with elements, if that is asked for.
+std::vector<std::int64_t> draw_axes(Draw& draw, const Shape& shape, bool filled) {
+  const auto rank = std::max<std::int64_t>(static_cast<std::int64_t>(shape.size()), 1);
+  std::vector<std::int64_t> axes = draw.permutation(static_cast<std::size_t>(rank));
+  if (filled && !shape.empty())
+    std::erase_if(axes, [&](std::int64_t d) { return shape[static_cast<std::size_t>(d)] == 0; });
+  if (axes.empty()) return {0};  // nothing that is allowed
+  axes.resize(static_cast<std::size_t>(draw.range(1, static_cast<std::int64_t>(axes.size()))));
+  for (std::int64_t& axis : axes)
+    if (draw.chance(50)) axis -= rank;
+  return axes;
+}
+
 CaseValue draw_attribute(Draw& draw, const Case& c, std::size_t i, Dtype result_dtype) {
   const Argument& a = c.op->schema.argument_storage[i];
   const Domain d = domain(*c.op, a.name);
-  if (d.kind == Domain::Kind::axis) {
-    const auto& of = std::get<TensorSpec>(c.arguments[static_cast<std::size_t>(d.axis_of)]);
-    const auto rank = std::max<std::int64_t>(static_cast<std::int64_t>(of.shape.size()), 1);
-    return draw.range(-rank, rank - 1);
+  if (d.has_axes()) {
+    const Shape& of = std::get<TensorSpec>(c.arguments[static_cast<std::size_t>(d.of)]).shape;
+    if (a.optional && draw.chance(20)) return None{};
+    if (a.list && draw.chance(15)) return std::vector<std::int64_t>{};
+    if (!a.list && !d.filled) {
+      const auto rank = std::max<std::int64_t>(static_cast<std::int64_t>(of.size()), 1);
+      return draw.range(-rank, rank - 1);
+    }
+    const std::vector<std::int64_t> axes = draw_axes(draw, of, d.filled);
+    return a.list ? CaseValue{axes} : CaseValue{axes[0]};
+  }
+  switch (d.kind) {
+    case Domain::Kind::epsilon:
+      return draw.pick(std::array{1e-5, 1e-5, 1e-5, 1e-3, 1e-12, 0.1, 0.0});
+    case Domain::Kind::fraction:
+      return draw.pick(std::array{0.1, 0.1, 0.01, 0.5, 1.0 / 3, 0.0, 1.0});
+    case Domain::Kind::natural:
+      if (a.optional && draw.chance(30)) return None{};
+      return draw.pick(std::array<std::int64_t, 6>{0, 1, 1, 2, 3, 7});
+    case Domain::Kind::divisor: {
+      const std::int64_t of = std::get<std::int64_t>(c.arguments[static_cast<std::size_t>(d.of)]);
+      std::vector<std::int64_t> divisors{1};
+      for (std::int64_t k = 2; k <= of; ++k)
+        if (of % k == 0) divisors.push_back(k);
+      return draw.pick(divisors);
+    }
+    case Domain::Kind::truth:
+      return c.arguments[i];
+    default:
+      break;
   }
   if (a.type == Type::boolean && !a.list && !a.optional) return draw.chance(50);
   const auto none = [](const CaseValue& v) { return std::holds_alternative<None>(v); };
@@ -108,6 +149,15 @@ CaseValue draw_attribute(Draw& draw, const Case& c, std::size_t i, Dtype result_
   return c.arguments[i];
 }
 
+// What the alternative says of an argument that is no tensor.
+CaseValue bound_value(const ShapeAlternative& alternative, const ShapeBinding& binding, std::size_t i) {
+  if (const ShapePattern* p = alternative.pattern_of(i)) return instantiate(*p, binding);
+  for (const BoundNumber& n : alternative.numbers)
+    if (n.argument == static_cast<int>(i)) return n.value(binding);
+  const auto flag = std::ranges::find(alternative.flags, static_cast<int>(i), &BoundFlag::argument);
+  return flag->value;
+}
+
 }  // namespace
 
 Case with_shapes(const Operator& op, Dtype dtype, const ShapeAlternative& alternative,
@@ -116,12 +166,16 @@ Case with_shapes(const Operator& op, Dtype dtype, const ShapeAlternative& altern
   c.op = &op;
   for (std::size_t i = 0; i < op.schema.argument_count; ++i) {
     const Argument& a = op.schema.argument_storage[i];
-    const auto pattern = std::ranges::find(alternative.inputs, static_cast<int>(i), &ShapePattern::argument);
-    const bool present =
-        pattern != alternative.inputs.end() && a.is_tensor() && !a.list &&
-        !(a.optional && draw != nullptr && may_be_absent(op, alternative, *pattern) && draw->chance(30));
+    if (!a.is_tensor() && alternative.binds(i)) {
+      c.arguments.push_back(bound_value(alternative, binding, i));
+      continue;
+    }
+    const ShapePattern* pattern = alternative.pattern_of(i);
+    const bool present = pattern != nullptr && a.is_tensor() && !a.list &&
+                         !(a.optional && draw != nullptr && domain(op, a.name).kind != Domain::Kind::given &&
+                           may_be_absent(op, alternative, *pattern) && draw->chance(30));
     if (!present) {
-      c.arguments.push_back(default_of(op, i));
+      c.arguments.push_back(default_of(op, i, dtype));
       continue;
     }
     Shape shape = instantiate(*pattern, binding);
@@ -135,8 +189,7 @@ Case with_shapes(const Operator& op, Dtype dtype, const ShapeAlternative& altern
   // Where there are no rows, no index could be right.
   for (std::size_t i = 0; i < op.schema.argument_count; ++i)
     if (const Domain d = domain(op, op.schema.argument_storage[i].name); d.kind == Domain::Kind::index)
-      if (Shape& rows = std::get<TensorSpec>(c.arguments[static_cast<std::size_t>(d.rows_of)]).shape;
-          rows[0] == 0)
+      if (Shape& rows = std::get<TensorSpec>(c.arguments[static_cast<std::size_t>(d.of)]).shape; rows[0] == 0)
         if (numel(std::get<TensorSpec>(c.arguments[i]).shape) > 0) rows[0] = 1;
   return c;
 }
@@ -154,7 +207,7 @@ void draw_dtypes(Draw& draw, Case& c, Dtype result_dtype) {
       for (TensorSpec* t : tensors_of(mixed))
         if (t->dtype != Dtype::boolean) t->dtype = draw.pick(allowed);
       const Checked checked = check_case(mixed);
-      if (checked.ok() && checked.outputs[0].dtype == result_dtype) {
+      if (checked.ok() && checked.outputs[0].computed_in == result_dtype) {
         c = std::move(mixed);
         return;
       }
@@ -175,9 +228,13 @@ void draw_layouts(Draw& draw, Case& c) {
 }
 
 void draw_attributes(Draw& draw, Case& c, Dtype result_dtype) {
+  const ShapeMatch match = match_case(c);
+  const ShapeAlternative& alternative =
+      shape_rule(*c.op).alternatives[static_cast<std::size_t>(std::max(match.alternative, 0))];
   for (std::size_t i = 0; i < c.arguments.size(); ++i) {
     const Argument& a = c.op->schema.argument_storage[i];
-    if (!a.is_tensor() && a.type != Type::dtype) c.arguments[i] = draw_attribute(draw, c, i, result_dtype);
+    if (!a.is_tensor() && a.type != Type::dtype && !alternative.binds(i))
+      c.arguments[i] = draw_attribute(draw, c, i, result_dtype);
   }
 }
 

@@ -16,19 +16,19 @@ namespace {
 
 constexpr int kLongOneIn = 400;             // long sums belong to the slow tier, but are never quite absent
 constexpr std::uint64_t kSplitOneIn = 100;  // by index and not by chance: even a short run has one
-constexpr std::uint64_t kLeastSeed = 16;    // smaller seeds are for shrinking, see output_layouts
+constexpr std::uint64_t kAttempts = 200;
+constexpr std::uint64_t kLeastSeed = 16;  // smaller seeds are for shrinking, see output_layouts
 
-// A fixed case: sizes for the symbols and then "*", again and again.
+// A fixed case: sizes for the symbols and then the runs, again and again.
 struct Step {
-  std::size_t rest_rank;
+  std::size_t dimensions;  // of the first run
   std::vector<std::int64_t> sizes;
   std::string_view family;
   bool channels_last = false;
 };
 
 std::vector<Step> ladder(const ShapeAlternative& alternative) {
-  const std::size_t images =
-      std::max<std::size_t>(greatest_rest_rank(alternative), 1) - 1;  // 4 dimensions in all
+  const std::size_t images = std::max<std::size_t>(greatest_run(alternative), 1) - 1;  // 4 dimensions in all
   std::vector<Step> steps{
       {0, {1}, "normal"},  // a scalar tensor, where the rule allows one
       {1, {1}, "normal"},
@@ -60,7 +60,7 @@ std::vector<Step> ladder(const ShapeAlternative& alternative) {
 
 Case on_ladder(const Operator& op, Dtype dtype, const ShapeAlternative& alternative, const Step& step) {
   Case c =
-      with_shapes(op, dtype, alternative, cycle_binding(alternative, step.rest_rank, step.sizes), nullptr);
+      with_shapes(op, dtype, alternative, cycle_binding(alternative, step.dimensions, step.sizes), nullptr);
   if (step.channels_last)
     for (TensorSpec* t : tensors_of(c))
       if (t->shape.size() == 4 || t->shape.size() == 5) t->layout.kind = Layout::Kind::channels_last;
@@ -108,17 +108,25 @@ Case generate(const Operator& op, Dtype result_dtype, std::uint64_t seed, std::u
   const std::uint64_t key =
       mix(mix(mix(seed, hash(op.schema.name)), static_cast<std::uint64_t>(result_dtype)), index);
 
-  std::optional<Case> c;
+  std::optional<Case> c;  // one that the operator allows: what is computed may not go together
+  const auto keep = [&](Case drawn) {
+    if (check_case(drawn).ok()) c = std::move(drawn);
+  };
   std::uint64_t left = index;
   for (const ShapeAlternative& alternative : shape_rule(op).alternatives) {
     const std::vector<Step> steps = ladder(alternative);
     if (left < steps.size()) {
-      c = on_ladder(op, result_dtype, alternative, steps[left]);
+      keep(on_ladder(op, result_dtype, alternative, steps[left]));
       break;
     }
     left -= steps.size();
   }
-  if (!c) c = random_case(op, result_dtype, key, index % kSplitOneIn == kSplitOneIn - 1);
+  const bool is_split = index % kSplitOneIn == kSplitOneIn - 1;
+  for (std::uint64_t attempt = 0; !c && attempt < kAttempts; ++attempt)
+    keep(random_case(op, result_dtype, attempt == 0 ? key : mix(key, attempt), is_split));
+  if (!c)
+    throw std::logic_error(
+        fmt::format("{}: no case that is allowed was found in {} attempts", op.schema.name, kAttempts));
   c->seed = std::max(key >> 32, kLeastSeed);  // short enough to read in a case's text
   return *std::move(c);
 }

@@ -31,20 +31,23 @@ CallValue without_data(const CaseValue& value) {
       value);
 }
 
-}  // namespace
-
-Checked check_case(const Case& c) {
+Call outline(const Case& c) {
   Call call;
   call.op = c.op;
   for (const CaseValue& v : c.arguments) call.arguments.push_back(without_data(v));
+  return call;
+}
+
+}  // namespace
+
+Checked check_case(const Case& c) {
+  const Call call = outline(c);
   return check_arguments(*c.op, Arguments(call).values());
 }
 
-std::vector<std::optional<Shape>> shapes_of(const Case& c) {
-  std::vector<std::optional<Shape>> shapes(c.arguments.size());
-  for (std::size_t i = 0; i < shapes.size(); ++i)
-    if (const auto* t = std::get_if<TensorSpec>(&c.arguments[i])) shapes[i] = t->shape;
-  return shapes;
+ShapeMatch match_case(const Case& c) {
+  const Call call = outline(c);
+  return match_shapes(*c.op, Arguments(call).values());
 }
 
 std::vector<TensorSpec*> tensors_of(Case& c) {

@@ -20,7 +20,7 @@ bool is_parameter(const Operator& op, int argument) {
   for (const ShapeAlternative& alternative : shape_rule(op).alternatives)
     for (const ShapePattern& p : alternative.inputs)
       if (p.argument == argument) {
-        if (p.broadcast || p.dims.size() != 1 || p.dims[0].kind == DimPattern::Kind::rest) return false;
+        if (p.broadcast || p.dims.size() != 1 || p.dims[0].kind == DimPattern::Kind::run) return false;
         found = true;
       }
   return found;
@@ -48,7 +48,7 @@ std::vector<Target> targets_of(const Case& c, Dtype result) {
     t.ranges = ranges(*c.op, c.op->schema.argument_storage[argument].name);
     if (const Domain d = domain(*c.op, c.op->schema.argument_storage[argument].name);
         d.kind == Domain::Kind::index)
-      if (const auto* rows = std::get_if<TensorSpec>(&c.arguments[static_cast<std::size_t>(d.rows_of)]))
+      if (const auto* rows = std::get_if<TensorSpec>(&c.arguments[static_cast<std::size_t>(d.of)]))
         t.rows = rows->shape.empty() ? 0 : rows->shape[0];
     t.own = Stream(mix(c.seed, mix(argument + 1, item)));
     t.shared = Stream(mix(c.seed, 0));
@@ -146,7 +146,7 @@ Call materialise(const Case& c) {
   call.output_layouts = output_layouts(c, shapes);
 
   const std::vector<Target> targets =
-      targets_of(c, call.outputs.empty() ? Dtype::f32 : call.outputs[0].dtype);
+      targets_of(c, call.outputs.empty() ? Dtype::f32 : call.outputs[0].computed_in);
   std::size_t next = 0;
   for (const CaseValue& value : c.arguments) {
     call.arguments.push_back(std::visit(

@@ -105,12 +105,15 @@ std::string mixed_dtypes(Draw& draw, Case& c, std::size_t i) {
 
 std::string axis_out_of_range(Draw& draw, Case& c, std::size_t i) {
   const Domain d = domain(*c.op, c.op->schema.argument_storage[i].name);
-  if (d.kind != Domain::Kind::axis) return {};
-  const TensorSpec* of = tensor(c, static_cast<std::size_t>(d.axis_of));
+  if (!d.has_axes()) return {};
+  const TensorSpec* of = tensor(c, static_cast<std::size_t>(d.of));
   const auto rank =
       std::max<std::int64_t>(of == nullptr ? 0 : static_cast<std::int64_t>(of->shape.size()), 1);
   const std::int64_t axis = draw.pick(std::array{rank, -rank - 1, rank + 7, -rank - 100});
-  c.arguments[i] = axis;
+  if (d.kind == Domain::Kind::axes)
+    c.arguments[i] = std::vector<std::int64_t>{axis};
+  else
+    c.arguments[i] = axis;
   return fmt::format("{}", axis);
 }
 
@@ -133,7 +136,42 @@ std::string index_out_of_range(Draw& draw, Case& c, std::size_t i) {
   if (d.kind != Domain::Kind::index) return {};
   const bool negative = draw.chance(50);
   c.data = negative ? kNegativeIndex : kPastEnd;
-  return negative ? "-1" : fmt::format("{}", tensor(c, static_cast<std::size_t>(d.rows_of))->shape[0]);
+  return negative ? "-1" : fmt::format("{}", tensor(c, static_cast<std::size_t>(d.of))->shape[0]);
+}
+
+std::string axis_twice(Draw& draw, Case& c, std::size_t i) {
+  const Domain d = domain(*c.op, c.op->schema.argument_storage[i].name);
+  auto* list = std::get_if<std::vector<std::int64_t>>(&c.arguments[i]);
+  if (d.kind != Domain::Kind::axes || list == nullptr || list->empty()) return {};
+  const TensorSpec* of = tensor(c, static_cast<std::size_t>(d.of));
+  const auto rank = static_cast<std::int64_t>(of == nullptr ? 0 : of->shape.size());
+  if (rank == 0) return {};
+  const std::int64_t axis = draw.pick(*list), dimension = axis < 0 ? axis + rank : axis;
+  list->push_back(draw.chance(50) ? dimension : dimension - rank);
+  return fmt::format("{} twice", dimension);
+}
+
+std::string not_the_size(Draw& draw, Case& c, std::size_t i) {
+  const ShapeMatch match = match_case(c);
+  if (!match.error.empty()) return {};
+  const ShapeAlternative& alternative =
+      shape_rule(*c.op).alternatives[static_cast<std::size_t>(match.alternative)];
+  if (!alternative.binds(i)) return {};
+  const std::int64_t step = draw.pick(std::array<std::int64_t, 3>{-1, 1, 7});
+  if (auto* number = std::get_if<std::int64_t>(&c.arguments[i])) return fmt::format("{}", *number += step);
+  auto* list = std::get_if<std::vector<std::int64_t>>(&c.arguments[i]);
+  if (list == nullptr || list->empty()) return {};
+  std::int64_t& size =
+      (*list)[static_cast<std::size_t>(draw.range(0, static_cast<std::int64_t>(list->size()) - 1))];
+  return fmt::format("{}", size += step);
+}
+
+std::string not_a_divisor(Draw& draw, Case& c, std::size_t i) {
+  const Domain d = domain(*c.op, c.op->schema.argument_storage[i].name);
+  if (d.kind != Domain::Kind::divisor) return {};
+  const std::int64_t of = std::get<std::int64_t>(c.arguments[static_cast<std::size_t>(d.of)]);
+  c.arguments[i] = draw.pick(std::array<std::int64_t, 2>{of + 1, 2 * of + 3});
+  return fmt::format("{}", std::get<std::int64_t>(c.arguments[i]));
 }
 
 constexpr Breakage kBreakages[] = {
@@ -146,6 +184,9 @@ constexpr Breakage kBreakages[] = {
     {"a string that is no choice", unknown_choice},
     {"an index out of range", index_out_of_range},
     {"None for two of which one must be given", none_of_two},
+    {"an axis that is named twice", axis_twice},
+    {"a number that is no size of the tensors", not_the_size},
+    {"a number of groups that leaves a rest", not_a_divisor},
 };
 
 }  // namespace

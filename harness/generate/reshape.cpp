@@ -8,14 +8,18 @@
 namespace assay {
 namespace {
 
-// Where dimension d of "*" stands in a tensor of this pattern and rank; -1 if broadcasting left it out.
-std::int64_t position_of(const ShapePattern& pattern, const Shaped& from, std::size_t d, std::size_t rank) {
+// Where dimension d of a run stands in a tensor or list of this pattern and rank; -1 if broadcasting left it out.
+std::int64_t position_of(const ShapePattern& pattern, const Shaped& from, const std::string& run,
+                         std::size_t d, std::size_t rank) {
   if (pattern.broadcasts_to_symbols()) return -1;
-  if (pattern.broadcast)
-    return static_cast<std::int64_t>(d) - static_cast<std::int64_t>(from.binding.rest.size()) +
-           static_cast<std::int64_t>(rank);
-  const auto rest = std::ranges::find(pattern.dims, DimPattern::Kind::rest, &DimPattern::kind);
-  return rest == pattern.dims.end() ? -1 : (rest - pattern.dims.begin()) + static_cast<std::int64_t>(d);
+  std::size_t at = 0;
+  for (const DimPattern& p : pattern.dims) {
+    if (p.kind == DimPattern::Kind::run && p.name == run)
+      return static_cast<std::int64_t>(at + d) -
+             (pattern.broadcast ? static_cast<std::int64_t>(from.binding.runs.at(run).size() - rank) : 0);
+    at += p.kind == DimPattern::Kind::run ? from.binding.runs.at(p.name).size() : 1;
+  }
+  return -1;
 }
 
 std::int64_t rank_of(const Case& c, int argument) {
@@ -23,19 +27,27 @@ std::int64_t rank_of(const Case& c, int argument) {
   return t == nullptr ? 1 : std::max<std::int64_t>(static_cast<std::int64_t>(t->shape.size()), 1);
 }
 
-// Axes into the tensor argument, which is about to lose a dimension.
+// The axis when dimension `lost` of `rank` is gone; a scalar tensor counts as one dimension.
+std::int64_t moved(std::int64_t axis, std::int64_t rank, std::int64_t lost) {
+  const bool negative = axis < 0;
+  std::int64_t at = negative ? axis + rank : axis;
+  const std::int64_t new_rank = std::max<std::int64_t>(rank - 1, 1);
+  if (at > lost) --at;
+  at = std::min(at, new_rank - 1);
+  return negative ? at - new_rank : at;
+}
+
+// Axes into the tensor argument, which is about to lose a dimension: of a list, the lost one goes.
 void move_axes(Case& c, int tensor, std::int64_t lost) {
   const std::int64_t rank = rank_of(c, tensor);
   for (std::size_t i = 0; i < c.arguments.size(); ++i) {
     const Domain d = domain(*c.op, c.op->schema.argument_storage[i].name);
-    auto* axis = std::get_if<std::int64_t>(&c.arguments[i]);
-    if (axis == nullptr || d.kind != Domain::Kind::axis || d.axis_of != tensor) continue;
-    const bool negative = *axis < 0;
-    std::int64_t at = negative ? *axis + rank : *axis;
-    const std::int64_t new_rank = std::max<std::int64_t>(rank - 1, 1);
-    if (at > lost) --at;
-    at = std::min(at, new_rank - 1);
-    *axis = negative ? at - new_rank : at;
+    if (!d.has_axes() || d.of != tensor) continue;
+    if (auto* axis = std::get_if<std::int64_t>(&c.arguments[i])) *axis = moved(*axis, rank, lost);
+    if (auto* list = std::get_if<std::vector<std::int64_t>>(&c.arguments[i])) {
+      std::erase_if(*list, [&](std::int64_t axis) { return (axis < 0 ? axis + rank : axis) == lost; });
+      for (std::int64_t& axis : *list) axis = moved(axis, rank, lost);
+    }
   }
 }
 
@@ -49,7 +61,7 @@ void lose_dimension(Case& c, int argument, std::int64_t at) {
 }  // namespace
 
 std::optional<Shaped> shaped(const Case& c) {
-  ShapeMatch m = match_shapes(*c.op, shapes_of(c));
+  ShapeMatch m = match_case(c);
   if (!m.error.empty()) return std::nullopt;
   return Shaped{&shape_rule(*c.op).alternatives[static_cast<std::size_t>(m.alternative)],
                 std::move(m.binding)};
@@ -58,7 +70,9 @@ std::optional<Shaped> shaped(const Case& c) {
 Case resized(const Case& c, const Shaped& from, const ShapeBinding& sizes) {
   Case next = c;
   for (const ShapePattern& p : from.alternative->inputs) {
-    auto* t = std::get_if<TensorSpec>(&next.arguments[static_cast<std::size_t>(p.argument)]);
+    CaseValue& value = next.arguments[static_cast<std::size_t>(p.argument)];
+    if (auto* list = std::get_if<std::vector<std::int64_t>>(&value)) *list = instantiate(p, sizes);
+    auto* t = std::get_if<TensorSpec>(&value);
     if (t == nullptr) continue;
     if (!p.broadcast) {
       t->shape = instantiate(p, sizes);
@@ -70,17 +84,26 @@ Case resized(const Case& c, const Shaped& from, const ShapeBinding& sizes) {
       if (size == before[before.size() - i]) size = after[before.size() - i];
     }
   }
+  for (const BoundNumber& n : from.alternative->numbers)
+    next.arguments[static_cast<std::size_t>(n.argument)] = n.value(sizes);
   return next;
 }
 
-Case without_rest_dimension(const Case& c, const Shaped& from, std::size_t dimension) {
+Case without_run_dimension(const Case& c, const Shaped& from, const std::string& run, std::size_t dimension) {
   Case next = c;
+  ShapeBinding left = from.binding;
+  Shape& sizes = left.runs.at(run);
+  sizes.erase(sizes.begin() + static_cast<std::ptrdiff_t>(dimension));
   for (const ShapePattern& p : from.alternative->inputs) {
-    auto* t = std::get_if<TensorSpec>(&next.arguments[static_cast<std::size_t>(p.argument)]);
+    CaseValue& value = next.arguments[static_cast<std::size_t>(p.argument)];
+    if (auto* list = std::get_if<std::vector<std::int64_t>>(&value)) *list = instantiate(p, left);
+    auto* t = std::get_if<TensorSpec>(&value);
     if (t == nullptr) continue;
-    const std::int64_t at = position_of(p, from, dimension, t->shape.size());
+    const std::int64_t at = position_of(p, from, run, dimension, t->shape.size());
     if (at >= 0) lose_dimension(next, p.argument, at);
   }
+  for (const BoundNumber& n : from.alternative->numbers)
+    next.arguments[static_cast<std::size_t>(n.argument)] = n.value(left);
   return next;
 }
 

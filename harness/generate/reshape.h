@@ -15,12 +15,12 @@ struct Shaped {
 // nullopt if the shapes do not go together.
 std::optional<Shaped> shaped(const Case& c);
 
-// The case with other sizes for its symbols and "*"; `sizes` has as many dimensions for "*" as the case's own binding.
+// The case with other sizes for its symbols and runs; `sizes` has runs of the same lengths as the case's own binding.
 // A dimension that was broadcast stays 1.
 Case resized(const Case& c, const Shaped& from, const ShapeBinding& sizes);
 
-// The case without this dimension of "*". An axis that named it names a neighbour.
-Case without_rest_dimension(const Case& c, const Shaped& from, std::size_t dimension);
+// The case without this dimension of a run. An axis that named it names a neighbour.
+Case without_run_dimension(const Case& c, const Shaped& from, const std::string& run, std::size_t dimension);
 
 // The case in which the first tensor, and all tensors of its shape, have lost a dimension. It need not be allowed: a
 // rule has alternatives of other ranks, or it has not.

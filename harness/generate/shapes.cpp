@@ -67,15 +67,31 @@ void make_distinct(std::vector<std::int64_t*>& sizes, const ShapeAlternative& al
   }
 }
 
-std::size_t draw_rest_rank(Draw& draw, const ShapeAlternative& alternative) {
-  if (!alternative.has_rest()) return 0;
-  const std::size_t rank = draw.weighted({6, 22, 26, 22, 16, 8});
-  return std::min(rank, greatest_rest_rank(alternative));
+// How many dimensions each run has, in order.
+std::vector<std::size_t> draw_runs(Draw& draw, const ShapeAlternative& alternative) {
+  std::vector<std::size_t> lengths;
+  std::size_t left = greatest_run(alternative) + alternative.runs().size();  // each has one, for now
+  for (const std::string& run : alternative.runs()) {
+    const std::size_t rest = alternative.runs().size() - lengths.size() - 1;
+    const std::size_t drawn = draw.weighted({6, 22, 26, 22, 16, 8});
+    lengths.push_back(std::clamp<std::size_t>(drawn, alternative.some(run) ? 1 : 0, left - 1 - rest));
+    left -= lengths.back();
+  }
+  return lengths;
+}
+
+ShapeBinding with_runs(const ShapeAlternative& alternative, const std::vector<std::size_t>& lengths) {
+  ShapeBinding binding;
+  for (const std::string& symbol : alternative.symbols()) binding.sizes[symbol] = 1;
+  std::size_t i = 0;
+  for (const std::string& run : alternative.runs()) binding.runs[run].assign(lengths[i++], 1);
+  return binding;
 }
 
 bool in_outputs(const ShapeAlternative& alternative, const std::string& symbol) {
   return std::ranges::any_of(alternative.outputs, [&](const ShapePattern& p) {
-    return std::ranges::find(p.dims, symbol, &DimPattern::symbol) != p.dims.end();
+    return std::ranges::any_of(
+        p.dims, [&](const DimPattern& d) { return d.kind == DimPattern::Kind::symbol && d.name == symbol; });
   });
 }
 
@@ -84,39 +100,50 @@ bool in_outputs(const ShapeAlternative& alternative, const std::string& symbol) 
 bool fits(const ShapeAlternative& alternative, const ShapeBinding& binding, const SizeBudget& budget) {
   std::int64_t work = 1;
   for (const auto& [symbol, size] : binding.sizes) work *= std::max<std::int64_t>(size, 1);
-  for (const std::int64_t size : binding.rest) work *= std::max<std::int64_t>(size, 1);
-  const auto small = [&](const ShapePattern& p) { return numel(p, binding) <= budget.elements; };
+  for (const auto& [name, run] : binding.runs)
+    for (const std::int64_t size : run) work *= std::max<std::int64_t>(size, 1);
+  const auto small = [&](const ShapePattern& p) {
+    return p.computed() || numel(p, binding) <= budget.elements;
+  };
   return work <= budget.work && std::ranges::all_of(alternative.inputs, small) &&
          std::ranges::all_of(alternative.outputs, small);
 }
 
-std::size_t greatest_rest_rank(const ShapeAlternative& alternative) {
-  std::size_t fixed = 0;
-  for (const ShapePattern& p : alternative.inputs) fixed = std::max(fixed, p.dims.size());
-  return alternative.has_rest() ? kMaxRank + 1 - std::min(fixed, kMaxRank + 1) : 0;
+std::size_t greatest_run(const ShapeAlternative& alternative) {
+  const std::vector<std::string> runs = alternative.runs();
+  if (runs.empty()) return 0;
+  std::size_t fixed = 1;
+  for (const ShapePattern& p : alternative.inputs)
+    if (std::ranges::any_of(p.dims, [&](const DimPattern& d) {
+          return d.kind == DimPattern::Kind::run && d.name == runs.front();
+        }))
+      fixed = std::max(fixed, p.dims.size());
+  return kMaxRank + 1 - std::min(fixed, kMaxRank + 1);
 }
 
 std::vector<std::int64_t*> sizes_of(const ShapeAlternative& alternative, ShapeBinding& binding) {
   std::vector<std::int64_t*> sizes;
   for (const std::string& symbol : alternative.symbols()) sizes.push_back(&binding.sizes.at(symbol));
-  for (std::int64_t& size : binding.rest) sizes.push_back(&size);
+  for (const std::string& run : alternative.runs())
+    for (std::int64_t& size : binding.runs.at(run)) sizes.push_back(&size);
   return sizes;
 }
 
-ShapeBinding cycle_binding(const ShapeAlternative& alternative, std::size_t rest_rank,
+ShapeBinding cycle_binding(const ShapeAlternative& alternative, std::size_t dimensions,
                            const std::vector<std::int64_t>& sizes) {
-  ShapeBinding binding;
+  std::vector<std::size_t> lengths(alternative.runs().size(), 1);
+  if (!lengths.empty())
+    lengths[0] = std::clamp<std::size_t>(dimensions, alternative.some(alternative.runs()[0]) ? 1 : 0,
+                                         greatest_run(alternative));
+  ShapeBinding binding = with_runs(alternative, lengths);
   std::size_t i = 0;
-  for (const std::string& symbol : alternative.symbols()) binding.sizes[symbol] = sizes[i++ % sizes.size()];
-  if (alternative.has_rest())
-    for (std::size_t d = 0; d < std::min(rest_rank, greatest_rest_rank(alternative)); ++d)
-      binding.rest.push_back(sizes[i++ % sizes.size()]);
+  for (std::int64_t* size : sizes_of(alternative, binding)) *size = sizes[i++ % sizes.size()];
   return binding;
 }
 
 ShapeBinding draw_binding(Draw& draw, const ShapeAlternative& alternative) {
   const SizeBudget budget = draw.chance(4) ? kLarge : SizeBudget{};
-  ShapeBinding binding = cycle_binding(alternative, draw_rest_rank(draw, alternative), {1});
+  ShapeBinding binding = with_runs(alternative, draw_runs(draw, alternative));
   std::vector<std::int64_t*> sizes = sizes_of(alternative, binding);
   if (sizes.empty()) return binding;
 
@@ -157,8 +184,9 @@ ShapeBinding draw_long_binding(Draw& draw, const ShapeAlternative& alternative) 
 }
 
 ShapeBinding draw_split_binding(Draw& draw, const ShapeAlternative& alternative) {
-  ShapeBinding binding =
-      cycle_binding(alternative, std::max<std::size_t>(draw_rest_rank(draw, alternative), 1), {1});
+  std::vector<std::size_t> lengths = draw_runs(draw, alternative);
+  for (std::size_t& n : lengths) n = std::max<std::size_t>(n, 1);
+  ShapeBinding binding = with_runs(alternative, lengths);
   const std::vector<std::int64_t*> sizes = sizes_of(alternative, binding);
   if (sizes.empty()) return binding;
   for (std::int64_t* size : sizes) *size = draw.range(2, 9);

@@ -13,13 +13,13 @@ inline constexpr std::size_t kMaxRank = 5;
 
 struct SizeBudget {
   std::int64_t elements = 4096;  // of each tensor
-  std::int64_t work = 300'000;   // product of all symbols and "*": the multiply-adds of a matrix product
+  std::int64_t work = 300'000;   // product of all symbols and runs: the multiply-adds of a matrix product
 };
 
 bool fits(const ShapeAlternative& alternative, const ShapeBinding& binding, const SizeBudget& budget);
 
-// How many dimensions "*" may have, from 0.
-std::size_t greatest_rest_rank(const ShapeAlternative& alternative);
+// How many dimensions the first run may have, the others having one.
+std::size_t greatest_run(const ShapeAlternative& alternative);
 
 // Random sizes: around every vector width, primes, small ones, all different, all equal, now and then empty, and within
 // one of two budgets.
@@ -32,11 +32,12 @@ ShapeBinding draw_long_binding(Draw& draw, const ShapeAlternative& alternative);
 // or a million multiply-adds.
 ShapeBinding draw_split_binding(Draw& draw, const ShapeAlternative& alternative);
 
-// The sizes in order, again and again, for the symbols in order of first use and then `rest_rank` dimensions of "*".
-ShapeBinding cycle_binding(const ShapeAlternative& alternative, std::size_t rest_rank,
+// The sizes in order, again and again, for the symbols in order of first use and then for the runs: up to `dimensions`
+// of the first one, and one of each other.
+ShapeBinding cycle_binding(const ShapeAlternative& alternative, std::size_t dimensions,
                            const std::vector<std::int64_t>& sizes);
 
-// Every size of the binding: symbols in order of first use, then "*".
+// Every size of the binding: symbols, then runs, in order of first use.
 std::vector<std::int64_t*> sizes_of(const ShapeAlternative& alternative, ShapeBinding& binding);
 
 }  // namespace assay

@@ -27,18 +27,26 @@ using Aspect = std::function<Cases(const Case&)>;
 Cases fewer_dimensions(const Case& c) {
   const std::optional<Shaped> from = shaped(c);
   if (!from) return {};
-  std::vector<std::size_t> all(from->binding.rest.size());
-  std::iota(all.begin(), all.end(), std::size_t{0});
-  return rc::seq::map(rc::shrink::removeChunks(all), [c, from](const std::vector<std::size_t>& kept) {
-    Case next = c;
-    Shaped left = *from;
-    for (std::size_t d = left.binding.rest.size(); d-- > 0;) {
-      if (std::binary_search(kept.begin(), kept.end(), d)) continue;
-      next = without_rest_dimension(next, left, d);
-      left.binding.rest.erase(left.binding.rest.begin() + static_cast<std::ptrdiff_t>(d));
-    }
-    return next;
-  });
+  rc::Seq<Case> simpler;
+  for (const std::string& name : from->alternative->runs()) {
+    std::vector<std::size_t> all(from->binding.runs.at(name).size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    simpler =
+        rc::seq::concat(simpler, rc::seq::map(rc::shrink::removeChunks(all),
+                                              [c, from, run = name](const std::vector<std::size_t>& kept) {
+                                                Case next = c;
+                                                Shaped left = *from;
+                                                Shape& sizes = left.binding.runs.at(run);
+                                                for (std::size_t d = sizes.size(); d-- > 0;) {
+                                                  if (std::binary_search(kept.begin(), kept.end(), d))
+                                                    continue;
+                                                  next = without_run_dimension(next, left, run, d);
+                                                  sizes.erase(sizes.begin() + static_cast<std::ptrdiff_t>(d));
+                                                }
+                                                return next;
+                                              }));
+  }
+  return simpler;
 }
 
 // Where another alternative of the shape rule would take a tensor with fewer dimensions.
@@ -49,7 +57,7 @@ Cases fewer_shared_dimensions(const Case& c) {
                       [c](std::size_t d) { return without_shared_dimension(c, d); });
 }
 
-// Sizes as one list: symbols and "*", or, where shapes do not go together, every dimension of every tensor.
+// Sizes as one list: symbols and runs, or, where shapes do not go together, every dimension of every tensor.
 std::vector<std::int64_t> sizes_of(const Case& c) {
   std::vector<std::int64_t> sizes;
   if (std::optional<Shaped> from = shaped(c)) {
@@ -197,6 +205,7 @@ Cases one_dtype(const Case& c) {
   const Checked checked = check_case(c);
   if (!checked.ok() || checked.outputs.empty()) return {};
   std::vector<Case> simpler(1, c);
+  const Dtype dtype = checked.outputs[0].computed_in;
   const auto has_own = [&](std::size_t i) {
     return !domain(*c.op, c.op->schema.argument_storage[i].name).own.empty();
   };
@@ -204,10 +213,10 @@ Cases one_dtype(const Case& c) {
     const Argument& a = c.op->schema.argument_storage[i];
     if (a.type == Type::dtype && a.optional) simpler[0].arguments[i] = None{};
     const auto* t = std::get_if<TensorSpec>(&c.arguments[i]);
-    if (t == nullptr || t->dtype == checked.outputs[0].dtype || has_own(i)) continue;
-    std::get<TensorSpec>(simpler[0].arguments[i]).dtype = checked.outputs[0].dtype;
+    if (t == nullptr || t->dtype == dtype || has_own(i)) continue;
+    std::get<TensorSpec>(simpler[0].arguments[i]).dtype = dtype;
     simpler.push_back(c);
-    std::get<TensorSpec>(simpler.back().arguments[i]).dtype = checked.outputs[0].dtype;
+    std::get<TensorSpec>(simpler.back().arguments[i]).dtype = dtype;
   }
   std::erase(simpler, c);
   return rc::seq::fromContainer(simpler);
@@ -245,7 +254,7 @@ std::vector<Aspect> aspects(const Case& c) {
 std::optional<Dtype> result_dtype(const Case& c) {
   try {
     const Checked checked = check_case(c);
-    if (checked.ok() && !checked.outputs.empty()) return checked.outputs[0].dtype;
+    if (checked.ok() && !checked.outputs.empty()) return checked.outputs[0].computed_in;
   } catch (const CaseError&) {  // a layout that does not fit
   }
   return std::nullopt;

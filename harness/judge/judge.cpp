@@ -165,7 +165,7 @@ std::string index_text(const Shape& shape, std::int64_t element) {
 }
 
 Contract contract_for(const Kernel& kernel, const Call& call) {
-  return parse_contract(kernel.contract, call.outputs.empty() ? Dtype::f32 : call.outputs[0].dtype);
+  return parse_contract(kernel.contract, call.outputs.empty() ? Dtype::f32 : call.outputs[0].computed_in);
 }
 
 Judgement judge(const Kernel& kernel, const Contract& contract, const Call& call, Expectation* expectation,

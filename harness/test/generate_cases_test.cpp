@@ -32,7 +32,7 @@ TEST(GenerateCases, EveryCaseIsAllowedAndReadsBackFromItsText) {
       const Case c = generate(op, dtype, 7, i);
       const Checked checked = check_case(c);
       ASSERT_TRUE(checked.ok()) << text(c) << ": " << checked.error;
-      ASSERT_EQ(checked.outputs[0].dtype, dtype) << text(c);
+      ASSERT_EQ(checked.outputs[0].computed_in, dtype) << text(c);
       ASSERT_EQ(parse_case(text(c)), c) << text(c);
       ASSERT_NE(find_family(c.data), nullptr) << text(c);
     }
@@ -189,6 +189,40 @@ TEST(GenerateCases, EveryRankLayoutFamilyAndAttributeIsReached) {
     EXPECT_GE(seen[wanted], 5) << wanted;
   for (const Family& f : families())
     EXPECT_GE(seen["data " + std::string(f.name)], weight_for(ops::add_tensor, f) > 0 ? 5 : 0) << f.name;
+}
+
+TEST(GenerateCases, ShapeRulesWithRunsNumbersAndFunctionsAreReached) {
+  std::map<std::string, int> seen;
+  toys::all();
+  for (std::uint64_t i = 0; i < kMany; ++i) {
+    const Case layers = generate(toys::layers, Dtype::f32, 11, i);
+    const Shape& input = tensors_of(layers)[0]->shape;
+    const auto& list = std::get<std::vector<std::int64_t>>(layers.arguments[1]);
+    ASSERT_GE(input.size(), list.size());
+    ASSERT_TRUE(std::equal(list.rbegin(), list.rend(), input.rbegin())) << text(layers);
+    ++seen[list.size() > 1 ? "layers of several" : "layers of one"];
+    ++seen[input.size() > list.size() ? "several layers" : "one layer"];
+
+    const Case groups = generate(toys::groups, Dtype::f32, 11, i);
+    const auto channels = std::get<std::int64_t>(groups.arguments[3]);
+    const auto group = std::get<std::int64_t>(groups.arguments[5]);
+    ASSERT_EQ(channels, tensors_of(groups)[0]->shape[1]);
+    ASSERT_TRUE(std::holds_alternative<TensorSpec>(groups.arguments[1])) << text(groups);
+    ++seen[group == 1 ? "one group" : group == channels ? "groups of one" : "groups"];
+
+    const Case modes = generate(toys::modes, Dtype::f32, 11, i);
+    ++seen[std::get<bool>(modes.arguments[1]) ? "training" : "inference"];
+
+    const Case place = generate(toys::place, Dtype::f32, 11, i);
+    ASSERT_TRUE(check_case(place).ok()) << text(place);
+    const auto* axes = std::get_if<std::vector<std::int64_t>>(&place.arguments[1]);
+    ++seen[axes == nullptr ? "no axes" : axes->empty() ? "axes []" : axes->size() > 1 ? "axes" : "one axis"];
+    ++seen[std::get<bool>(place.arguments[2]) ? "kept" : "dropped"];
+  }
+  for (const char* wanted :
+       {"layers of several", "layers of one", "several layers", "one layer", "one group", "groups of one",
+        "groups", "training", "inference", "no axes", "axes []", "axes", "one axis", "kept", "dropped"})
+    EXPECT_GE(seen[wanted], 5) << wanted;
 }
 
 TEST(GenerateCases, LongSumsAreRareAndLong) {

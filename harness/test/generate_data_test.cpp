@@ -41,7 +41,7 @@ TEST(GenerateData, EveryGeneratedCaseBecomesACall) {
       const Case c = generate(op, dtype, 1, i);
       const Call call = materialise(c);
       ASSERT_TRUE(call.error.empty()) << text(c) << call.error;
-      ASSERT_EQ(call.outputs[0].dtype, dtype);
+      ASSERT_EQ(call.outputs[0].computed_in, dtype);
       ASSERT_EQ(call.output_layouts.size(), op.schema.result_count);
       ASSERT_EQ(call.arguments.size(), c.arguments.size());
       for (std::size_t k = 0; k < c.arguments.size(); ++k) {

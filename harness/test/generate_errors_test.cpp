@@ -52,6 +52,8 @@ TEST(GenerateErrors, EveryKindOfErrorIsReached) {
     ++seen["add " + generate_error(ops::add_tensor, Dtype::f32, 0, i).broken];
     ++seen["softmax " + generate_error(ops::softmax_int, Dtype::f32, 0, i).argument];
     ++seen["prelu " + generate_error(ops::prelu, Dtype::f32, 0, i).argument];
+    ++seen["groups " + generate_error(toys::groups, Dtype::f32, 0, i).broken];
+    ++seen["place " + generate_error(toys::place, Dtype::f32, 0, i).broken];
   }
   for (const char* wanted :
        {"mm another size", "mm another number of dimensions", "mm dimensions in another order",
@@ -59,7 +61,9 @@ TEST(GenerateErrors, EveryKindOfErrorIsReached) {
         "table an index out of range", "choice a string that is no choice",
         "choice None for two of which one must be given", "add another size",
         "add dimensions in another order", "softmax self", "softmax dim", "softmax dtype", "prelu self",
-        "prelu weight"})
+        "prelu weight", "groups a number that is no size of the tensors",
+        "groups a number of groups that leaves a rest", "place an axis out of range",
+        "place an axis that is named twice"})
     EXPECT_GE(seen[wanted], 10) << wanted;
 }
 

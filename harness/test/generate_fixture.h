@@ -56,10 +56,52 @@ inline constexpr Operator without_pattern{
     .shapes = "self=[*] -> [*]",
 };
 
-inline const std::array<const Operator*, 10>& all() {
-  static const std::array<const Operator*, 10> operators{
-      &ops::relu,        &ops::prelu, &ops::prelu_backward, &ops::add_tensor, &ops::mm,
-      &ops::softmax_int, &norm,       &whole_numbers,       &choice,          &table};
+inline constexpr Operator layers{
+    .schema = parse_schema(
+        "assay::toy_layers(Tensor input, int[] normalized_shape, Tensor? weight, float eps) -> (Tensor, Tensor)"),
+    .formula = "",
+    .shapes = "normalized_shape=[+M] input=[*,*M] weight=[*M] -> [*,*M], [*,1*M]",
+    .domains = "eps: epsilon",
+};
+
+inline constexpr Operator groups{
+    .schema = parse_schema(
+        "assay::toy_groups(Tensor input, Tensor? weight, int N, int C, int HxW, int group) -> (Tensor, Tensor)"),
+    .formula = "",
+    .shapes = "input=[N,C,*] weight=[C] N=N C=C HxW=|*| -> [N,C,*], [N]",
+    .domains = "weight: given; group: divisor(C)",
+};
+
+inline constexpr Operator modes{
+    .schema = parse_schema("assay::toy_modes(Tensor input, bool training, bool[2] mask) -> (Tensor, Tensor)"),
+    .formula = "",
+    .shapes = "training=true input=[N,C,*] -> [N,C,*], [C]; training=false input=[N,C,*] -> [N,C,*], [0]",
+    .domains = "mask: true",
+};
+
+inline constexpr Operator place{
+    .schema = parse_schema("assay::toy_place(Tensor self, int[1]? dim, bool keepdim=False) -> Tensor"),
+    .formula = "",
+    .positions = 1,
+    .shapes = "self=[*] -> [reduced(*,dim,keepdim)]",
+    .domains = "dim: filled_axes(self)",
+};
+
+inline const std::array<const Operator*, 14>& all() {
+  static const std::array<const Operator*, 14> operators{&ops::relu,
+                                                         &ops::prelu,
+                                                         &ops::prelu_backward,
+                                                         &ops::add_tensor,
+                                                         &ops::mm,
+                                                         &ops::softmax_int,
+                                                         &norm,
+                                                         &whole_numbers,
+                                                         &choice,
+                                                         &table,
+                                                         &layers,
+                                                         &groups,
+                                                         &modes,
+                                                         &place};
   static const bool enrolled = [] {
     for (const Operator* op : operators) enrol_operator(*op);
     return true;

@@ -52,7 +52,7 @@ std::vector<Subject> subjects(const Registry& registry, const VerifyOptions& opt
 // The dtype whose rows a case belongs to: that of its first result.
 Dtype row_dtype(const Case& c) {
   const Call call = materialise(c);
-  if (!call.outputs.empty()) return call.outputs[0].dtype;
+  if (!call.outputs.empty()) return call.outputs[0].computed_in;
   for (const CaseValue& v : c.arguments)
     if (const auto* t = std::get_if<TensorSpec>(&v)) return t->dtype;
   return Dtype::f32;

@@ -77,6 +77,8 @@ class Call {
     arguments_.back().as.integer = x ? 1 : 0;
     return *this;
   }
+  Call& integers(std::vector<std::int64_t> list) { return add_list(ASSAY_KIND_INTS, std::move(list)); }
+  Call& booleans(std::vector<std::int64_t> list) { return add_list(ASSAY_KIND_BOOLS, std::move(list)); }
   Call& none() {
     arguments_.push_back({ASSAY_KIND_NONE, 1, {}});
     return *this;
@@ -89,6 +91,14 @@ class Call {
   }
 
   std::span<const assay_value> arguments() const { return arguments_; }
+
+  // Other elements for a tensor without gaps, each stored with one rounding; evaluate() reads them.
+  void overwrite(std::size_t argument, const std::vector<double>& elements) {
+    const assay_tensor& t = *arguments_[argument].as.tensor;
+    const Dtype dtype = *dtype_of(t.dtype);
+    for (std::size_t n = 0; n < elements.size(); ++n)
+      store(static_cast<std::byte*>(t.data) + n * static_cast<std::size_t>(bytes(dtype)), dtype, elements[n]);
+  }
 
   Evaluation& evaluate() {
     const Checked checked = check_arguments(op_, arguments_);
@@ -111,6 +121,14 @@ class Call {
   }
 
  private:
+  Call& add_list(std::uint32_t kind, std::vector<std::int64_t> list) {
+    lists_.push_back(std::move(list));
+    assay_value v{kind, static_cast<std::uint32_t>(lists_.back().size()), {}};
+    v.as.integers = lists_.back().data();
+    arguments_.push_back(v);
+    return *this;
+  }
+
   struct Tensor {
     Shape shape;
     std::vector<std::int64_t> strides;
@@ -121,6 +139,7 @@ class Call {
   const Reference& reference_;
   std::deque<Tensor> tensors_;
   std::deque<std::string> strings_;
+  std::deque<std::vector<std::int64_t>> lists_;
   std::vector<assay_value> arguments_;
   std::vector<Checked::Output> outputs_;
   std::unique_ptr<Evaluation> evaluation_;

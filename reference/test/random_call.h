@@ -23,11 +23,15 @@ class RandomCall {
  public:
   RandomCall(const Operator& op, Dtype dtype, Family family, std::uint64_t seed, int largest = 8)
       : call(op.schema.name), op_(op), dtype_(dtype), family_(family), random_(seed) {
+    for (const Argument& a : op.schema.arguments()) filled_ = filled_ || domain(op, a.name).filled;
     const ShapeRule& rule = shape_rule(op);
     const ShapeAlternative& alternative = rule.alternatives[below(rule.alternatives.size())];
     ShapeBinding binding;
     for (const std::string& symbol : alternative.symbols()) binding.sizes[symbol] = size(largest);
-    for (std::size_t d = below(3); d > 0; --d) binding.rest.push_back(size(4));
+    for (const std::string& run : alternative.runs())
+      for (std::size_t d = alternative.some(run) ? 1 + below(2) : below(3); d > 0; --d)
+        binding.runs[run].push_back(size(4));
+    for (const std::string& run : alternative.runs()) binding.runs[run];
     for (std::size_t i = 0; i < op.schema.argument_count; ++i) argument(i, alternative, binding);
     evaluation = &call.evaluate();
   }
@@ -41,7 +45,7 @@ class RandomCall {
   std::size_t below(std::size_t n) { return static_cast<std::size_t>(random_() % n); }
   bool one_in(std::size_t n) { return below(n) == 0; }
   std::int64_t size(int largest) {
-    return one_in(12) ? static_cast<std::int64_t>(below(40))
+    return one_in(12) ? std::max<std::int64_t>(static_cast<std::int64_t>(below(40)), filled_ ? 1 : 0)
                       : 1 + static_cast<std::int64_t>(below(static_cast<std::size_t>(largest)));
   }
 
@@ -94,32 +98,60 @@ class RandomCall {
     elements.emplace_back();
     text += std::string(a.name) + "=";
     if (a.is_tensor()) {
-      given_.push_back(true);
-      for (const ShapePattern& pattern : alternative.inputs)
-        if (pattern.argument == static_cast<int>(i)) return tensor(pattern, binding, a.name);
-      throw std::logic_error("this generator knows no tensors outside the shape rule");
+      const ShapePattern* pattern = alternative.pattern_of(i);
+      if (pattern == nullptr)
+        throw std::logic_error("this generator knows no tensors outside the shape rule");
+      given_.push_back(!a.optional || domain(op_, a.name).kind == Domain::Kind::given || !one_in(4));
+      if (given_.back()) return tensor(*pattern, binding, a.name);
+      call.none();
+      text += "none ";
+      shapes_.emplace_back();
+      return;
     }
     const Domain d = domain(op_, a.name);
-    const bool may_be_none = a.optional && (d.unless < 0 || given_[static_cast<std::size_t>(d.unless)]);
-    given_.push_back(!(may_be_none && one_in(2)));
+    shapes_.emplace_back();
+    const bool must_be_given =
+        !a.optional || alternative.binds(i) || (d.unless >= 0 && !given_[static_cast<std::size_t>(d.unless)]);
+    given_.push_back(must_be_given || !one_in(2));
     if (!given_.back()) {
       call.none();
       text += "none ";
+    } else if (alternative.binds(i)) {
+      bound(i, alternative, binding);
     } else if (d.kind == Domain::Kind::one_of) {
       const std::string_view choice = d.choices[below(d.choices.size())];
       call.string(choice);
       text += std::string(choice) + " ";
+    } else if (d.kind == Domain::Kind::axes) {
+      axes(d);
     } else if (d.kind == Domain::Kind::axis) {
-      const std::int64_t rank = std::max<std::int64_t>(ranks_.at(static_cast<std::size_t>(d.axis_of)), 1);
+      const std::int64_t rank = rank_of(d);
       const std::int64_t axis = static_cast<std::int64_t>(below(static_cast<std::size_t>(2 * rank))) - rank;
       call.integer(axis);
       text += std::to_string(axis) + " ";
     } else if (d.kind == Domain::Kind::integer) {
       call.integer(static_cast<std::int64_t>(below(5)) - 2);
       text += std::to_string(call.arguments().back().as.integer) + " ";
+    } else if (d.kind == Domain::Kind::natural) {
+      call.integer(static_cast<std::int64_t>(below(3)));
+      text += std::to_string(call.arguments().back().as.integer) + " ";
+    } else if (d.kind == Domain::Kind::divisor) {
+      const std::int64_t of = call.arguments()[static_cast<std::size_t>(d.of)].as.integer;
+      std::int64_t group =
+          1 + static_cast<std::int64_t>(below(static_cast<std::size_t>(std::max<std::int64_t>(of, 1))));
+      while (of % group != 0) --group;
+      call.integer(group);
+      text += std::to_string(group) + " ";
+    } else if (d.kind == Domain::Kind::truth) {
+      call.booleans(std::vector<std::int64_t>(static_cast<std::size_t>(a.list_size), 1));
+      text += "true ";
     } else if (a.type == Type::boolean) {
       call.boolean(one_in(2));
       text += std::to_string(call.arguments().back().as.integer) + " ";
+    } else if (d.kind == Domain::Kind::epsilon || d.kind == Domain::Kind::fraction) {
+      const double choices[] = {1e-5, 1e-3, 0.1, 0.5, 0};
+      call.real(choices[below(std::size(choices))]);
+      text += std::to_string(call.arguments().back().as.real) + " ";
     } else if (a.type == Type::dtype) {
       call.dtype(dtype_);
       text += std::string(name(dtype_)) + " ";
@@ -131,6 +163,33 @@ class RandomCall {
     } else {
       throw std::logic_error("this generator has no values for argument " + std::string(a.name));
     }
+  }
+
+  std::int64_t rank_of(const Domain& d) const {
+    return std::max<std::int64_t>(
+        static_cast<std::int64_t>(shapes_.at(static_cast<std::size_t>(d.of)).size()), 1);
+  }
+
+  // Each dimension, or not.
+  void axes(const Domain& d) {
+    std::vector<std::int64_t> list;
+    const std::int64_t rank = rank_of(d);
+    for (std::int64_t axis = 0; axis < rank; ++axis)
+      if (one_in(2)) list.push_back(one_in(2) ? axis : axis - rank);
+    for (const std::int64_t axis : list) text += std::to_string(axis) + ",";
+    text += " ";
+    call.integers(std::move(list));
+  }
+
+  // What the shape rule says of an argument that is no tensor.
+  void bound(std::size_t i, const ShapeAlternative& alternative, const ShapeBinding& binding) {
+    if (const ShapePattern* pattern = alternative.pattern_of(i))
+      call.integers(instantiate(*pattern, binding));
+    for (const BoundNumber& n : alternative.numbers)
+      if (n.argument == static_cast<int>(i)) call.integer(n.value(binding));
+    for (const BoundFlag& f : alternative.flags)
+      if (f.argument == static_cast<int>(i)) call.boolean(f.value);
+    text += "bound ";
   }
 
   void tensor(const ShapePattern& pattern, const ShapeBinding& binding, std::string_view argument) {
@@ -146,15 +205,14 @@ class RandomCall {
         if (one_in(4)) n = 1;
     }
     const bool converts = op_.dtype_rule == DtypeRule::promote || op_.dtype_rule == DtypeRule::dtype_argument;
-    if (converts && !own && ranks_.empty() && one_in(4)) dtype = Dtype::bf16;
+    if (converts && !own && shapes_.empty() && one_in(4)) dtype = Dtype::bf16;
     std::int64_t numel = 1;
     for (const std::int64_t n : shape) numel *= n;
     std::vector<double>& e = elements.back();
     for (std::int64_t n = 0; n < numel; ++n)
       e.push_back(own ? static_cast<double>(below(static_cast<std::size_t>(choices(d))))
                       : round_to(number(format(dtype), interesting), format(dtype)));
-    ranks_.push_back(static_cast<std::int64_t>(shape.size()));
-    rows_.push_back(shape.empty() ? 1 : shape[0]);
+    shapes_.push_back(shape);
     text += std::string(name(dtype)) + "[" + assay::text(shape) + "] ";
     call.tensor(dtype, shape, e);
   }
@@ -162,14 +220,15 @@ class RandomCall {
   bool is_indexed(int tensor) const {
     return std::ranges::any_of(op_.schema.arguments(), [&](const Argument& a) {
       const Domain d = domain(op_, a.name);
-      return d.kind == Domain::Kind::index && d.rows_of == tensor;
+      return d.kind == Domain::Kind::index && d.of == tensor;
     });
   }
 
   // From 0, of a tensor that has a dtype of its own: two for a boolean, the rows for an index.
   std::int64_t choices(const Domain& d) const {
     if (d.kind != Domain::Kind::index) return 2;
-    return std::max<std::int64_t>(rows_.at(static_cast<std::size_t>(d.rows_of)), 1);
+    const Shape& rows = shapes_.at(static_cast<std::size_t>(d.of));
+    return rows.empty() ? 1 : std::max<std::int64_t>(rows[0], 1);
   }
 
   const Operator& op_;
@@ -177,9 +236,9 @@ class RandomCall {
   Family family_;
   std::mt19937_64 random_;
   std::normal_distribution<double> normal_;
-  std::vector<std::int64_t> ranks_;
-  std::vector<std::int64_t> rows_;
-  std::vector<bool> given_;  // by argument: not None
+  std::vector<Shape> shapes_;  // by argument
+  std::vector<bool> given_;    // by argument: not None
+  bool filled_ = false;        // no dimension may be empty
 };
 
 }  // namespace assay::testing

@@ -77,6 +77,12 @@ TEST(TrackedRegression, ATermBesideAnInfinityMayBeRoundedToTheOtherOne) {
   EXPECT_FALSE(finish(sum_of({input(-HUGE_VAL) * input(1), input(60000) * input(1)})).contains(NAN));
 }
 
+TEST(TrackedRegression, ANarrowAccumulatorFlushesWhatIsNormalOutsideIt) {
+  // 2^-20 is normal in bf16, subnormal in f16.
+  const Under under(Dtype::bf16, "compute=bf16 accumulate=f16 ftz=yes");
+  EXPECT_TRUE(finish(sum_of({input(0x1p-20), input(0x1p-40)})).contains(0));
+}
+
 TEST(TrackedRegression, RoundingsOnEntryAreAmplifiedByTheAdditions) {
   const Under under(Dtype::bf16, "accumulate=bf16");
   const int n = 600;

@@ -1,0 +1,35 @@
+// Functions of shape rules: dimensions of results that are computed from sizes and from other arguments.
+//
+//   reduced(run, axes, keepdim)  the run without the dimensions that the argument `axes` names, or with 1 in their place
+//                                if the argument `keepdim` is true; axes is a list, an int or None (all)
+//
+// A function whose arguments do not go together (a window larger than its input) says so, and blames one of them: the
+// argument check reports it, and generation draws again. A further function is one more entry of the table in
+// shape_function.cpp.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "shape_rule.h"
+
+namespace assay {
+
+struct ShapeCall {
+  const Operator& op;
+  std::span<const assay_value> arguments;
+  const ShapeBinding& binding;
+  std::span<const std::string> operands;  // as written: "*", "dim", "keepdim"
+  ResultShapes& result;                   // its error and argument, if the arguments do not go together
+};
+
+struct ShapeFunction {
+  std::string_view name;
+  std::size_t operands;
+  Shape (*compute)(const ShapeCall& call);
+};
+
+// nullptr if there is none of this name.
+const ShapeFunction* find_shape_function(std::string_view name);
+
+}  // namespace assay

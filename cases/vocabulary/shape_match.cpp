@@ -1,0 +1,247 @@
+// Matching arguments with a shape rule.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <stdexcept>
+
+#include "shape_rule.h"
+#include "view.h"
+
+namespace assay {
+namespace {
+
+[[noreturn]] void malformed(const Operator& op, std::string_view what) {
+  throw std::invalid_argument(
+      fmt::format("{}: the shape rule is malformed: {} in \"{}\"", op.schema.name, what, op.shapes));
+}
+
+// NumPy's rule: from the last dimension, sizes are equal or one of them is 1.
+bool broadcasts(const Shape& a, const Shape& b, Shape& out) {
+  out.assign(std::max(a.size(), b.size()), 1);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const std::int64_t x = i < a.size() ? a[a.size() - 1 - i] : 1;
+    const std::int64_t y = i < b.size() ? b[b.size() - 1 - i] : 1;
+    if (x != y && x != 1 && y != 1) return false;
+    out[out.size() - 1 - i] = x == 1 ? y : x;
+  }
+  return true;
+}
+
+// Matches one alternative; on failure the error says what is wrong, `progress` how far it got.
+class Matcher {
+ public:
+  Matcher(const Operator& op, const ShapeAlternative& alternative) : op_(op), alternative_(alternative) {}
+
+  ShapeMatch match(std::span<const assay_value> arguments) {
+    ShapeMatch m;
+    if (!match_flags(arguments, m)) return m;
+    ++progress;
+    // What broadcasts to symbols comes last, when they are known.
+    for (const bool last : {false, true})
+      for (const ShapePattern& p : alternative_.inputs) {
+        const std::optional<Shape> shape = sizes(arguments[static_cast<std::size_t>(p.argument)]);
+        if (p.broadcasts_to_symbols() != last || !shape) continue;  // an optional tensor may be absent
+        if (!(last          ? match_broadcast_to(p, *shape, m)
+              : p.broadcast ? match_broadcast(p, *shape, m)
+                            : match_exactly(p, *shape, m))) {
+          m.argument = p.argument;
+          return m;
+        }
+        ++progress;
+      }
+    if (!match_numbers(arguments, m)) return m;
+    m.binding = std::move(binding_);
+    return m;
+  }
+
+  int progress = 0;
+
+ private:
+  // Of a tensor or a list of ints; nothing of what is absent.
+  static std::optional<Shape> sizes(const assay_value& v) {
+    if (v.kind == ASSAY_KIND_INTS) return Shape(v.as.integers, v.as.integers + v.count);
+    if (v.kind != ASSAY_KIND_TENSOR) return std::nullopt;
+    const auto of = static_cast<const View*>(v.as.tensor)->sizes();
+    return Shape(of.begin(), of.end());
+  }
+
+  bool match_flags(std::span<const assay_value> arguments, ShapeMatch& m) {
+    for (const BoundFlag& flag : alternative_.flags) {
+      if ((arguments[static_cast<std::size_t>(flag.argument)].as.integer != 0) == flag.value) continue;
+      m.argument = flag.argument;
+      m.error = fmt::format("{}: {} must be {}", op_.schema.name, name(flag.argument), flag.value);
+      return false;
+    }
+    return true;
+  }
+
+  bool match_numbers(std::span<const assay_value> arguments, ShapeMatch& m) {
+    for (const BoundNumber& number : alternative_.numbers) {
+      const std::int64_t given = arguments[static_cast<std::size_t>(number.argument)].as.integer;
+      const std::int64_t expected = number.value(binding_);
+      if (given == expected) continue;
+      m.argument = number.argument;
+      const std::string of =
+          number.size.kind == DimPattern::Kind::symbol
+              ? fmt::format("the size of {}", symbol_from_[number.size.name])
+              : fmt::format("the number of elements of [{}]{}", text(binding_.runs[number.size.name]),
+                            run_from_[number.size.name]);
+      m.error = fmt::format("{}: {} is {}, but must be {}, {}", op_.schema.name, name(number.argument), given,
+                            expected, of);
+      return false;
+    }
+    return true;
+  }
+
+  bool fail(ShapeMatch& m, const ShapePattern& p, const Shape& shape, std::string why) {
+    const Argument& a = op_.schema.argument_storage[static_cast<std::size_t>(p.argument)];
+    m.error =
+        a.is_tensor()
+            ? fmt::format("{}: {} has shape [{}], but {}", op_.schema.name, a.name, text(shape), why)
+            : fmt::format("{}: {} is [{}], but {}", op_.schema.name, a.name, fmt::join(shape, ","), why);
+    return false;
+  }
+
+  bool match_broadcast_to(const ShapePattern& p, const Shape& shape, ShapeMatch& m) {
+    for (const DimPattern& d : p.dims)
+      if (d.kind == DimPattern::Kind::symbol && !binding_.sizes.contains(d.name))
+        malformed(op_, fmt::format("no other tensor says what {} is", d.name));
+    const Shape full = instantiate(p, binding_);
+    Shape joint;
+    if (shape.size() > full.size() || !broadcasts(full, shape, joint) || joint != full)
+      return fail(m, p, shape, fmt::format("must broadcast to [{}]", text(full)));
+    return true;
+  }
+
+  bool match_broadcast(const ShapePattern& p, const Shape& shape, ShapeMatch& m) {
+    const std::string& run = p.dims[0].name;
+    Shape joint;
+    if (!broadcasts(binding_.runs[run], shape, joint))
+      return fail(
+          m, p, shape,
+          fmt::format("cannot be broadcast with shape [{}]{}", text(binding_.runs[run]), run_from_[run]));
+    binding_.runs[run] = joint;
+    run_from_[run] = from(p);
+    return true;
+  }
+
+  // How many dimensions each run of the pattern has in this shape: all but one are known, or there is only one.
+  std::map<std::string, std::size_t> run_lengths(const ShapePattern& p, std::size_t rank,
+                                                 std::size_t& least) {
+    std::map<std::string, std::size_t> lengths;
+    const std::string* open = nullptr;
+    least = 0;
+    for (const DimPattern& d : p.dims) {
+      if (d.kind != DimPattern::Kind::run) {
+        ++least;
+        continue;
+      }
+      const bool known = run_from_.contains(d.name);
+      if (open == nullptr && (!known || &d == last_run(p))) {
+        open = &d.name;
+        least += d.some ? 1 : 0;
+      } else if (!known) {
+        malformed(op_, "two runs of unknown length");
+      } else {
+        lengths[d.name] = binding_.runs[d.name].size();
+        least += lengths[d.name];
+      }
+    }
+    if (open != nullptr) {
+      const std::size_t others = least - (some(p, *open) ? 1 : 0);
+      lengths[*open] = rank < others ? 0 : rank - others;
+    }
+    return lengths;
+  }
+  static const DimPattern* last_run(const ShapePattern& p) {
+    const DimPattern* last = nullptr;
+    for (const DimPattern& d : p.dims)
+      if (d.kind == DimPattern::Kind::run) last = &d;
+    return last;
+  }
+  static bool some(const ShapePattern& p, const std::string& run) {
+    return std::ranges::any_of(p.dims, [&](const DimPattern& d) { return d.some && d.name == run; });
+  }
+
+  bool match_exactly(const ShapePattern& p, const Shape& shape, ShapeMatch& m) {
+    std::size_t least = 0;
+    std::map<std::string, std::size_t> lengths = run_lengths(p, shape.size(), least);
+    if (lengths.empty() ? shape.size() != least : shape.size() < least)
+      return fail(m, p, shape,
+                  fmt::format("must have {}{} dimension{}", lengths.empty() ? "" : "at least ", least,
+                              least == 1 ? "" : "s"));
+    std::size_t at = 0;
+    for (const DimPattern& d : p.dims) {
+      if (d.kind == DimPattern::Kind::run) {
+        const std::size_t n = lengths[d.name];
+        if (!match_run(p, d, shape, at, n, m)) return false;
+        at += n;
+        continue;
+      }
+      const std::int64_t size = shape[at];
+      if (d.kind == DimPattern::Kind::number) {
+        if (size != d.number) return fail(m, p, shape, fmt::format("dimension {} must be {}", at, d.number));
+      } else if (const auto known = binding_.sizes.find(d.name); known == binding_.sizes.end()) {
+        binding_.sizes[d.name] = size;
+        symbol_from_[d.name] = fmt::format("dimension {} of {}", at, name(p.argument));
+      } else if (known->second != size) {
+        return fail(
+            m, p, shape,
+            fmt::format("dimension {} must be {}, the size of {}", at, known->second, symbol_from_[d.name]));
+      }
+      ++at;
+    }
+    return true;
+  }
+
+  bool match_run(const ShapePattern& p, const DimPattern& d, const Shape& shape, std::size_t at,
+                 std::size_t n, ShapeMatch& m) {
+    const Shape part(shape.begin() + static_cast<std::ptrdiff_t>(at),
+                     shape.begin() + static_cast<std::ptrdiff_t>(at + n));
+    const auto known = run_from_.find(d.name);
+    if (known == run_from_.end()) {
+      binding_.runs[d.name] = part;
+      run_from_[d.name] = from(p);
+      return true;
+    }
+    const Shape& run = binding_.runs[d.name];
+    if (part == run) return true;
+    return fail(m, p, shape,
+                n == shape.size() ? fmt::format("must have shape [{}]{}", text(run), known->second)
+                                  : fmt::format("its dimensions [{}] must be [{}]{}", text(part), text(run),
+                                                known->second));
+  }
+
+  std::string_view name(int argument) const {
+    return op_.schema.argument_storage[static_cast<std::size_t>(argument)].name;
+  }
+  std::string from(const ShapePattern& p) const { return fmt::format(" of {}", name(p.argument)); }
+
+  const Operator& op_;
+  const ShapeAlternative& alternative_;
+  ShapeBinding binding_;
+  std::map<std::string, std::string> run_from_, symbol_from_;
+};
+
+}  // namespace
+
+ShapeMatch match_shapes(const Operator& op, std::span<const assay_value> arguments) {
+  ShapeMatch best;
+  int furthest = -1;
+  for (const ShapeAlternative& alternative : shape_rule(op).alternatives) {
+    Matcher matcher(op, alternative);
+    ShapeMatch m = matcher.match(arguments);
+    if (m.error.empty()) {
+      m.alternative = static_cast<int>(&alternative - shape_rule(op).alternatives.data());
+      return m;
+    }
+    if (matcher.progress > furthest) {
+      furthest = matcher.progress;
+      best = std::move(m);
+    }
+  }
+  return best;
+}
+
+}  // namespace assay
