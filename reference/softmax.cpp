@@ -5,6 +5,13 @@
 namespace assay {
 namespace {
 
+template <class S>
+S largest(const Tensor<S>& self, Row<S>& row) {
+  S m = self[row.index(0)];
+  for (std::int64_t k = 1; k < row.size(); ++k) m = maximum(m, self[row.index(k)]);
+  return m;
+}
+
 struct Softmax {
   static constexpr std::string_view row = "dim";
 
@@ -12,15 +19,58 @@ struct Softmax {
   void operator()(const Tensor<S>& self, std::int64_t /*dim*/, std::optional<Dtype> /*dtype*/,
                   Row<S>& out) const {
     const std::int64_t n = out.size();
-    S largest = self[out.index(0)];
-    for (std::int64_t k = 1; k < n; ++k) largest = maximum(largest, self[out.index(k)]);
-    for (std::int64_t k = 0; k < n; ++k) out[k] = exp(self[out.index(k)] - largest);
+    const S max = largest(self, out);
+    for (std::int64_t k = 0; k < n; ++k) out[k] = exp(self[out.index(k)] - max);
     const S total = sum<S>(n, [&](std::int64_t k) { return out[k]; });
     for (std::int64_t k = 0; k < n; ++k) out[k] = out[k] / total;
   }
 };
 
-const EnrolledReference enrolled{reference<ops::softmax_int, Softmax>()};
+// The maximum is taken away first: added to the logarithm, a large one would swallow it.
+struct LogSoftmax {
+  static constexpr std::string_view row = "dim";
+
+  template <class S>
+  void operator()(const Tensor<S>& self, std::int64_t /*dim*/, std::optional<Dtype> /*dtype*/,
+                  Row<S>& out) const {
+    const std::int64_t n = out.size();
+    const S max = largest(self, out);
+    for (std::int64_t k = 0; k < n; ++k) out[k] = group(self[out.index(k)] - max);
+    const S total = log(sum<S>(n, [&](std::int64_t k) { return exp(out[k]); }));
+    for (std::int64_t k = 0; k < n; ++k) out[k] = out[k] - total;
+  }
+};
+
+struct SoftmaxBackward {
+  static constexpr std::string_view row = "dim";
+
+  template <class S>
+  void operator()(const Tensor<S>& grad, const Tensor<S>& output, std::int64_t /*dim*/, Dtype /*input_dtype*/,
+                  Row<S>& out) const {
+    const std::int64_t n = out.size();
+    const S total =
+        group(sum<S>(n, [&](std::int64_t k) { return grad[out.index(k)] * output[out.index(k)]; }));
+    for (std::int64_t k = 0; k < n; ++k) out[k] = (grad[out.index(k)] - total) * output[out.index(k)];
+  }
+};
+
+struct LogSoftmaxBackward {
+  static constexpr std::string_view row = "dim";
+
+  template <class S>
+  void operator()(const Tensor<S>& grad, const Tensor<S>& output, std::int64_t /*dim*/, Dtype /*input_dtype*/,
+                  Row<S>& out) const {
+    const std::int64_t n = out.size();
+    const S total = sum<S>(n, [&](std::int64_t k) { return grad[out.index(k)]; });
+    for (std::int64_t k = 0; k < n; ++k) out[k] = grad[out.index(k)] - exp(output[out.index(k)]) * total;
+  }
+};
+
+const EnrolledReference enrolled[] = {
+    EnrolledReference{reference<ops::softmax_int, Softmax>()},
+    EnrolledReference{reference<ops::log_softmax_int, LogSoftmax>()},
+    EnrolledReference{reference<ops::softmax_backward_data, SoftmaxBackward>()},
+    EnrolledReference{reference<ops::log_softmax_backward_data, LogSoftmaxBackward>()}};
 
 }  // namespace
 }  // namespace assay

@@ -117,6 +117,33 @@ constexpr std::array kEntries{
         // Half an ulp of bf16 is 2^15 ulps of f32, plus those of exp; subnormal ones are 2^-134 apart from the tie.
         "bf16: exp=32770ulp+5e-41abs -- native/cpu/SoftMaxKernel.cpp _vec_softmax(BFloat16*): the tail keeps each "
         "exponential as bf16"},
+
+    // With bf16 rows along another dimension, the maximum of every second half of a vector is that of the first half
+    // (native/cpu/SoftMaxKernel.cpp _vec_logsoftmax<BFloat16>, "max_fvec0.store" twice): no contract covers that.
+    Entry{
+        "log_softmax.int",
+        "f64,f32: exp=1ulp log=1ulp -- cpu/vec/vec256/vec256_float.h exp and log are Sleef_*_u10 (1.0 ULP)\n"
+        "row_invariant=no thread_invariant=no -- native/cpu/SoftMaxKernel.cpp _vec_logsoftmax, a scalar tail whose "
+        "start depends on the number of rows; _vec_log_softmax_lastdim takes logarithms by chunks of rows\n"
+        "bf16: compute=bf16 accumulate=f32 -- native/cpu/SoftMaxKernel.cpp _vec_log_softmax_lastdim keeps the sum and "
+        "its logarithm as bf16 (tmp_sum_scalar)"},
+
+    // The forward result is read as if it were contiguous (native/SoftMax.cpp softmax_backward_cpu_out: output_ is
+    // made and not used), and shapes are not compared: no contract covers either.
+    Entry{
+        "_softmax_backward_data",
+        "row_invariant=no thread_invariant=no -- native/cpu/SoftMaxKernel.cpp _vec_softmax_backward, a scalar tail "
+        "whose start depends on the number of rows\n"
+        "bf16: compute=bf16 accumulate=f32 -- native/cpu/SoftMaxKernel.cpp _vec_host_softmax_backward_lastdim keeps "
+        "the sum as bf16"},
+    Entry{
+        "_log_softmax_backward_data",
+        "f64,f32: exp=1ulp -- cpu/vec/vec256/vec256_float.h exp is Sleef_expf8_u10 (1.0 ULP); the tail of "
+        "native/cpu/SoftMaxKernel.cpp _vec_log_softmax_backward calls std::exp\n"
+        "row_invariant=no thread_invariant=no -- native/cpu/SoftMaxKernel.cpp _vec_log_softmax_backward, a scalar "
+        "tail whose start depends on the number of rows\n"
+        "bf16: compute=bf16 accumulate=f32 -- native/cpu/SoftMaxKernel.cpp _vec_host_softmax_backward_lastdim keeps "
+        "the sum as bf16"},
 };
 
 // For operators without an entry. The scalar loops beside the vectors call glibc, whose manual ("Errors in Math

@@ -70,6 +70,11 @@ Counts verify(Lane& lane, const Operator& op, Dtype dtype, const std::string& co
   return counts;
 }
 
+// Whether torch is wrong under any contract there: cases/peers/README.md says how.
+bool is_fault(std::string_view op, Dtype dtype) {
+  return op == "_softmax_backward_data" || (op == "log_softmax.int" && dtype == Dtype::bf16);
+}
+
 TEST(TorchContractTest, HoldsForGeneratedCases) {
   Lane lane(make_zygotes(), {});
   for (const Reference* reference : references()) {
@@ -78,6 +83,10 @@ TEST(TorchContractTest, HoldsForGeneratedCases) {
     for (const Dtype d : {Dtype::f64, Dtype::f32, Dtype::f16, Dtype::bf16}) {
       const Counts counts = verify(lane, op, d, std::string(oracle::contract_of(op.schema.name)));
       if (!counts.absent.empty()) GTEST_SKIP() << "no contract of PyTorch was tested: " << counts.absent;
+      if (is_fault(op.schema.name, d)) {
+        EXPECT_TRUE(counts.diverged > 0 || counts.decided == 0) << op.schema.name << " " << name(d);
+        continue;
+      }
       EXPECT_EQ(counts.diverged, 0) << op.schema.name << " " << name(d) << ": " << counts.first;
       if (d == Dtype::f32) {
         EXPECT_GT(counts.decided, static_cast<int>(kCases) / 2) << op.schema.name;

@@ -56,7 +56,8 @@ void linear(const View& input, const View& weight, const View* bias, View& out) 
   if (out.numel() == 0) return;
   const Matrix w = matrix(weight).transposed();
   const int last = input.rank() - 1;
-  const Space rows = space_without(last, out, input);
+  const View* const views[] = {&out, &input};
+  const Space rows = space_without(last, views, 2);
   const auto product = [&](std::int64_t to, std::int64_t from, std::int64_t n, std::int64_t to_step,
                            std::int64_t from_step) HWY_ATTR {
     const std::int64_t bytes = out.dtype.bits / 8;

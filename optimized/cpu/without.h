@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 
 #include "space.h"
 #include "vocabulary/kernel.h"
@@ -31,12 +32,13 @@ struct Without {
 
 }  // namespace detail
 
-// Operand 0 is the output, operand 1 the input; both have the same shape. Rank 0 has one row.
+// The views have the same shape; the first is the output. Rank 0 has one row. At most kMaxOperands views.
 // Throws Refused for more than kMaxRank dimensions.
-inline Space space_without(int dim, const View& out, const View& in) {
-  const detail::Without y(out, dim), x(in, dim);
-  const View* const views[] = {&y.view, &x.view};
-  return make_space(views, 2);
+inline Space space_without(int dim, const View* const* views, int operands) {
+  std::optional<detail::Without> rows[kMaxOperands];
+  const View* row_views[kMaxOperands] = {};
+  for (int i = 0; i < operands; ++i) row_views[i] = &rows[i].emplace(*views[i], dim).view;
+  return make_space(row_views, operands);
 }
 
 }  // namespace assay::cpu

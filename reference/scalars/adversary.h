@@ -120,6 +120,10 @@ Adversary<V> either(const Adversary<V>& a, const Adversary<V>& b) {
   return attack_state().coin() ? a : b;
 }
 template <class V>
+Adversary<V> group(const Adversary<V>& x) {
+  return {settled(x), Adversary<V>::Pending::none};
+}
+template <class V>
 bool is_nan(const Adversary<V>& x) {
   return Carrier<V>::nan(settled(x));
 }

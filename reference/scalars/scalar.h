@@ -6,6 +6,8 @@
 //   exp log tanh erf sin cos asin acos atan exp2 log2 expm1 log1p pow
 //   either(a, b)             a, where kernels may as well compute b: the same number written in another way
 //   sum<S>(n, term)          term(0) + ... + term(n-1), in no particular order
+//   group(x)                 x as one number: parentheses that a kernel must respect, because it would lose accuracy
+//                            if it mixed the terms of x with those of a sum around it
 //   cast<S>(x, dtype)        a conversion to a floating-point dtype that the operator's definition asks for:
 //                            rounded once, to nearest even
 //
@@ -61,6 +63,7 @@ struct ScalarOps<double> {
 
 inline double select(bool condition, double a, double b) { return condition ? a : b; }
 inline double either(double a, double) { return a; }
+inline double group(double x) { return x; }
 inline bool is_nan(double x) { return std::isnan(x); }
 inline double abs(double x) { return std::fabs(x); }
 inline double sqrt(double x) { return std::sqrt(x); }

@@ -45,6 +45,10 @@ Tri operator!=(const Tracked<V>& x, const Tracked<V>& y) {
 }
 template <class V>
 Tri is_nan(const Tracked<V>& x);
+template <class V>
+Tracked<V> group(const Tracked<V>& x) {
+  return closed(x);
+}
 
 // Either of two closed numbers: the smallest set around `likely` that holds both.
 template <class V>
