@@ -24,6 +24,9 @@ const char* lacks_avx2() {
 }
 
 const char* lacks_avx512() {
+#ifdef ASSAY_CPU_WITHOUT_AVX512
+  return "this build leaves AVX-512 out (ASSAY_AVX512)";
+#endif
   if (const char* lacks = lacks_avx2()) return lacks;
   if (!__builtin_cpu_supports("avx512f")) return "this CPU lacks AVX-512 F";
   if (!__builtin_cpu_supports("avx512vl")) return "this CPU lacks AVX-512 VL";

@@ -7,4 +7,10 @@ namespace assay::cpu {
 const char* lacks_avx2();
 const char* lacks_avx512();
 
+#ifdef ASSAY_CPU_WITHOUT_AVX512
+// The kernels stand in the table all the same, as ones that cannot run.
+namespace N_AVX2 {}
+namespace N_AVX3 = N_AVX2;
+#endif
+
 }  // namespace assay::cpu

@@ -26,7 +26,11 @@
 #define HWY_BASELINE_TARGETS HWY_EMU128
 // No kernel encrypts, and some virtual machines hide AES.
 #define HWY_DISABLE_PCLMUL_AES
+#ifdef ASSAY_CPU_WITHOUT_AVX512
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3 | HWY_AVX3_DL)
+#else
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
+#endif
 
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"

@@ -15,7 +15,9 @@
   }
 DECLARE(N_EMU128)
 DECLARE(N_AVX2)
+#ifndef ASSAY_CPU_WITHOUT_AVX512
 DECLARE(N_AVX3)
+#endif
 
 namespace assay {
 namespace {
