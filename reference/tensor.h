@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -61,6 +62,7 @@ class Tensor {
   }
   // The element of this number of a tensor of indices: a position, and no number to compute with.
   std::int64_t index_at(std::int64_t n) const { return static_cast<std::int64_t>(values_[n]); }
+  bool is_finite(std::int64_t n) const { return std::isfinite(values_[n]); }
   // The element of this number in row-major order.
   S at(std::int64_t n) const {
     if constexpr (std::is_same_v<S, Dual>)

@@ -247,6 +247,10 @@ class Check {
                argument(static_cast<std::size_t>(d.of)).name, of);
         return;
       }
+      case Domain::Kind::window:
+      case Domain::Kind::positives:
+      case Domain::Kind::naturals:
+        return spatial(i, d);
       case Domain::Kind::truth:
         for (std::uint32_t k = 0; k < (v.kind == ASSAY_KIND_BOOLS ? v.count : 0); ++k)
           if (v.as.integers[k] == 0) fail(i, "has a false at {}: all must be true", k);
@@ -254,6 +258,20 @@ class Check {
       default:
         return;
     }
+  }
+
+  void spatial(std::size_t i, const Domain& d) {
+    const assay_value& v = values_[i];
+    const Argument& a = argument(i);
+    const std::int64_t all =
+        d.of < 0 ? a.list_size : std::max(tensor(static_cast<std::size_t>(d.of)).rank() - 2, 0);
+    const std::span<const std::int64_t> list(v.as.integers, v.count);
+    const bool may_be_empty = a.has_default && a.default_text == "[]";
+    if (!(v.count == 1 || v.count == all || (v.count == 0 && may_be_empty)))
+      return fail(i, "is [{}], but must have {} numbers, or one for all dimensions", fmt::join(list, ","), all);
+    const std::int64_t least = d.kind == Domain::Kind::naturals ? 0 : 1;
+    if (std::ranges::any_of(list, [&](std::int64_t n) { return n < least; }))
+      return fail(i, "is [{}], but must be {}", fmt::join(list, ","), least == 1 ? "positive" : "not negative");
   }
 
   // Of a list, of one number, or, where it is None or empty, all of them.
@@ -304,7 +322,7 @@ Domain domain(const Operator& op, std::string_view argument) {
     d.unless = op.schema.find(trim(what.substr(at + kUnless.size())));
     what = trim(what.substr(0, at));
   }
-  enum class Brackets : std::uint8_t { none, name, choices };
+  enum class Brackets : std::uint8_t { none, name, perhaps_name, choices };
   struct Named {
     std::string_view name;
     Domain::Kind kind;
@@ -320,6 +338,9 @@ Domain domain(const Operator& op, std::string_view argument) {
                               {"fraction", Domain::Kind::fraction},
                               {"natural", Domain::Kind::natural},
                               {"divisor", Domain::Kind::divisor, Brackets::name},
+                              {"window", Domain::Kind::window, Brackets::perhaps_name},
+                              {"positives", Domain::Kind::positives, Brackets::perhaps_name},
+                              {"naturals", Domain::Kind::naturals, Brackets::perhaps_name},
                               {"true", Domain::Kind::truth},
                               {"given", Domain::Kind::given},
                               {"one_of", Domain::Kind::one_of, Brackets::choices},
@@ -333,14 +354,14 @@ Domain domain(const Operator& op, std::string_view argument) {
   const bool closed = inside.ends_with(')');
   if (closed) inside = inside.substr(1, inside.size() - 2);
   const auto* named = std::ranges::find(kNames, what.substr(0, bracket), &Named::name);
-  bool known = named != std::end(kNames) && closed == (named->brackets != Brackets::none) &&
-               (closed || inside.empty());
+  bool known = named != std::end(kNames) && (closed || inside.empty()) &&
+               (named->brackets == Brackets::perhaps_name || closed == (named->brackets != Brackets::none));
   if (known) {
     d.kind = named->kind;
     d.filled = named->filled;
     if (d.kind == Domain::Kind::boolean) d.own = {Dtype::boolean};
     if (d.kind == Domain::Kind::index) d.own = {Dtype::i64, Dtype::i32};
-    if (named->brackets == Brackets::name) {
+    if (closed && named->brackets != Brackets::choices) {
       d.of = op.schema.find(inside);
       known = d.of >= 0;
     }

@@ -41,6 +41,9 @@ struct Domain {
     truth,
     given,
     one_of,
+    window,
+    positives,
+    naturals,
     dtype,
     dtype_of,
     boolean,
@@ -54,6 +57,8 @@ struct Domain {
   int unless = -1;                          // the argument without which this one may not be None
   std::vector<Dtype> own{};  // of a tensor: its dtypes, the usual one first; empty: the dtype rule's
 
+  // A number for each dimension of an image, or one for all.
+  bool is_spatial() const { return kind == Kind::window || kind == Kind::positives || kind == Kind::naturals; }
   bool has_axes() const { return kind == Kind::axis || kind == Kind::axes; }
 };
 Domain domain(const Operator& op, std::string_view argument);

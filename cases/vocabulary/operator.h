@@ -44,6 +44,9 @@ struct Operator {
   //   fraction            a number from 0 to 1
   //   natural             0, 1, 2, ...
   //   divisor(C)          a positive number that divides the argument C
+  //   window, positives, naturals   for each dimension of an image a number from 1, or from 0, or one for all of them:
+  //                       as many as the schema says (int[2]), or, as positives(input), as that tensor has behind the
+  //                       first two; none where that is the default
   //   true                true, and nothing else
   //   given               not None, although the schema would allow it
   //   one_of(none, tanh)  one of these strings

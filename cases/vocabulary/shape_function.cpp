@@ -1,9 +1,12 @@
 #include "shape_function.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <stdexcept>
 
 #include "axes.h"
+#include "view.h"
 
 namespace assay {
 namespace {
@@ -12,10 +15,13 @@ namespace {
 const Shape& run(const ShapeCall& call, std::size_t operand) {
   return call.binding.runs.at(call.operands[operand].substr(1));
 }
-const assay_value& value(const ShapeCall& call, std::size_t operand) {
-  const int at = call.op.schema.find(call.operands[operand]);
-  if (at < 0) throw std::invalid_argument("no argument " + call.operands[operand]);
+const assay_value& value_of(const ShapeCall& call, const std::string& name) {
+  const int at = call.op.schema.find(name);
+  if (at < 0) throw std::invalid_argument("no argument " + name);
   return call.arguments[static_cast<std::size_t>(at)];
+}
+const assay_value& value(const ShapeCall& call, std::size_t operand) {
+  return value_of(call, call.operands[operand]);
 }
 
 Shape reduced(const ShapeCall& call) {
@@ -36,7 +42,102 @@ Shape reduced(const ShapeCall& call) {
   return shape;
 }
 
-constexpr ShapeFunction kFunctions[] = {{"reduced", 3, reduced}};
+// For each dimension of an image: one number may stand for all.
+class Spatial {
+ public:
+  Spatial(const ShapeCall& call, std::string_view name, std::int64_t otherwise) : otherwise_(otherwise) {
+    const int at = call.op.schema.find(name);
+    if (at < 0) return;
+    const assay_value& v = call.arguments[static_cast<std::size_t>(at)];
+    if (v.kind == ASSAY_KIND_INTS) list_ = {v.as.integers, v.count};
+  }
+  bool empty() const { return list_.empty(); }
+  std::int64_t operator[](std::size_t d) const {
+    return list_.empty() ? otherwise_ : list_.size() == 1 ? list_[0] : list_[d];
+  }
+
+ private:
+  std::int64_t otherwise_;
+  std::span<const std::int64_t> list_;
+};
+
+template <class... Args>
+void fail(const ShapeCall& call, std::string_view name, fmt::format_string<Args...> format, Args&&... args) {
+  if (!call.result.error.empty()) return;
+  call.result.argument = call.op.schema.find(name);
+  call.result.error = fmt::format("{}: {} {}", call.op.schema.name, name,
+                                  fmt::format(format, std::forward<Args>(args)...));
+}
+
+// ATen takes no batch of images without channels, and no weight without elements.
+void need_channels(const ShapeCall& call) {
+  const auto& weight = *static_cast<const View*>(value_of(call, "weight").as.tensor);
+  if (weight.numel() == 0)
+    fail(call, "weight", "has shape [{}], but must have elements",
+         text({weight.sizes().begin(), weight.sizes().end()}));
+}
+
+Shape convolved(const ShapeCall& call) {
+  need_channels(call);
+  const Shape &image = run(call, 0), &window = run(call, 1);
+  const Spatial stride(call, "stride", 1), padding(call, "padding", 0), dilation(call, "dilation", 1);
+  Shape shape;
+  for (std::size_t d = 0; d < image.size(); ++d) {
+    const std::int64_t padded = image[d] + 2 * padding[d], extent = dilation[d] * (window[d] - 1) + 1;
+    if (padded < extent)
+      fail(call, "weight", "has a window of {} in dimension {}, which reaches over {}, but the padded input has {}",
+           window[d], d + 2, extent, padded);
+    shape.push_back(padded < extent ? 0 : (padded - extent) / stride[d] + 1);
+  }
+  return shape;
+}
+
+Shape transposed(const ShapeCall& call) {
+  need_channels(call);
+  const Shape &image = run(call, 0), &window = run(call, 1);
+  const Spatial stride(call, "stride", 1), padding(call, "padding", 0), dilation(call, "dilation", 1),
+      more(call, "output_padding", 0);
+  Shape shape;
+  for (std::size_t d = 0; d < image.size(); ++d) {
+    if (more[d] >= std::max(stride[d], dilation[d]))
+      fail(call, "output_padding", "is {} in dimension {}, but must be smaller than stride or dilation, {} and {}",
+           more[d], d + 2, stride[d], dilation[d]);
+    shape.push_back((image[d] - 1) * stride[d] - 2 * padding[d] + dilation[d] * (window[d] - 1) + more[d] + 1);
+    if (shape.back() < 1)
+      fail(call, "padding", "is {} in dimension {}, which leaves {} of the result", padding[d], d + 2,
+           shape.back());
+  }
+  return shape;
+}
+
+Shape pooled(const ShapeCall& call) {
+  const Spatial window(call, "kernel_size", 1), padding(call, "padding", 0), dilation(call, "dilation", 1);
+  const Spatial stride(call, "stride", 1);
+  const int ceil = call.op.schema.find("ceil_mode");
+  const bool up = ceil >= 0 && call.arguments[static_cast<std::size_t>(ceil)].as.integer != 0;
+  Shape shape;
+  for (std::size_t d = 0; d < 2; ++d) {
+    const std::int64_t size = call.binding.sizes.at(call.operands[d]);
+    const std::int64_t step = stride.empty() ? window[d] : stride[d];
+    const std::int64_t extent = dilation[d] * (window[d] - 1) + 1, padded = size + 2 * padding[d];
+    if (padding[d] > window[d] / 2)
+      fail(call, "padding", "is {} in dimension {}, but must be at most half of kernel_size, {}", padding[d], d,
+           window[d]);
+    if (size < 1 || padded < extent)
+      fail(call, "kernel_size", "is {} in dimension {}: it reaches over {}, but the padded input has {}",
+           window[d], d, extent, padded);
+    std::int64_t n = (std::max<std::int64_t>(padded - extent, 0) + (up ? step - 1 : 0)) / step + 1;
+    // With ceil_mode, a window may begin behind the input, but not behind its padding at the front.
+    if (up && (n - 1) * step >= size + padding[d]) --n;
+    shape.push_back(n);
+  }
+  return shape;
+}
+
+constexpr ShapeFunction kFunctions[] = {{"reduced", 3, reduced},
+                                        {"convolved", 2, convolved},
+                                        {"transposed", 2, transposed},
+                                        {"pooled", 2, pooled}};
 
 }  // namespace
 

@@ -2,6 +2,10 @@
 //
 //   reduced(run, axes, keepdim)  the run without the dimensions that the argument `axes` names, or with 1 in their place
 //                                if the argument `keepdim` is true; axes is a list, an int or None (all)
+//   convolved(run, window)       the run as seen through a window, of what a convolution sums over
+//   transposed(run, window)      the run from which convolved() would give this one
+//                                Both look at the arguments stride, padding, dilation and output_padding.
+//   pooled(symbol, symbol)       the two sizes as seen through kernel_size, by stride, padding, dilation, ceil_mode
 //
 // A function whose arguments do not go together (a window larger than its input) says so, and blames one of them: the
 // argument check reports it, and generation draws again. A further function is one more entry of the table in

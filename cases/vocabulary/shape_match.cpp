@@ -37,6 +37,7 @@ class Matcher {
     ShapeMatch m;
     if (!match_flags(arguments, m)) return m;
     ++progress;
+    if (!bind_factors(arguments, m)) return m;
     // What broadcasts to symbols comes last, when they are known.
     for (const bool last : {false, true})
       for (const ShapePattern& p : alternative_.inputs) {
@@ -73,6 +74,49 @@ class Matcher {
       m.error = fmt::format("{}: {} must be {}", op_.schema.name, name(flag.argument), flag.value);
       return false;
     }
+    return true;
+  }
+
+  // Of products, before the sizes that are multiples of them.
+  bool bind_factors(std::span<const assay_value> arguments, ShapeMatch& m) {
+    for (const BoundNumber& number : alternative_.numbers) {
+      if (number.size.kind != DimPattern::Kind::symbol || !is_factor(number.size.name)) continue;
+      const std::int64_t given = arguments[static_cast<std::size_t>(number.argument)].as.integer;
+      if (given <= 0) {
+        m.argument = number.argument;
+        m.error = fmt::format("{}: {} is {}, but must be positive", op_.schema.name, name(number.argument), given);
+        return false;
+      }
+      binding_.sizes[number.size.name] = given;
+      symbol_from_[number.size.name] = fmt::format("{}", name(number.argument));
+    }
+    return true;
+  }
+  bool is_factor(const std::string& symbol) const {
+    return std::ranges::any_of(alternative_.inputs, [&](const ShapePattern& p) {
+      return std::ranges::any_of(p.dims, [&](const DimPattern& d) {
+        return d.kind == DimPattern::Kind::product && d.name == symbol;
+      });
+    });
+  }
+
+  bool match_product(const ShapePattern& p, const DimPattern& d, const Shape& shape, std::size_t at, ShapeMatch& m) {
+    const auto factor = binding_.sizes.find(d.name);
+    if (factor == binding_.sizes.end())
+      malformed(op_, fmt::format("no int argument says what {} is", d.name));
+    const std::string& other = d.operands[0];
+    if (const auto known = binding_.sizes.find(other); known != binding_.sizes.end()) {
+      if (shape[at] == factor->second * known->second) return true;
+      return fail(m, p, shape,
+                  fmt::format("dimension {} must be {}, {} times the {} of {}", at, factor->second * known->second,
+                              symbol_from_[d.name], known->second, symbol_from_[other]));
+    }
+    if (shape[at] % factor->second != 0)
+      return fail(m, p, shape,
+                  fmt::format("dimension {} must be a multiple of {}, which is {}", at, symbol_from_[d.name],
+                              factor->second));
+    binding_.sizes[other] = shape[at] / factor->second;
+    symbol_from_[other] = fmt::format("dimension {} of {} over {}", at, name(p.argument), symbol_from_[d.name]);
     return true;
   }
 
@@ -127,30 +171,40 @@ class Matcher {
   }
 
   // How many dimensions each run of the pattern has in this shape: all but one are known, or there is only one.
-  std::map<std::string, std::size_t> run_lengths(const ShapePattern& p, std::size_t rank,
-                                                 std::size_t& least) {
-    std::map<std::string, std::size_t> lengths;
+  struct Lengths {
+    std::map<std::string, std::size_t> of;
+    std::size_t least = 0;  // dimensions of the shape
+    bool open = false;      // it may have more
+  };
+  Lengths run_lengths(const ShapePattern& p, std::size_t rank) {
+    Lengths lengths;
     const std::string* open = nullptr;
-    least = 0;
+    std::size_t& least = lengths.least;
     for (const DimPattern& d : p.dims) {
       if (d.kind != DimPattern::Kind::run) {
         ++least;
         continue;
       }
       const bool known = run_from_.contains(d.name);
+      if (d.is_window() && !known) {
+        if (!run_from_.contains(d.operands[0]))
+          malformed(op_, "a window in a run that is not known");
+        least += lengths.of[d.name] = binding_.runs[d.operands[0]].size();
+        continue;
+      }
       if (open == nullptr && (!known || &d == last_run(p))) {
         open = &d.name;
         least += d.some ? 1 : 0;
       } else if (!known) {
         malformed(op_, "two runs of unknown length");
       } else {
-        lengths[d.name] = binding_.runs[d.name].size();
-        least += lengths[d.name];
+        least += lengths.of[d.name] = binding_.runs[d.name].size();
       }
     }
-    if (open != nullptr) {
+    lengths.open = open != nullptr;
+    if (lengths.open) {
       const std::size_t others = least - (some(p, *open) ? 1 : 0);
-      lengths[*open] = rank < others ? 0 : rank - others;
+      lengths.of[*open] = rank < others ? 0 : rank - others;
     }
     return lengths;
   }
@@ -165,22 +219,23 @@ class Matcher {
   }
 
   bool match_exactly(const ShapePattern& p, const Shape& shape, ShapeMatch& m) {
-    std::size_t least = 0;
-    std::map<std::string, std::size_t> lengths = run_lengths(p, shape.size(), least);
-    if (lengths.empty() ? shape.size() != least : shape.size() < least)
+    const Lengths lengths = run_lengths(p, shape.size());
+    if (lengths.open ? shape.size() < lengths.least : shape.size() != lengths.least)
       return fail(m, p, shape,
-                  fmt::format("must have {}{} dimension{}", lengths.empty() ? "" : "at least ", least,
-                              least == 1 ? "" : "s"));
+                  fmt::format("must have {}{} dimension{}", lengths.open ? "at least " : "", lengths.least,
+                              lengths.least == 1 ? "" : "s"));
     std::size_t at = 0;
     for (const DimPattern& d : p.dims) {
       if (d.kind == DimPattern::Kind::run) {
-        const std::size_t n = lengths[d.name];
+        const std::size_t n = lengths.of.at(d.name);
         if (!match_run(p, d, shape, at, n, m)) return false;
         at += n;
         continue;
       }
       const std::int64_t size = shape[at];
-      if (d.kind == DimPattern::Kind::number) {
+      if (d.kind == DimPattern::Kind::product) {
+        if (!match_product(p, d, shape, at, m)) return false;
+      } else if (d.kind == DimPattern::Kind::number) {
         if (size != d.number) return fail(m, p, shape, fmt::format("dimension {} must be {}", at, d.number));
       } else if (const auto known = binding_.sizes.find(d.name); known == binding_.sizes.end()) {
         binding_.sizes[d.name] = size;

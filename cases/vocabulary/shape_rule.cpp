@@ -1,6 +1,7 @@
 #include "shape_rule.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <mutex>
@@ -98,9 +99,17 @@ class RuleParser {
       d.kind = DimPattern::Kind::ones;
       return d;
     }
-    if (text_.starts_with('*') || text_.starts_with('+')) return run();
+    if (text_.starts_with('*') || text_.starts_with('+')) {
+      DimPattern d = run();
+      if (accept("<")) {
+        const bool named = !text_.empty() && std::isalpha(static_cast<unsigned char>(text_[0])) != 0;
+        d.operands.push_back(named ? word() : std::string{});
+      }
+      return d;
+    }
     const std::string w = word();
     if (accept("(")) return function(w);
+    if (accept("*")) return {DimPattern::Kind::product, w, 0, false, {word()}};
     if (w.find_first_not_of("0123456789") == std::string::npos)
       return {DimPattern::Kind::number, w, std::stoll(w)};
     return {DimPattern::Kind::symbol, w};
@@ -154,12 +163,8 @@ void each_dim(const ShapeAlternative& alternative, const See& see) {
     for (const DimPattern& d : p.dims) see(d);
 }
 
-std::vector<std::string> names_of(const ShapeAlternative& alternative, DimPattern::Kind kind) {
-  std::vector<std::string> names;
-  each_dim(alternative, [&](const DimPattern& d) {
-    if (d.kind == kind && std::ranges::find(names, d.name) == names.end()) names.push_back(d.name);
-  });
-  return names;
+void add_once(std::vector<std::string>& names, const std::string& name) {
+  if (std::ranges::find(names, name) == names.end()) names.push_back(name);
 }
 
 }  // namespace
@@ -178,9 +183,28 @@ std::int64_t BoundNumber::value(const ShapeBinding& binding) const {
 }
 
 std::vector<std::string> ShapeAlternative::symbols() const {
-  return names_of(*this, DimPattern::Kind::symbol);
+  std::vector<std::string> names;
+  each_dim(*this, [&](const DimPattern& d) {
+    if (d.kind == DimPattern::Kind::symbol || d.kind == DimPattern::Kind::product) add_once(names, d.name);
+    if (d.kind == DimPattern::Kind::product) add_once(names, d.operands[0]);
+  });
+  return names;
 }
-std::vector<std::string> ShapeAlternative::runs() const { return names_of(*this, DimPattern::Kind::run); }
+std::vector<std::string> ShapeAlternative::runs() const {
+  std::vector<std::string> names;
+  each_dim(*this, [&](const DimPattern& d) {
+    if (d.kind == DimPattern::Kind::run) add_once(names, d.name);
+  });
+  return names;
+}
+
+const std::string* ShapeAlternative::window_in(const std::string& run) const {
+  const std::string* in = nullptr;
+  each_dim(*this, [&](const DimPattern& d) {
+    if (d.is_window() && d.name == run) in = &d.operands[0];
+  });
+  return in;
+}
 
 bool ShapeAlternative::some(const std::string& run) const {
   bool found = false;
@@ -216,6 +240,9 @@ Shape instantiated(const ShapePattern& pattern, const ShapeBinding& binding, con
         break;
       case DimPattern::Kind::number:
         shape.push_back(d.number);
+        break;
+      case DimPattern::Kind::product:
+        shape.push_back(binding.sizes.at(d.name) * binding.sizes.at(d.operands[0]));
         break;
       case DimPattern::Kind::run:
         append(binding.runs.at(d.name));

@@ -4,13 +4,15 @@
 //   rule        = alternative {";" alternative}
 //   alternative = {argument "=" (pattern | size | "true" | "false")} "->" pattern {"," pattern}
 //   pattern     = "[" [dim {"," dim}] "]" ["~"]
-//   dim         = symbol | number | run | "1" run | function "(" operand {"," operand} ")"
+//   dim         = symbol | number | symbol "*" symbol | run | window | "1" run | function "(" operand {"," operand} ")"
 //   run         = "*" [symbol] | "+" [symbol]
+//   window      = run "<" [symbol]
 //   size        = symbol | "|" run "|"
 //
 // A symbol (N, C, K) is one size, the same everywhere in the alternative. A run is any number of dimensions, the same
 // everywhere: "*" and "*M" are two of them, and "+M" is *M that has at least one dimension; "1*M" is a 1 for each of its
-// dimensions. "~" lets a tensor broadcast by NumPy's rule: "[*]~" together with the others of that pattern, "[M,N]~" to
+// dimensions. A window "*R<S" is a run of as many dimensions as the run *S before it; cases are made with sizes that
+// mostly fit into those of *S. A product "G*C" is a multiple of G, which an int argument says ("groups=G"). "~" lets a tensor broadcast by NumPy's rule: "[*]~" together with the others of that pattern, "[M,N]~" to
 // what the other tensors say that M and N are.
 //
 // What is no tensor may be bound too: a list of ints by a pattern (its numbers are sizes), an int by a size (a symbol, or
@@ -23,6 +25,7 @@
 //   self=[N,C,*] weight=[C] -> [N,C,*]; self=[*] weight=[1] -> [*]
 //   normalized_shape=[+M] input=[*,*M] weight=[*M] bias=[*M] -> [*,*M], [*,1*M], [*,1*M]
 //   self=[*] -> [reduced(*,dim,keepdim)]
+//   groups=G input=[N,G*C,+S] weight=[G*K,C,*R<S] -> [N,G*K,convolved(*S,*R)]
 #pragma once
 
 #include <cstdint>
@@ -41,11 +44,13 @@ using Shape = std::vector<std::int64_t>;
 std::string text(const Shape& shape);  // "2x3x4"; "" for a scalar tensor
 
 struct DimPattern {
-  enum class Kind : std::uint8_t { symbol, number, run, ones, computed } kind;
-  std::string name;  // of the symbol; of the run, "" for "*"; of the function
+  enum class Kind : std::uint8_t { symbol, number, product, run, ones, computed } kind;
+  std::string name;  // of the symbol; of the product's first one; of the run, "" for "*"; of the function
   std::int64_t number = 0;
   bool some = false;                    // of a run written with "+"
-  std::vector<std::string> operands{};  // of a function
+  std::vector<std::string> operands{};  // of a function; the product's second symbol; of a window, the run it lies in
+
+  bool is_window() const { return kind == Kind::run && !operands.empty(); }
 };
 
 struct ShapePattern {
@@ -85,6 +90,7 @@ struct ShapeAlternative {
   std::vector<std::string> symbols() const;  // in order of first use
   std::vector<std::string> runs() const;     // in order of first use
   bool some(const std::string& run) const;   // has at least one dimension
+  const std::string* window_in(const std::string& run) const;  // the run in which this one is a window, or nullptr
   const ShapePattern* pattern_of(std::size_t argument) const;
   // Whether the alternative says what the value of this argument is, which is no tensor.
   bool binds(std::size_t argument) const;

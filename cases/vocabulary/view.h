@@ -15,6 +15,7 @@ struct View : assay_tensor {
   std::int64_t size(int dimension) const { return shape[dimension]; }
   std::int64_t stride(int dimension) const { return strides[dimension]; }
   std::span<const std::int64_t> sizes() const { return {shape, static_cast<std::size_t>(ndim)}; }
+  std::span<const std::int64_t> all_strides() const { return {strides, static_cast<std::size_t>(ndim)}; }
   std::int64_t numel() const {
     std::int64_t n = 1;
     for (int d = 0; d < ndim; ++d) n *= shape[d];

@@ -31,6 +31,8 @@ CaseValue default_of(const Operator& op, std::size_t i, Dtype dtype) {
           fmt::format("{}: no case can be made for the list of tensors {}", op.schema.name, a.name));
     const auto n = static_cast<std::size_t>(std::max(a.list_size, 1));
     if (domain(op, a.name).kind == Domain::Kind::axes) return std::vector<std::int64_t>{-1};
+    if (domain(op, a.name).is_spatial())
+      return std::vector<std::int64_t>{domain(op, a.name).kind == Domain::Kind::naturals ? 0 : 1};
     if (a.type == Type::real) return std::vector<double>(n, 1.0);
     return std::vector<std::int64_t>(n, 1);
   }
@@ -96,6 +98,22 @@ std::vector<std::int64_t> draw_axes(Draw& draw, const Shape& shape, bool filled)
   return axes;
 }
 
+std::vector<std::int64_t> draw_spatial(Draw& draw, const Case& c, std::size_t i, const Domain& d) {
+  const Argument& a = c.op->schema.argument_storage[i];
+  if (a.default_text == "[]" && draw.chance(30)) return {};
+  std::size_t all = static_cast<std::size_t>(std::max(a.list_size, 0));
+  if (d.of >= 0) {
+    const auto& of = std::get<TensorSpec>(c.arguments[static_cast<std::size_t>(d.of)]).shape;
+    all = std::max<std::size_t>(of.size(), 3) - 2;
+  }
+  std::vector<std::int64_t> list(draw.chance(25) ? 1 : all);
+  for (std::int64_t& n : list)
+    n = d.kind == Domain::Kind::window      ? draw.pick(std::array<std::int64_t, 8>{1, 2, 2, 3, 3, 3, 4, 5})
+        : d.kind == Domain::Kind::positives ? draw.pick(std::array<std::int64_t, 8>{1, 1, 1, 1, 2, 2, 3, 4})
+                                            : draw.pick(std::array<std::int64_t, 8>{0, 0, 0, 1, 1, 1, 2, 3});
+  return list;
+}
+
 CaseValue draw_attribute(Draw& draw, const Case& c, std::size_t i, Dtype result_dtype) {
   const Argument& a = c.op->schema.argument_storage[i];
   const Domain d = domain(*c.op, a.name);
@@ -110,6 +128,7 @@ CaseValue draw_attribute(Draw& draw, const Case& c, std::size_t i, Dtype result_
     const std::vector<std::int64_t> axes = draw_axes(draw, of, d.filled);
     return a.list ? CaseValue{axes} : CaseValue{axes[0]};
   }
+  if (d.is_spatial()) return draw_spatial(draw, c, i, d);
   switch (d.kind) {
     case Domain::Kind::epsilon:
       return draw.pick(std::array{1e-5, 1e-5, 1e-5, 1e-3, 1e-12, 0.1, 0.0});

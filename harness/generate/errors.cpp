@@ -1,7 +1,9 @@
 #include "errors.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <stdexcept>
@@ -174,6 +176,33 @@ std::string not_a_divisor(Draw& draw, Case& c, std::size_t i) {
   return fmt::format("{}", std::get<std::int64_t>(c.arguments[i]));
 }
 
+std::string number_too_small(Draw& draw, Case& c, std::size_t i) {
+  const Domain d = domain(*c.op, c.op->schema.argument_storage[i].name);
+  auto* list = std::get_if<std::vector<std::int64_t>>(&c.arguments[i]);
+  if (!d.is_spatial() || list == nullptr || list->empty()) return {};
+  (*list)[static_cast<std::size_t>(draw.range(0, static_cast<std::int64_t>(list->size()) - 1))] =
+      d.kind == Domain::Kind::naturals || draw.chance(50) ? -1 : 0;
+  return fmt::format("[{}]", fmt::join(*list, ","));
+}
+
+std::string another_length(Draw& draw, Case& c, std::size_t i) {
+  const Domain d = domain(*c.op, c.op->schema.argument_storage[i].name);
+  auto* list = std::get_if<std::vector<std::int64_t>>(&c.arguments[i]);
+  if (!d.is_spatial() || list == nullptr) return {};
+  list->resize(list->size() + static_cast<std::size_t>(draw.range(1, 3)), 1);
+  return fmt::format("[{}]", fmt::join(*list, ","));
+}
+
+// Of what the sizes of tensors are multiples.
+std::string another_factor(Draw& draw, Case& c, std::size_t i) {
+  const ShapeMatch match = match_case(c);
+  if (match.alternative < 0) return {};
+  const auto& numbers = shape_rule(*c.op).alternatives[static_cast<std::size_t>(match.alternative)].numbers;
+  if (std::ranges::find(numbers, static_cast<int>(i), &BoundNumber::argument) == numbers.end()) return {};
+  c.arguments[i] = draw.pick(std::array<std::int64_t, 2>{0, -1});
+  return fmt::format("{}", std::get<std::int64_t>(c.arguments[i]));
+}
+
 constexpr Breakage kBreakages[] = {
     {"another size", another_size},
     {"another number of dimensions", another_rank},
@@ -187,6 +216,9 @@ constexpr Breakage kBreakages[] = {
     {"an axis that is named twice", axis_twice},
     {"a number that is no size of the tensors", not_the_size},
     {"a number of groups that leaves a rest", not_a_divisor},
+    {"a number that is too small", number_too_small},
+    {"a list of another length", another_length},
+    {"a number that is no size", another_factor},
 };
 
 }  // namespace

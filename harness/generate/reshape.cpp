@@ -89,18 +89,34 @@ Case resized(const Case& c, const Shaped& from, const ShapeBinding& sizes) {
   return next;
 }
 
+ShapeBinding without_dimension(const Shaped& from, const std::string& run, std::size_t dimension) {
+  ShapeBinding left = from.binding;
+  for (auto& [name, sizes] : left.runs) {
+    const std::string* in = from.alternative->window_in(name);
+    if (name == run || (in != nullptr && *in == run))
+      sizes.erase(sizes.begin() + static_cast<std::ptrdiff_t>(dimension));
+  }
+  return left;
+}
+
 Case without_run_dimension(const Case& c, const Shaped& from, const std::string& run, std::size_t dimension) {
   Case next = c;
-  ShapeBinding left = from.binding;
-  Shape& sizes = left.runs.at(run);
-  sizes.erase(sizes.begin() + static_cast<std::ptrdiff_t>(dimension));
+  const ShapeBinding left = without_dimension(from, run, dimension);
   for (const ShapePattern& p : from.alternative->inputs) {
     CaseValue& value = next.arguments[static_cast<std::size_t>(p.argument)];
     if (auto* list = std::get_if<std::vector<std::int64_t>>(&value)) *list = instantiate(p, left);
-    auto* t = std::get_if<TensorSpec>(&value);
-    if (t == nullptr) continue;
-    const std::int64_t at = position_of(p, from, run, dimension, t->shape.size());
-    if (at >= 0) lose_dimension(next, p.argument, at);
+    for (const auto& [name, sizes] : from.binding.runs) {
+      const auto* t = std::get_if<TensorSpec>(&value);
+      if (t == nullptr || left.runs.at(name).size() == sizes.size()) continue;
+      const std::int64_t at = position_of(p, from, name, dimension, t->shape.size());
+      if (at >= 0) lose_dimension(next, p.argument, at);
+    }
+  }
+  for (std::size_t i = 0; i < next.arguments.size(); ++i) {
+    auto* list = std::get_if<std::vector<std::int64_t>>(&next.arguments[i]);
+    if (list == nullptr || !domain(*c.op, c.op->schema.argument_storage[i].name).is_spatial()) continue;
+    if (list->size() > 1 && list->size() == from.binding.runs.at(run).size())
+      list->erase(list->begin() + static_cast<std::ptrdiff_t>(dimension));
   }
   for (const BoundNumber& n : from.alternative->numbers)
     next.arguments[static_cast<std::size_t>(n.argument)] = n.value(left);

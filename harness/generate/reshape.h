@@ -19,7 +19,10 @@ std::optional<Shaped> shaped(const Case& c);
 // A dimension that was broadcast stays 1.
 Case resized(const Case& c, const Shaped& from, const ShapeBinding& sizes);
 
-// The case without this dimension of a run. An axis that named it names a neighbour.
+// The binding without this dimension of a run, and of the windows that lie in it.
+ShapeBinding without_dimension(const Shaped& from, const std::string& run, std::size_t dimension);
+
+// The case without it. An axis that named it names a neighbour.
 Case without_run_dimension(const Case& c, const Shaped& from, const std::string& run, std::size_t dimension);
 
 // The case in which the first tensor, and all tensors of its shape, have lost a dimension. It need not be allowed: a

@@ -67,12 +67,17 @@ void make_distinct(std::vector<std::int64_t*>& sizes, const ShapeAlternative& al
   }
 }
 
-// How many dimensions each run has, in order.
+// How many dimensions each run has, in order. A window has as many as the run that it lies in.
 std::vector<std::size_t> draw_runs(Draw& draw, const ShapeAlternative& alternative) {
   std::vector<std::size_t> lengths;
   std::size_t left = greatest_run(alternative) + alternative.runs().size();  // each has one, for now
-  for (const std::string& run : alternative.runs()) {
-    const std::size_t rest = alternative.runs().size() - lengths.size() - 1;
+  const std::vector<std::string> runs = alternative.runs();
+  for (const std::string& run : runs) {
+    if (const std::string* in = alternative.window_in(run)) {
+      lengths.push_back(lengths[static_cast<std::size_t>(std::ranges::find(runs, *in) - runs.begin())]);
+      continue;
+    }
+    const std::size_t rest = runs.size() - lengths.size() - 1;
     const std::size_t drawn = draw.weighted({6, 22, 26, 22, 16, 8});
     lengths.push_back(std::clamp<std::size_t>(drawn, alternative.some(run) ? 1 : 0, left - 1 - rest));
     left -= lengths.back();
@@ -88,10 +93,50 @@ ShapeBinding with_runs(const ShapeAlternative& alternative, const std::vector<st
   return binding;
 }
 
+// Windows of few elements, as people use them.
+std::int64_t draw_window(Draw& draw) {
+  return draw.pick(std::array<std::int64_t, 9>{1, 1, 2, 3, 3, 3, 4, 5, 7});
+}
+
+template <class Function>  // (Shape& window, const Shape& run)
+void each_window(const ShapeAlternative& alternative, ShapeBinding& binding, const Function& function) {
+  for (const std::string& name : alternative.runs())
+    if (const std::string* in = alternative.window_in(name)) function(binding.runs[name], binding.runs[*in]);
+}
+
+// Windows within what they look at.
+void fit_windows(const ShapeAlternative& alternative, ShapeBinding& binding) {
+  each_window(alternative, binding, [](Shape& window, const Shape& run) {
+    window.resize(run.size(), 1);
+    for (std::size_t d = 0; d < run.size(); ++d)
+      window[d] = std::min(window[d], std::max<std::int64_t>(run[d], 1));
+  });
+}
+
+void draw_windows(Draw& draw, const ShapeAlternative& alternative, ShapeBinding& binding) {
+  each_window(alternative, binding, [&](Shape& window, const Shape&) {
+    for (std::int64_t& size : window) size = draw_window(draw);
+  });
+}
+
+// All sizes but those of windows.
+std::vector<std::int64_t*> free_sizes(const ShapeAlternative& alternative, ShapeBinding& binding) {
+  std::vector<std::int64_t*> sizes = sizes_of(alternative, binding);
+  each_window(alternative, binding, [&](Shape& window, const Shape&) {
+    std::erase_if(sizes, [&](const std::int64_t* s) {
+      return std::ranges::any_of(window, [&](const std::int64_t& own) { return &own == s; });
+    });
+  });
+  return sizes;
+}
+
 bool in_outputs(const ShapeAlternative& alternative, const std::string& symbol) {
   return std::ranges::any_of(alternative.outputs, [&](const ShapePattern& p) {
     return std::ranges::any_of(
-        p.dims, [&](const DimPattern& d) { return d.kind == DimPattern::Kind::symbol && d.name == symbol; });
+        p.dims, [&](const DimPattern& d) {
+          return (d.kind == DimPattern::Kind::symbol && d.name == symbol) ||
+                 (d.kind == DimPattern::Kind::product && (d.name == symbol || d.operands[0] == symbol));
+        });
   });
 }
 
@@ -124,8 +169,10 @@ std::size_t greatest_run(const ShapeAlternative& alternative) {
 std::vector<std::int64_t*> sizes_of(const ShapeAlternative& alternative, ShapeBinding& binding) {
   std::vector<std::int64_t*> sizes;
   for (const std::string& symbol : alternative.symbols()) sizes.push_back(&binding.sizes.at(symbol));
-  for (const std::string& run : alternative.runs())
-    for (std::int64_t& size : binding.runs.at(run)) sizes.push_back(&size);
+  for (const bool window : {true, false})
+    for (const std::string& run : alternative.runs())
+      if ((alternative.window_in(run) != nullptr) == window)
+        for (std::int64_t& size : binding.runs.at(run)) sizes.push_back(&size);
   return sizes;
 }
 
@@ -136,8 +183,10 @@ ShapeBinding cycle_binding(const ShapeAlternative& alternative, std::size_t dime
     lengths[0] = std::clamp<std::size_t>(dimensions, alternative.some(alternative.runs()[0]) ? 1 : 0,
                                          greatest_run(alternative));
   ShapeBinding binding = with_runs(alternative, lengths);
+  fit_windows(alternative, binding);
   std::size_t i = 0;
   for (std::int64_t* size : sizes_of(alternative, binding)) *size = sizes[i++ % sizes.size()];
+  fit_windows(alternative, binding);
   return binding;
 }
 
@@ -159,12 +208,15 @@ ShapeBinding draw_binding(Draw& draw, const ShapeAlternative& alternative) {
     // later ones something.
     const std::int64_t left = draw.range(1, 3);
     for (std::int64_t* s : sizes) *s = left;
-    for (const std::int64_t i : draw.permutation(sizes.size())) {
-      std::int64_t& size = *sizes[static_cast<std::size_t>(i)];
+    draw_windows(draw, alternative, binding);
+    const std::vector<std::int64_t*> free = free_sizes(alternative, binding);
+    for (const std::int64_t i : draw.permutation(free.size())) {
+      std::int64_t& size = *free[static_cast<std::size_t>(i)];
       size = draw_size(draw);
       shrink_to_fit(size, alternative, binding, budget);
     }
     if (mode == 1) make_distinct(sizes, alternative, binding, budget);
+    if (draw.chance(90)) fit_windows(alternative, binding);  // others fit because of padding, or not at all
   }
   if (draw.chance(3)) *draw.pick(sizes) = 0;
   return binding;
@@ -187,8 +239,9 @@ ShapeBinding draw_split_binding(Draw& draw, const ShapeAlternative& alternative)
   std::vector<std::size_t> lengths = draw_runs(draw, alternative);
   for (std::size_t& n : lengths) n = std::max<std::size_t>(n, 1);
   ShapeBinding binding = with_runs(alternative, lengths);
-  const std::vector<std::int64_t*> sizes = sizes_of(alternative, binding);
+  const std::vector<std::int64_t*> sizes = free_sizes(alternative, binding);
   if (sizes.empty()) return binding;
+  draw_windows(draw, alternative, binding);
   for (std::int64_t* size : sizes) *size = draw.range(2, 9);
   while (fits(alternative, binding, kOneThread)) {
     std::int64_t* size = draw.pick(sizes);
@@ -197,6 +250,7 @@ ShapeBinding draw_split_binding(Draw& draw, const ShapeAlternative& alternative)
   // The product of many sizes is even more often than not, and work that divides evenly has no remainder to lose.
   if (draw.chance(75))
     for (std::int64_t* size : sizes) *size |= 1;
+  fit_windows(alternative, binding);
   return binding;
 }
 

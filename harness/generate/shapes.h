@@ -32,12 +32,12 @@ ShapeBinding draw_long_binding(Draw& draw, const ShapeAlternative& alternative);
 // or a million multiply-adds.
 ShapeBinding draw_split_binding(Draw& draw, const ShapeAlternative& alternative);
 
-// The sizes in order, again and again, for the symbols in order of first use and then for the runs: up to `dimensions`
-// of the first one, and one of each other.
+// The sizes, again and again, in the order of sizes_of(): up to `dimensions` for the first run, and one for each other.
+// Windows are no larger than what they look at.
 ShapeBinding cycle_binding(const ShapeAlternative& alternative, std::size_t dimensions,
                            const std::vector<std::int64_t>& sizes);
 
-// Every size of the binding: symbols, then runs, in order of first use.
+// Every size of the binding: symbols, then windows, then other runs, in order of first use.
 std::vector<std::int64_t*> sizes_of(const ShapeAlternative& alternative, ShapeBinding& binding);
 
 }  // namespace assay

@@ -29,6 +29,7 @@ Cases fewer_dimensions(const Case& c) {
   if (!from) return {};
   rc::Seq<Case> simpler;
   for (const std::string& name : from->alternative->runs()) {
+    if (from->alternative->window_in(name) != nullptr) continue;  // goes with the run that it lies in
     std::vector<std::size_t> all(from->binding.runs.at(name).size());
     std::iota(all.begin(), all.end(), std::size_t{0});
     simpler =
@@ -36,12 +37,12 @@ Cases fewer_dimensions(const Case& c) {
                                               [c, from, run = name](const std::vector<std::size_t>& kept) {
                                                 Case next = c;
                                                 Shaped left = *from;
-                                                Shape& sizes = left.binding.runs.at(run);
-                                                for (std::size_t d = sizes.size(); d-- > 0;) {
+                                                for (std::size_t d = left.binding.runs.at(run).size();
+                                                     d-- > 0;) {
                                                   if (std::binary_search(kept.begin(), kept.end(), d))
                                                     continue;
                                                   next = without_run_dimension(next, left, run, d);
-                                                  sizes.erase(sizes.begin() + static_cast<std::ptrdiff_t>(d));
+                                                  left.binding = without_dimension(left, run, d);
                                                 }
                                                 return next;
                                               }));

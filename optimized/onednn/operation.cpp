@@ -78,6 +78,10 @@ std::string_view text(dnnl::primitive::kind kind) {
       return "softmax";
     case dnnl::primitive::kind::matmul:
       return "matmul";
+    case dnnl::primitive::kind::convolution:
+      return "convolution";
+    case dnnl::primitive::kind::deconvolution:
+      return "deconvolution";
     default:
       return "primitive";
   }

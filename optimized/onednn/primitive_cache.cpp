@@ -55,6 +55,7 @@ std::size_t hash(const PrimitiveKey& key) {
   mix_exactly(key.alpha);
   mix_exactly(key.beta);
   mix(key.threads);
+  for (const std::int64_t number : key.numbers) mix(number);
   for (const Descriptor& memory : key.memories) {
     mix(memory.dtype);
     mix(memory.rank);

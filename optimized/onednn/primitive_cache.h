@@ -71,8 +71,9 @@ struct PrimitiveKey {
   dnnl::prop_kind propagation = dnnl::prop_kind::undef;
   dnnl::algorithm algorithm = dnnl::algorithm::undef;
   int axis = 0;
-  Exactly alpha, beta;               // parameters of an eltwise
-  std::vector<Descriptor> memories;  // in an order that the builder and the caller agree on
+  Exactly alpha, beta;                // parameters of an eltwise
+  std::vector<std::int64_t> numbers;  // of a window: strides, dilations, paddings, in the builder's order
+  std::vector<Descriptor> memories;   // in an order that the builder and the caller agree on
   Attributes attributes;
   int threads = openmp_threads();
   // The ISA is not here: oneDNN reads its cap once, so it is constant in a process.
