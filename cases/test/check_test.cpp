@@ -6,6 +6,7 @@
 #include <deque>
 
 #include "ops/add.h"
+#include "ops/convolution.h"
 #include "ops/mm.h"
 #include "ops/prelu.h"
 #include "ops/softmax.h"
@@ -258,6 +259,71 @@ TEST(Check, ComputesWhatAReductionLeaves) {
   EXPECT_EQ(empty.error, "place: self has shape [0x3], but dimension 0 must have elements");
   EXPECT_EQ(empty.argument, "self");
   EXPECT_TRUE(reduced({0, 3}, {1}, false).ok());
+}
+
+// The numbers after the tensors, for an image of two dimensions.
+struct Window {
+  std::vector<std::int64_t> stride{1}, padding{0}, dilation{1};
+  bool transposed = false;
+  std::vector<std::int64_t> output_padding{0};
+  std::int64_t groups = 1;
+};
+Checked convolve(Shape input, Shape weight, const Window& w, Shape bias = {}) {
+  Given given;
+  given.tensor(Dtype::f32, std::move(input)).tensor(Dtype::f32, std::move(weight));
+  if (bias.empty())
+    given.none();
+  else
+    given.tensor(Dtype::f32, std::move(bias));
+  return given.integers(w.stride)
+      .integers(w.padding)
+      .integers(w.dilation)
+      .boolean(w.transposed)
+      .integers(w.output_padding)
+      .integer(w.groups)
+      .check(ops::convolution);
+}
+
+TEST(Check, ComputesWhatAConvolutionLeaves) {
+  const auto shape = [](const Checked& c) { return c.ok() ? c.outputs[0].shape : Shape{}; };
+  EXPECT_EQ(shape(convolve({2, 6, 8, 9}, {4, 6, 3, 2}, {})), (Shape{2, 4, 6, 8}));
+  EXPECT_EQ(shape(convolve({2, 6, 8, 9}, {4, 3, 3, 2}, {.stride = {2, 3}, .padding = {1, 0}, .groups = 2}, {4})),
+            (Shape{2, 4, 4, 3}));
+  EXPECT_EQ(shape(convolve({1, 1, 7}, {1, 1, 3}, {.dilation = {3}})), (Shape{1, 1, 1}));
+  EXPECT_EQ(shape(convolve({1, 1, 3}, {1, 1, 5}, {.padding = {1}})), (Shape{1, 1, 1}));
+  EXPECT_EQ(shape(convolve({2, 6, 4, 5}, {6, 2, 3, 3},
+                           {.stride = {2}, .padding = {1}, .transposed = true, .output_padding = {1}, .groups = 3},
+                           {6})),
+            (Shape{2, 6, 8, 10}));
+  EXPECT_EQ(shape(convolve({0, 2, 4}, {3, 2, 1}, {})), (Shape{0, 3, 4}));
+}
+
+TEST(Check, SaysWhatIsWrongWithAConvolution) {
+  const auto error = [](const Checked& c) { return c.argument + " | " + c.error; };
+  EXPECT_THAT(error(convolve({2, 6, 8, 9}, {4, 5, 3, 2}, {})),
+              HasSubstr("weight | convolution: weight has shape [4x5x3x2], but dimension 1 must be 6"));
+  EXPECT_THAT(error(convolve({2, 6, 8, 9}, {4, 6, 3}, {})), HasSubstr("must have 4 dimensions"));
+  EXPECT_THAT(error(convolve({2, 6, 8, 9}, {4, 6, 3, 2}, {.groups = 0})),
+              HasSubstr("groups | convolution: groups is 0, but must be positive"));
+  EXPECT_THAT(error(convolve({2, 5, 8, 9}, {4, 2, 3, 2}, {.groups = 2})),
+              HasSubstr("input has shape [2x5x8x9], but dimension 1 must be a multiple of groups, which is 2"));
+  EXPECT_THAT(error(convolve({2, 6, 8, 9}, {5, 3, 3, 2}, {.groups = 2})),
+              HasSubstr("weight has shape [5x3x3x2], but dimension 0 must be a multiple of groups, which is 2"));
+  EXPECT_THAT(error(convolve({2, 6, 8, 9}, {4, 3, 3, 2}, {.groups = 2}, {3})),
+              HasSubstr("bias | convolution: bias has shape [3], but dimension 0 must be 4"));
+  EXPECT_THAT(error(convolve({2, 6, 8, 9}, {4, 6, 3, 2}, {.stride = {1, 0}})),
+              HasSubstr("stride | convolution: stride is [1,0], but must be positive"));
+  EXPECT_THAT(error(convolve({2, 6, 8, 9}, {4, 6, 3, 2}, {.padding = {-1}})),
+              HasSubstr("padding is [-1], but must not be negative"));
+  EXPECT_THAT(error(convolve({2, 6, 8, 9}, {4, 6, 3, 2}, {.dilation = {1, 1, 1}})),
+              HasSubstr("dilation is [1,1,1], but must have 2 numbers, or one for all dimensions"));
+  EXPECT_THAT(error(convolve({2, 6, 8, 9}, {4, 6, 3, 4}, {.dilation = {3}})),
+              HasSubstr("weight has a window of 4 in dimension 3, which reaches over 10, but the padded input has 9"));
+  EXPECT_THAT(error(convolve({2, 6, 8, 9}, {0, 6, 3, 4}, {})), HasSubstr("weight has shape [0x6x3x4], but must have"));
+  EXPECT_THAT(error(convolve({1, 1, 4}, {1, 1, 3}, {.stride = {2}, .transposed = true, .output_padding = {2}})),
+              HasSubstr("output_padding is 2 in dimension 2, but must be smaller than stride or dilation, 2 and 1"));
+  EXPECT_THAT(error(convolve({1, 1, 1}, {1, 1, 3}, {.padding = {2}, .transposed = true})),
+              HasSubstr("padding is 2 in dimension 2, which leaves -1 of the result"));
 }
 
 TEST(Check, RefusesMalformedShapeRules) {

@@ -271,7 +271,7 @@ class Check {
       return fail(i, "is [{}], but must have {} numbers, or one for all dimensions", fmt::join(list, ","), all);
     const std::int64_t least = d.kind == Domain::Kind::naturals ? 0 : 1;
     if (std::ranges::any_of(list, [&](std::int64_t n) { return n < least; }))
-      return fail(i, "is [{}], but must be {}", fmt::join(list, ","), least == 1 ? "positive" : "not negative");
+      return fail(i, "is [{}], but must {}", fmt::join(list, ","), least == 1 ? "be positive" : "not be negative");
   }
 
   // Of a list, of one number, or, where it is None or empty, all of them.

@@ -21,6 +21,14 @@ class Call {
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
+  // Without arguments, as at first.
+  void clear() {
+    arguments_.clear();
+    tensors_.clear();
+    lists_.clear();
+    strings_.clear();
+    evaluation_.reset();
+  }
   // Elements in row-major order, each stored with one rounding; in memory they lie as the strides say, if given.
   Call& tensor(Dtype dtype, Shape shape, const std::vector<double>& elements,
                std::vector<std::int64_t> strides = {}) {

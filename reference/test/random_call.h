@@ -24,16 +24,15 @@ class RandomCall {
   RandomCall(const Operator& op, Dtype dtype, Family family, std::uint64_t seed, int largest = 8)
       : call(op.schema.name), op_(op), dtype_(dtype), family_(family), random_(seed) {
     for (const Argument& a : op.schema.arguments()) filled_ = filled_ || domain(op, a.name).filled;
-    const ShapeRule& rule = shape_rule(op);
-    const ShapeAlternative& alternative = rule.alternatives[below(rule.alternatives.size())];
-    ShapeBinding binding;
-    for (const std::string& symbol : alternative.symbols()) binding.sizes[symbol] = size(largest);
-    for (const std::string& run : alternative.runs())
-      for (std::size_t d = alternative.some(run) ? 1 + below(2) : below(3); d > 0; --d)
-        binding.runs[run].push_back(size(4));
-    for (const std::string& run : alternative.runs()) binding.runs[run];
-    for (std::size_t i = 0; i < op.schema.argument_count; ++i) argument(i, alternative, binding);
-    evaluation = &call.evaluate();
+    // Windows may be too large for what they move over: again, then.
+    for (int attempt = 0; evaluation == nullptr; ++attempt) {
+      draw(largest);
+      try {
+        evaluation = &call.evaluate();
+      } catch (const std::invalid_argument&) {
+        if (attempt == 200) throw;
+      }
+    }
   }
 
   Call call;
@@ -42,6 +41,26 @@ class RandomCall {
   std::vector<std::vector<double>> elements;  // by argument, in the order of the schema; empty for others
 
  private:
+  void draw(int largest) {
+    call.clear();
+    text.clear();
+    elements.clear();
+    shapes_.clear();
+    given_.clear();
+    const ShapeRule& rule = shape_rule(op_);
+    const ShapeAlternative& alternative = rule.alternatives[below(rule.alternatives.size())];
+    ShapeBinding binding;
+    for (const std::string& symbol : alternative.symbols()) binding.sizes[symbol] = size(largest);
+    for (const std::string& run : alternative.runs()) {
+      const std::string* in = alternative.window_in(run);
+      std::size_t d = in != nullptr           ? binding.runs[*in].size()
+                      : alternative.some(run) ? 1 + below(2)
+                                              : below(3);
+      for (Shape& sizes = binding.runs[run]; d > 0; --d) sizes.push_back(size(4));
+    }
+    for (std::size_t i = 0; i < op_.schema.argument_count; ++i) argument(i, alternative, binding);
+  }
+
   std::size_t below(std::size_t n) { return static_cast<std::size_t>(random_() % n); }
   bool one_in(std::size_t n) { return below(n) == 0; }
   std::int64_t size(int largest) {
@@ -122,6 +141,14 @@ class RandomCall {
       const std::string_view choice = d.choices[below(d.choices.size())];
       call.string(choice);
       text += std::string(choice) + " ";
+    } else if (d.is_spatial()) {
+      const std::int64_t least = d.kind == Domain::Kind::naturals ? 0 : 1;
+      std::vector<std::int64_t> list(
+          one_in(2) || d.of < 0 ? 1 : static_cast<std::size_t>(std::max<std::int64_t>(rank_of(d) - 2, 1)));
+      for (std::int64_t& n : list) n = least + static_cast<std::int64_t>(one_in(2) ? below(3) : 0);
+      for (const std::int64_t n : list) text += std::to_string(n) + ",";
+      text += " ";
+      call.integers(std::move(list));
     } else if (d.kind == Domain::Kind::axes) {
       axes(d);
     } else if (d.kind == Domain::Kind::axis) {
