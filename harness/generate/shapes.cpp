@@ -216,7 +216,8 @@ ShapeBinding draw_binding(Draw& draw, const ShapeAlternative& alternative) {
       shrink_to_fit(size, alternative, binding, budget);
     }
     if (mode == 1) make_distinct(sizes, alternative, binding, budget);
-    if (draw.chance(90)) fit_windows(alternative, binding);  // others fit because of padding, or not at all
+    // The others fit because of padding, or not at all.
+    if (free.size() < sizes.size() && draw.chance(90)) fit_windows(alternative, binding);
   }
   if (draw.chance(3)) *draw.pick(sizes) = 0;
   return binding;
