@@ -20,7 +20,9 @@ struct Convolution {
     const std::int64_t outputs = transposed ? weight.size(1) : weight.size(0) / groups;
     const std::int64_t group = i[1] / outputs;
     // Where the element of the input, or of the weight, stands for channel c of the group.
-    const auto element = [&](std::int64_t c) { return (i[0] * input.size(1) + group * channels + c) * image; };
+    const auto element = [&](std::int64_t c) {
+      return (i[0] * input.size(1) + group * channels + c) * image;
+    };
     const auto factor = [&](std::int64_t c) {
       return (transposed ? (group * channels + c) * outputs + i[1] % outputs : i[1] * channels + c) * taps;
     };

@@ -287,14 +287,16 @@ Checked convolve(Shape input, Shape weight, const Window& w, Shape bias = {}) {
 TEST(Check, ComputesWhatAConvolutionLeaves) {
   const auto shape = [](const Checked& c) { return c.ok() ? c.outputs[0].shape : Shape{}; };
   EXPECT_EQ(shape(convolve({2, 6, 8, 9}, {4, 6, 3, 2}, {})), (Shape{2, 4, 6, 8}));
-  EXPECT_EQ(shape(convolve({2, 6, 8, 9}, {4, 3, 3, 2}, {.stride = {2, 3}, .padding = {1, 0}, .groups = 2}, {4})),
-            (Shape{2, 4, 4, 3}));
+  EXPECT_EQ(
+      shape(convolve({2, 6, 8, 9}, {4, 3, 3, 2}, {.stride = {2, 3}, .padding = {1, 0}, .groups = 2}, {4})),
+      (Shape{2, 4, 4, 3}));
   EXPECT_EQ(shape(convolve({1, 1, 7}, {1, 1, 3}, {.dilation = {3}})), (Shape{1, 1, 1}));
   EXPECT_EQ(shape(convolve({1, 1, 3}, {1, 1, 5}, {.padding = {1}})), (Shape{1, 1, 1}));
-  EXPECT_EQ(shape(convolve({2, 6, 4, 5}, {6, 2, 3, 3},
-                           {.stride = {2}, .padding = {1}, .transposed = true, .output_padding = {1}, .groups = 3},
-                           {6})),
-            (Shape{2, 6, 8, 10}));
+  EXPECT_EQ(
+      shape(convolve({2, 6, 4, 5}, {6, 2, 3, 3},
+                     {.stride = {2}, .padding = {1}, .transposed = true, .output_padding = {1}, .groups = 3},
+                     {6})),
+      (Shape{2, 6, 8, 10}));
   EXPECT_EQ(shape(convolve({0, 2, 4}, {3, 2, 1}, {})), (Shape{0, 3, 4}));
 }
 
@@ -305,10 +307,12 @@ TEST(Check, SaysWhatIsWrongWithAConvolution) {
   EXPECT_THAT(error(convolve({2, 6, 8, 9}, {4, 6, 3}, {})), HasSubstr("must have 4 dimensions"));
   EXPECT_THAT(error(convolve({2, 6, 8, 9}, {4, 6, 3, 2}, {.groups = 0})),
               HasSubstr("groups | convolution: groups is 0, but must be positive"));
-  EXPECT_THAT(error(convolve({2, 5, 8, 9}, {4, 2, 3, 2}, {.groups = 2})),
-              HasSubstr("input has shape [2x5x8x9], but dimension 1 must be a multiple of groups, which is 2"));
-  EXPECT_THAT(error(convolve({2, 6, 8, 9}, {5, 3, 3, 2}, {.groups = 2})),
-              HasSubstr("weight has shape [5x3x3x2], but dimension 0 must be a multiple of groups, which is 2"));
+  EXPECT_THAT(
+      error(convolve({2, 5, 8, 9}, {4, 2, 3, 2}, {.groups = 2})),
+      HasSubstr("input has shape [2x5x8x9], but dimension 1 must be a multiple of groups, which is 2"));
+  EXPECT_THAT(
+      error(convolve({2, 6, 8, 9}, {5, 3, 3, 2}, {.groups = 2})),
+      HasSubstr("weight has shape [5x3x3x2], but dimension 0 must be a multiple of groups, which is 2"));
   EXPECT_THAT(error(convolve({2, 6, 8, 9}, {4, 3, 3, 2}, {.groups = 2}, {3})),
               HasSubstr("bias | convolution: bias has shape [3], but dimension 0 must be 4"));
   EXPECT_THAT(error(convolve({2, 6, 8, 9}, {4, 6, 3, 2}, {.stride = {1, 0}})),
@@ -317,11 +321,15 @@ TEST(Check, SaysWhatIsWrongWithAConvolution) {
               HasSubstr("padding is [-1], but must not be negative"));
   EXPECT_THAT(error(convolve({2, 6, 8, 9}, {4, 6, 3, 2}, {.dilation = {1, 1, 1}})),
               HasSubstr("dilation is [1,1,1], but must have 2 numbers, or one for all dimensions"));
-  EXPECT_THAT(error(convolve({2, 6, 8, 9}, {4, 6, 3, 4}, {.dilation = {3}})),
-              HasSubstr("weight has a window of 4 in dimension 3, which reaches over 10, but the padded input has 9"));
-  EXPECT_THAT(error(convolve({2, 6, 8, 9}, {0, 6, 3, 4}, {})), HasSubstr("weight has shape [0x6x3x4], but must have"));
-  EXPECT_THAT(error(convolve({1, 1, 4}, {1, 1, 3}, {.stride = {2}, .transposed = true, .output_padding = {2}})),
-              HasSubstr("output_padding is 2 in dimension 2, but must be smaller than stride or dilation, 2 and 1"));
+  EXPECT_THAT(
+      error(convolve({2, 6, 8, 9}, {4, 6, 3, 4}, {.dilation = {3}})),
+      HasSubstr(
+          "weight has a window of 4 in dimension 3, which reaches over 10, but the padded input has 9"));
+  EXPECT_THAT(error(convolve({2, 6, 8, 9}, {0, 6, 3, 4}, {})),
+              HasSubstr("weight has shape [0x6x3x4], but must have"));
+  EXPECT_THAT(
+      error(convolve({1, 1, 4}, {1, 1, 3}, {.stride = {2}, .transposed = true, .output_padding = {2}})),
+      HasSubstr("output_padding is 2 in dimension 2, but must be smaller than stride or dilation, 2 and 1"));
   EXPECT_THAT(error(convolve({1, 1, 1}, {1, 1, 3}, {.padding = {2}, .transposed = true})),
               HasSubstr("padding is 2 in dimension 2, which leaves -1 of the result"));
 }

@@ -268,10 +268,12 @@ class Check {
     const std::span<const std::int64_t> list(v.as.integers, v.count);
     const bool may_be_empty = a.has_default && a.default_text == "[]";
     if (!(v.count == 1 || v.count == all || (v.count == 0 && may_be_empty)))
-      return fail(i, "is [{}], but must have {} numbers, or one for all dimensions", fmt::join(list, ","), all);
+      return fail(i, "is [{}], but must have {} numbers, or one for all dimensions", fmt::join(list, ","),
+                  all);
     const std::int64_t least = d.kind == Domain::Kind::naturals ? 0 : 1;
     if (std::ranges::any_of(list, [&](std::int64_t n) { return n < least; }))
-      return fail(i, "is [{}], but must {}", fmt::join(list, ","), least == 1 ? "be positive" : "not be negative");
+      return fail(i, "is [{}], but must {}", fmt::join(list, ","),
+                  least == 1 ? "be positive" : "not be negative");
   }
 
   // Of a list, of one number, or, where it is None or empty, all of them.

@@ -58,7 +58,9 @@ struct Domain {
   std::vector<Dtype> own{};  // of a tensor: its dtypes, the usual one first; empty: the dtype rule's
 
   // A number for each dimension of an image, or one for all.
-  bool is_spatial() const { return kind == Kind::window || kind == Kind::positives || kind == Kind::naturals; }
+  bool is_spatial() const {
+    return kind == Kind::window || kind == Kind::positives || kind == Kind::naturals;
+  }
   bool has_axes() const { return kind == Kind::axis || kind == Kind::axes; }
 };
 Domain domain(const Operator& op, std::string_view argument);

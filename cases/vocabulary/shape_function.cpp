@@ -65,8 +65,8 @@ template <class... Args>
 void fail(const ShapeCall& call, std::string_view name, fmt::format_string<Args...> format, Args&&... args) {
   if (!call.result.error.empty()) return;
   call.result.argument = call.op.schema.find(name);
-  call.result.error = fmt::format("{}: {} {}", call.op.schema.name, name,
-                                  fmt::format(format, std::forward<Args>(args)...));
+  call.result.error =
+      fmt::format("{}: {} {}", call.op.schema.name, name, fmt::format(format, std::forward<Args>(args)...));
 }
 
 // ATen takes no batch of images without channels, and no weight without elements.
@@ -85,7 +85,8 @@ Shape convolved(const ShapeCall& call) {
   for (std::size_t d = 0; d < image.size(); ++d) {
     const std::int64_t padded = image[d] + 2 * padding[d], extent = dilation[d] * (window[d] - 1) + 1;
     if (padded < extent)
-      fail(call, "weight", "has a window of {} in dimension {}, which reaches over {}, but the padded input has {}",
+      fail(call, "weight",
+           "has a window of {} in dimension {}, which reaches over {}, but the padded input has {}",
            window[d], d + 2, extent, padded);
     shape.push_back(padded < extent ? 0 : (padded - extent) / stride[d] + 1);
   }
@@ -100,9 +101,11 @@ Shape transposed(const ShapeCall& call) {
   Shape shape;
   for (std::size_t d = 0; d < image.size(); ++d) {
     if (more[d] >= std::max(stride[d], dilation[d]))
-      fail(call, "output_padding", "is {} in dimension {}, but must be smaller than stride or dilation, {} and {}",
-           more[d], d + 2, stride[d], dilation[d]);
-    shape.push_back((image[d] - 1) * stride[d] - 2 * padding[d] + dilation[d] * (window[d] - 1) + more[d] + 1);
+      fail(call, "output_padding",
+           "is {} in dimension {}, but must be smaller than stride or dilation, {} and {}", more[d], d + 2,
+           stride[d], dilation[d]);
+    shape.push_back((image[d] - 1) * stride[d] - 2 * padding[d] + dilation[d] * (window[d] - 1) + more[d] +
+                    1);
     if (shape.back() < 1)
       fail(call, "padding", "is {} in dimension {}, which leaves {} of the result", padding[d], d + 2,
            shape.back());
@@ -121,8 +124,8 @@ Shape pooled(const ShapeCall& call) {
     const std::int64_t step = stride.empty() ? window[d] : stride[d];
     const std::int64_t extent = dilation[d] * (window[d] - 1) + 1, padded = size + 2 * padding[d];
     if (padding[d] > window[d] / 2)
-      fail(call, "padding", "is {} in dimension {}, but must be at most half of kernel_size, {}", padding[d], d,
-           window[d]);
+      fail(call, "padding", "is {} in dimension {}, but must be at most half of kernel_size, {}", padding[d],
+           d, window[d]);
     if (size < 1 || padded < extent)
       fail(call, "kernel_size", "is {} in dimension {}: it reaches over {}, but the padded input has {}",
            window[d], d, extent, padded);

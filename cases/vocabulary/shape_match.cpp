@@ -84,7 +84,8 @@ class Matcher {
       const std::int64_t given = arguments[static_cast<std::size_t>(number.argument)].as.integer;
       if (given <= 0) {
         m.argument = number.argument;
-        m.error = fmt::format("{}: {} is {}, but must be positive", op_.schema.name, name(number.argument), given);
+        m.error =
+            fmt::format("{}: {} is {}, but must be positive", op_.schema.name, name(number.argument), given);
         return false;
       }
       binding_.sizes[number.size.name] = given;
@@ -100,23 +101,26 @@ class Matcher {
     });
   }
 
-  bool match_product(const ShapePattern& p, const DimPattern& d, const Shape& shape, std::size_t at, ShapeMatch& m) {
+  bool match_product(const ShapePattern& p, const DimPattern& d, const Shape& shape, std::size_t at,
+                     ShapeMatch& m) {
     const auto factor = binding_.sizes.find(d.name);
     if (factor == binding_.sizes.end())
       malformed(op_, fmt::format("no int argument says what {} is", d.name));
     const std::string& other = d.operands[0];
     if (const auto known = binding_.sizes.find(other); known != binding_.sizes.end()) {
       if (shape[at] == factor->second * known->second) return true;
-      return fail(m, p, shape,
-                  fmt::format("dimension {} must be {}, {} times the {} of {}", at, factor->second * known->second,
-                              symbol_from_[d.name], known->second, symbol_from_[other]));
+      return fail(
+          m, p, shape,
+          fmt::format("dimension {} must be {}, {} times the {} of {}", at, factor->second * known->second,
+                      symbol_from_[d.name], known->second, symbol_from_[other]));
     }
     if (shape[at] % factor->second != 0)
       return fail(m, p, shape,
                   fmt::format("dimension {} must be a multiple of {}, which is {}", at, symbol_from_[d.name],
                               factor->second));
     binding_.sizes[other] = shape[at] / factor->second;
-    symbol_from_[other] = fmt::format("dimension {} of {} over {}", at, name(p.argument), symbol_from_[d.name]);
+    symbol_from_[other] =
+        fmt::format("dimension {} of {} over {}", at, name(p.argument), symbol_from_[d.name]);
     return true;
   }
 
@@ -187,8 +191,7 @@ class Matcher {
       }
       const bool known = run_from_.contains(d.name);
       if (d.is_window() && !known) {
-        if (!run_from_.contains(d.operands[0]))
-          malformed(op_, "a window in a run that is not known");
+        if (!run_from_.contains(d.operands[0])) malformed(op_, "a window in a run that is not known");
         least += lengths.of[d.name] = binding_.runs[d.operands[0]].size();
         continue;
       }

@@ -47,8 +47,9 @@ struct DimPattern {
   enum class Kind : std::uint8_t { symbol, number, product, run, ones, computed } kind;
   std::string name;  // of the symbol; of the product's first one; of the run, "" for "*"; of the function
   std::int64_t number = 0;
-  bool some = false;                    // of a run written with "+"
-  std::vector<std::string> operands{};  // of a function; the product's second symbol; of a window, the run it lies in
+  bool some = false;  // of a run written with "+"
+  std::vector<std::string>
+      operands{};  // of a function; the product's second symbol; of a window, the run it lies in
 
   bool is_window() const { return kind == Kind::run && !operands.empty(); }
 };
@@ -90,7 +91,8 @@ struct ShapeAlternative {
   std::vector<std::string> symbols() const;  // in order of first use
   std::vector<std::string> runs() const;     // in order of first use
   bool some(const std::string& run) const;   // has at least one dimension
-  const std::string* window_in(const std::string& run) const;  // the run in which this one is a window, or nullptr
+  const std::string* window_in(
+      const std::string& run) const;  // the run in which this one is a window, or nullptr
   const ShapePattern* pattern_of(std::size_t argument) const;
   // Whether the alternative says what the value of this argument is, which is no tensor.
   bool binds(std::size_t argument) const;

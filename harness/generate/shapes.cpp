@@ -132,11 +132,10 @@ std::vector<std::int64_t*> free_sizes(const ShapeAlternative& alternative, Shape
 
 bool in_outputs(const ShapeAlternative& alternative, const std::string& symbol) {
   return std::ranges::any_of(alternative.outputs, [&](const ShapePattern& p) {
-    return std::ranges::any_of(
-        p.dims, [&](const DimPattern& d) {
-          return (d.kind == DimPattern::Kind::symbol && d.name == symbol) ||
-                 (d.kind == DimPattern::Kind::product && (d.name == symbol || d.operands[0] == symbol));
-        });
+    return std::ranges::any_of(p.dims, [&](const DimPattern& d) {
+      return (d.kind == DimPattern::Kind::symbol && d.name == symbol) ||
+             (d.kind == DimPattern::Kind::product && (d.name == symbol || d.operands[0] == symbol));
+    });
   });
 }
 

@@ -32,20 +32,18 @@ Cases fewer_dimensions(const Case& c) {
     if (from->alternative->window_in(name) != nullptr) continue;  // goes with the run that it lies in
     std::vector<std::size_t> all(from->binding.runs.at(name).size());
     std::iota(all.begin(), all.end(), std::size_t{0});
-    simpler =
-        rc::seq::concat(simpler, rc::seq::map(rc::shrink::removeChunks(all),
-                                              [c, from, run = name](const std::vector<std::size_t>& kept) {
-                                                Case next = c;
-                                                Shaped left = *from;
-                                                for (std::size_t d = left.binding.runs.at(run).size();
-                                                     d-- > 0;) {
-                                                  if (std::binary_search(kept.begin(), kept.end(), d))
-                                                    continue;
-                                                  next = without_run_dimension(next, left, run, d);
-                                                  left.binding = without_dimension(left, run, d);
-                                                }
-                                                return next;
-                                              }));
+    simpler = rc::seq::concat(
+        simpler, rc::seq::map(rc::shrink::removeChunks(all),
+                              [c, from, run = name](const std::vector<std::size_t>& kept) {
+                                Case next = c;
+                                Shaped left = *from;
+                                for (std::size_t d = left.binding.runs.at(run).size(); d-- > 0;) {
+                                  if (std::binary_search(kept.begin(), kept.end(), d)) continue;
+                                  next = without_run_dimension(next, left, run, d);
+                                  left.binding = without_dimension(left, run, d);
+                                }
+                                return next;
+                              }));
   }
   return simpler;
 }

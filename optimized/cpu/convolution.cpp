@@ -45,7 +45,8 @@ template <class W>
 void order_weights(W* to, const View& weight, const Channels& channels, std::span<const Movement> movements,
                    bool transposed) {
   const W* const data = static_cast<const W*>(weight.data);
-  const std::int64_t by_output = weight.stride(transposed ? 1 : 0), by_input = weight.stride(transposed ? 0 : 1);
+  const std::int64_t by_output = weight.stride(transposed ? 1 : 0),
+                     by_input = weight.stride(transposed ? 0 : 1);
   for (std::int64_t g = 0; g < channels.groups; ++g) {
     const W* const group = data + g * (transposed ? channels.inputs : channels.outputs) * weight.stride(0);
     for (const Movement& m : movements) {
@@ -104,26 +105,30 @@ struct Block {
     const Matrix a{const_cast<void*>(weights), channels.outputs, depth, depth, 1};
     Affine affine;
     if (bias != nullptr)
-      affine = {1, 1,
+      affine = {1,
+                1,
                 {at(*bias, group * channels.outputs * bias->stride(0)), channels.outputs, columns,
                  bias->stride(0), 0}};
     const std::int64_t first = image * out.stride(0) + group * channels.outputs * out.stride(1);
     if (step >= 0) {
       char* const to = at(out, first + out_offset(movement, begin, out_strides));
-      return gemm(out.type(), a, b, {to, channels.outputs, columns, out.stride(1), step == 0 ? 1 : step}, affine);
+      return gemm(out.type(), a, b, {to, channels.outputs, columns, out.stride(1), step == 0 ? 1 : step},
+                  affine);
     }
     gemm(out.type(), a, b, {sums, channels.outputs, columns, columns, 1}, affine);
     for (std::int64_t p = begin; p < end; ++p) {
       const std::int64_t offset = first + out_offset(movement, p, out_strides);
       for (std::int64_t k = 0; k < channels.outputs; ++k)
         std::memcpy(at(out, offset + k * out.stride(1)),
-                    static_cast<char*>(sums) + (k * columns + p - begin) * bytes, static_cast<std::size_t>(bytes));
+                    static_cast<char*>(sums) + (k * columns + p - begin) * bytes,
+                    static_cast<std::size_t>(bytes));
     }
   }
 };
 
-void convolution(const View& input, const View& weight, const View* bias, std::span<const std::int64_t> stride,
-                 std::span<const std::int64_t> padding, std::span<const std::int64_t> dilation, bool transposed,
+void convolution(const View& input, const View& weight, const View* bias,
+                 std::span<const std::int64_t> stride, std::span<const std::int64_t> padding,
+                 std::span<const std::int64_t> dilation, bool transposed,
                  std::span<const std::int64_t> /*output_padding*/, std::int64_t groups, View& out) {
   if (out.numel() == 0) return;
   const Channels channels{groups, input.size(1) / groups, out.size(1) / groups};
@@ -153,9 +158,16 @@ void convolution(const View& input, const View& weight, const View* bias, std::s
     parallel_for(tasks, 1 + kConvolutionGrain / work, [&](std::int64_t begin, std::int64_t end) HWY_ATTR {
       for (std::int64_t task = begin; task < end; ++task) {
         const std::int64_t block = task % blocks, group = task / blocks % groups;
-        const char* const own =
-            static_cast<const char*>(weights) + (group * per_group + before) * bytes;
-        Block{bias,  input, out,   channels, m, own, task / blocks / groups, group, block * length,
+        const char* const own = static_cast<const char*>(weights) + (group * per_group + before) * bytes;
+        Block{bias,
+              input,
+              out,
+              channels,
+              m,
+              own,
+              task / blocks / groups,
+              group,
+              block * length,
               HWY_MIN(count, (block + 1) * length)}
             .compute();
       }

@@ -6,7 +6,9 @@
 namespace assay::cpu {
 namespace {
 
-std::int64_t of(std::span<const std::int64_t> list, std::size_t d) { return list.size() == 1 ? list[0] : list[d]; }
+std::int64_t of(std::span<const std::int64_t> list, std::size_t d) {
+  return list.size() == 1 ? list[0] : list[d];
+}
 
 WindowAxis forward(std::int64_t window, std::int64_t out, std::int64_t stride, std::int64_t padding,
                    std::int64_t dilation) {
@@ -29,7 +31,8 @@ WindowAxis backward(std::int64_t window, std::int64_t out, std::int64_t stride, 
 // Coordinates that count through sizes in row-major order.
 class Odometer {
  public:
-  Odometer(std::vector<std::int64_t> sizes, std::int64_t number) : sizes_(std::move(sizes)), at_(sizes_.size()) {
+  Odometer(std::vector<std::int64_t> sizes, std::int64_t number)
+      : sizes_(std::move(sizes)), at_(sizes_.size()) {
     for (std::size_t d = sizes_.size(); d-- > 0;) {
       at_[d] = number % sizes_[d];
       number /= sizes_[d];
@@ -116,7 +119,8 @@ void gather(W* to, const Image& image, const Movement& m, std::int64_t begin, st
         W* const row = to + (t * image.channels + c) * columns + column;
         std::fill_n(row, in.first, W{0});
         if (in.last > in.first)
-          copy(row + in.first, data + c * image.channel_stride + from + in.first * step, step, in.last - in.first);
+          copy(row + in.first, data + c * image.channel_stride + from + in.first * step, step,
+               in.last - in.first);
         std::fill_n(row + in.last, n - in.last, W{0});
       }
     }
@@ -200,7 +204,8 @@ std::int64_t in_place_step(const Movement& movement, std::span<const std::int64_
                            std::span<const std::int64_t> strides) {
   if (taps(movement) != 1) return -1;
   for (std::size_t d = 0; d < movement.size(); ++d)
-    if (movement[d].in_step != 1 || movement[d].taps[0].offset != 0 || movement[d].count != image[d]) return -1;
+    if (movement[d].in_step != 1 || movement[d].taps[0].offset != 0 || movement[d].count != image[d])
+      return -1;
   Movement same = movement;
   for (WindowAxis& a : same) a.out_step = 1;
   return out_step(same, 0, positions(same), strides);
@@ -210,7 +215,8 @@ bool gathers_rows(const Image& image) {
   return image.channel_stride == 1 && image.channels > 1 && image.strides.back() != 1;
 }
 
-void gather_windows(void* to, const Image& image, const Movement& movement, std::int64_t begin, std::int64_t end) {
+void gather_windows(void* to, const Image& image, const Movement& movement, std::int64_t begin,
+                    std::int64_t end) {
   if (begin == end || taps(movement) == 0) return;
   switch (image.bytes) {
     case 2:

@@ -66,7 +66,8 @@ struct Image {
 // Positions [begin, end) of the movement: for each, taps x channels elements, zero outside of the image. They lie at
 // to[row * positions + column] for row = tap * channels + channel and column = position - begin or, if the channels are
 // neighbours, at to[column * rows + row]: see gathers_rows().
-void gather_windows(void* to, const Image& image, const Movement& movement, std::int64_t begin, std::int64_t end);
+void gather_windows(void* to, const Image& image, const Movement& movement, std::int64_t begin,
+                    std::int64_t end);
 bool gathers_rows(const Image& image);
 
 }  // namespace assay::cpu

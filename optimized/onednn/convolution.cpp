@@ -70,11 +70,15 @@ void convolution(const Level& level, const View& input, const View& weight, cons
                  std::span<const std::int64_t> dilation, bool transposed,
                  std::span<const std::int64_t> /*output_padding*/, std::int64_t groups, View& out) {
   if (bias != nullptr && bias->size(0) > 1 && bias->stride(0) != 1)
-    throw Refused("oneDNN's convolution reads a bias as if its elements were neighbours, whatever their stride");
+    throw Refused(
+        "oneDNN's convolution reads a bias as if its elements were neighbours, whatever their stride");
   if (transposed && bias != nullptr)
     throw Refused("oneDNN's deconvolution writes outside of its output when it adds a bias");
-  const auto of = [](std::span<const std::int64_t> list, std::size_t d) { return list.size() == 1 ? list[0] : list[d]; };
-  Operation operation(level, transposed ? dnnl::primitive::kind::deconvolution : dnnl::primitive::kind::convolution);
+  const auto of = [](std::span<const std::int64_t> list, std::size_t d) {
+    return list.size() == 1 ? list[0] : list[d];
+  };
+  Operation operation(level,
+                      transposed ? dnnl::primitive::kind::deconvolution : dnnl::primitive::kind::convolution);
   operation.tensor(DNNL_ARG_SRC, input);
   operation.tensor(DNNL_ARG_WEIGHTS, weight, weights(weight, groups, transposed));
   operation.tensor(DNNL_ARG_DST, out);
