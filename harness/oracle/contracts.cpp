@@ -43,6 +43,13 @@ constexpr std::string_view kGelu =
     "layout_invariant=no row_invariant=no thread_invariant=no -- native/Activation.cpp use_mkldnn, "
     "native/cpu/Activation.cpp GeluKernelImpl: by memory, and full vectors apart from the rest";
 
+constexpr std::string_view kReduction =
+    "layout_invariant=no row_invariant=no thread_invariant=no -- native/cpu/SumKernel.cpp cascade_sum: the order of a "
+    "sum follows strides and sizes\n"
+    "bf16: compute=bf16 -- native/cpu/SumKernel.cpp CastStoreAccumulate adds the sums of parts in the result, as bf16; "
+    "native/ReduceOps.cpp mean_out divides the rounded sum\n"
+    "f16: compute=f16 -- the same as f16";
+
 constexpr std::array kEntries{
     // Full vectors take one multiply-add; the tail, and tensors with other strides, the scalar formula, whose product may
     // be rounded by itself. f16 has only the latter. A difference is a sum with -alpha (native/BinaryOps.cpp sub_out).
@@ -117,6 +124,16 @@ constexpr std::array kEntries{
         // Half an ulp of bf16 is 2^15 ulps of f32, plus those of exp; subnormal ones are 2^-134 apart from the tie.
         "bf16: exp=32770ulp+5e-41abs -- native/cpu/SoftMaxKernel.cpp _vec_softmax(BFloat16*): the tail keeps each "
         "exponential as bf16"},
+
+    // Sums are taken by rows or by columns, in four chains of vectors or in one of scalars (native/cpu/SumKernel.cpp
+    // cascade_sum), as strides and sizes have it.
+    Entry{"sum.dim_IntList", kReduction},
+    Entry{"mean.dim", kReduction},
+    Entry{
+        "amax",
+        "signed_zero=ignore -- native/cpu/ReduceOpsKernel.cpp max_values_kernel_impl: a > b decides, and 0 > -0 is "
+        "false\n"
+        "layout_invariant=no row_invariant=no thread_invariant=no -- which zero it keeps depends on the order"},
 
     // With bf16 rows along another dimension, the maximum of every second half of a vector is that of the first half
     // (native/cpu/SoftMaxKernel.cpp _vec_logsoftmax<BFloat16>, "max_fvec0.store" twice): no contract covers that.

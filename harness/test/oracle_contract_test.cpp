@@ -112,6 +112,8 @@ TEST(TorchContractTest, IsBrokenOneStepInside) {
         Weaker{"gelu", Dtype::bf16, "erf=1ulp -- in f32"}, Weaker{"prelu_backward", Dtype::bf16, ""},
         Weaker{"prelu_backward", Dtype::bf16,
                "compute=bf16 accumulate=f32 -- sums kept wider than torch does"},
+        Weaker{"sum.dim_IntList", Dtype::bf16, "compute=bf16 accumulate=f32 -- sums of parts kept wider"},
+        Weaker{"mean.dim", Dtype::f16, "compute=f16 accumulate=f32 -- sums of parts kept wider"},
         Weaker{"mm", Dtype::bf16, ""}, Weaker{"softmax.int", Dtype::bf16, ""},
         Weaker{"softmax.int", Dtype::bf16, "exp=16384ulp div=1 -- half of what rounding to bf16 takes"}}) {
     const Reference* reference = find_reference(name);

@@ -82,6 +82,8 @@ std::string_view text(dnnl::primitive::kind kind) {
       return "convolution";
     case dnnl::primitive::kind::deconvolution:
       return "deconvolution";
+    case dnnl::primitive::kind::reduction:
+      return "reduction";
     default:
       return "primitive";
   }

@@ -1,0 +1,28 @@
+// Sums and means over dimensions.
+#pragma once
+
+#include "../vocabulary/operator.h"
+
+namespace assay::ops {
+
+inline constexpr Operator sum_dim_int_list{
+    .schema = parse_schema(
+        "sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor"),
+    .formula = "the sum of self over the dimensions dim, all of them if none is named",
+    .dtype_rule = DtypeRule::dtype_argument,
+    .shapes = "self=[*] -> [reduced(*,dim,keepdim)]",
+    .domains = "dim: axes(self); dtype: dtype",
+    .source = "torch.sum",
+};
+
+inline constexpr Operator mean_dim{
+    .schema = parse_schema(
+        "mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor"),
+    .formula = "the sum of self over the dimensions dim, all of them if none is named, divided by their size",
+    .dtype_rule = DtypeRule::dtype_argument,
+    .shapes = "self=[*] -> [reduced(*,dim,keepdim)]",
+    .domains = "dim: axes(self); dtype: dtype",
+    .source = "torch.mean",
+};
+
+}  // namespace assay::ops

@@ -1,0 +1,45 @@
+// The largest number over dimensions, by reduce.h: NaN wins, -0 < +0.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/amax.cpp"
+#include "levels.h"
+
+#include "ops/amax.h"
+#include "reduce.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace assay::cpu::HWY_NAMESPACE {
+namespace {
+
+struct Amax {
+  template <class D>
+  HWY_INLINE hn::Vec<D> identity(D d) const {
+    return hn::Set(d, -std::numeric_limits<hn::TFromD<D>>::infinity());
+  }
+  template <class D, class V>
+  HWY_INLINE V combine(D, V a, V b) const {
+    const V larger = hn::IfThenElse(hn::Gt(a, b), a, b);
+    const V ordered = hn::IfThenElse(hn::Eq(a, b), hn::And(a, b), larger);
+    return hn::IfThenElse(hn::IsNaN(a), a, ordered);
+  }
+  template <class D, class V>
+  HWY_INLINE V result(D, V total, std::int64_t /*n*/) const {
+    return total;
+  }
+};
+
+void amax(const View& self, std::span<const std::int64_t> dim, bool keepdim, View& out) {
+  reduce(Amax{}, self, out, Axes(dim, self.rank()), keepdim);
+}
+
+}  // namespace
+}  // namespace assay::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace assay::cpu {
+namespace {
+constexpr assay_kernel kernels[] = {ASSAY_CPU_LEVELS(ops::amax, amax, nullptr)};
+const Enrolled enrolled{kernels};
+}  // namespace
+}  // namespace assay::cpu
+#endif

@@ -1,0 +1,22 @@
+#include "ops/amax.h"
+
+#include "reduced.h"
+#include "reference_of.h"
+
+namespace assay {
+namespace {
+
+struct Amax {
+  template <class S>
+  S operator()(const Tensor<S>& self, std::span<const std::int64_t> dim, bool keepdim, const Index& i) const {
+    const Reduced r(self.shape(), Axes(dim, self.rank()), keepdim, i);
+    S m = self.at(r.number(0));
+    for (std::int64_t k = 1; k < r.size(); ++k) m = maximum(m, self.at(r.number(k)));
+    return m;
+  }
+};
+
+const EnrolledReference enrolled{reference<ops::amax, Amax>()};
+
+}  // namespace
+}  // namespace assay

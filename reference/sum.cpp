@@ -1,0 +1,31 @@
+#include "ops/sum.h"
+
+#include "reduced.h"
+#include "reference_of.h"
+
+namespace assay {
+namespace {
+
+struct Sum {
+  template <class S>
+  S operator()(const Tensor<S>& self, AxisList dim, bool keepdim, std::optional<Dtype> /*dtype*/,
+               const Index& i) const {
+    const Reduced r(self.shape(), Axes(dim, self.rank()), keepdim, i);
+    return sum<S>(r.size(), [&](std::int64_t k) { return self.at(r.number(k)); });
+  }
+};
+
+struct Mean {
+  template <class S>
+  S operator()(const Tensor<S>& self, AxisList dim, bool keepdim, std::optional<Dtype> /*dtype*/,
+               const Index& i) const {
+    const Reduced r(self.shape(), Axes(dim, self.rank()), keepdim, i);
+    return sum<S>(r.size(), [&](std::int64_t k) { return self.at(r.number(k)); }) / S(r.size());
+  }
+};
+
+const EnrolledReference enrolled[] = {EnrolledReference{reference<ops::sum_dim_int_list, Sum>()},
+                                      EnrolledReference{reference<ops::mean_dim, Mean>()}};
+
+}  // namespace
+}  // namespace assay
