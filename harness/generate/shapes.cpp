@@ -142,14 +142,15 @@ bool in_outputs(const ShapeAlternative& alternative, const std::string& symbol) 
 }  // namespace
 
 bool fits(const ShapeAlternative& alternative, const ShapeBinding& binding, const SizeBudget& budget) {
-  std::int64_t work = 1;
-  for (const auto& [symbol, size] : binding.sizes) work *= std::max<std::int64_t>(size, 1);
+  std::int64_t left =
+      budget.work;  // divided by one size after the other: their product may be beyond any number
+  for (const auto& [symbol, size] : binding.sizes) left /= std::max<std::int64_t>(size, 1);
   for (const auto& [name, run] : binding.runs)
-    for (const std::int64_t size : run) work *= std::max<std::int64_t>(size, 1);
+    for (const std::int64_t size : run) left /= std::max<std::int64_t>(size, 1);
   const auto small = [&](const ShapePattern& p) {
     return p.computed() || numel(p, binding) <= budget.elements;
   };
-  return work <= budget.work && std::ranges::all_of(alternative.inputs, small) &&
+  return left > 0 && std::ranges::all_of(alternative.inputs, small) &&
          std::ranges::all_of(alternative.outputs, small);
 }
 
