@@ -270,9 +270,7 @@ void Lane::State::bury(Side& side) {
   if (verdict.kind == Outcome::Kind::crashed && after_others && !p.fresh) {
     // An earlier call may have damaged the process: only a crash in a fresh one is surely this kernel's own.
     p.crash = verdict.detail;
-    std::vector<std::string> names;
-    for (const Kernel* k : side.worker.history()) names.push_back(k->name);
-    p.predecessors = fmt::format("{}", fmt::join(names, ", "));
+    p.predecessors = fmt::format("{}", fmt::join(side.worker.history(), ", "));
     p.alone = true;
     p.fresh = true;
     p.outcome = {};
@@ -289,7 +287,7 @@ void Lane::State::harvest(Side& side, std::uint32_t entries) {
   for (std::uint32_t i = 0; i < entries; ++i) {
     const Entry& entry = batch.entries()[i];
     take(side, entry, batch.arena().result(i), hit);
-    side.worker.remember(entry.prepared->task.kernel);
+    side.worker.remember(entry.prepared->task.kernel->name);
   }
   if (!hit.empty() && batch.entries().front().task != batch.entries().back().task)
     run_alone(side, hit.front(), entries);

@@ -177,7 +177,7 @@ bool WorkerProcess::killed_by_others() const {
          (WTERMSIG(d.wait_status) == SIGKILL || WTERMSIG(d.wait_status) == SIGTERM);
 }
 
-void WorkerProcess::remember(const Kernel* kernel) {
+void WorkerProcess::remember(const std::string& kernel) {
   if (history_.size() < kHistory && std::find(history_.begin(), history_.end(), kernel) == history_.end())
     history_.push_back(kernel);
 }

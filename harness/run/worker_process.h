@@ -49,9 +49,10 @@ class WorkerProcess {
   Death death() const;
   // Ended by a signal that neither the kernel raised nor we sent.
   bool killed_by_others() const;
-  // Kernels that ran in this process before the current batch, and entries before.
-  const std::vector<const Kernel*>& history() const { return history_; }
-  void remember(const Kernel* kernel);
+  // Names of kernels that ran in this process before the current batch, and entries before. Kernels need not outlive
+  // their calls.
+  const std::vector<std::string>& history() const { return history_; }
+  void remember(const std::string& kernel);
 
   // What the worker printed since the last call, the end of it if it is long.
   std::string printed();
@@ -77,7 +78,7 @@ class WorkerProcess {
   std::uint32_t seen_current_ = 0;
   std::chrono::steady_clock::time_point since_;
   std::chrono::nanoseconds queued_at_start_{0};
-  std::vector<const Kernel*> history_;
+  std::vector<std::string> history_;
 };
 
 }  // namespace assay
