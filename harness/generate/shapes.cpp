@@ -70,7 +70,7 @@ void make_distinct(std::vector<std::int64_t*>& sizes, const ShapeAlternative& al
 // How many dimensions each run has, in order. A window has as many as the run that it lies in.
 std::vector<std::size_t> draw_runs(Draw& draw, const ShapeAlternative& alternative) {
   std::vector<std::size_t> lengths;
-  std::size_t left = greatest_run(alternative) + alternative.runs().size();  // each has one, for now
+  std::size_t left = greatest_run(alternative) + alternative.runs().size();  // each begins with one
   const std::vector<std::string> runs = alternative.runs();
   for (const std::string& run : runs) {
     if (const std::string* in = alternative.window_in(run)) {
