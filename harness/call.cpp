@@ -102,6 +102,9 @@ Arguments::Arguments(const Call& call) {
     } else if (const auto* dtype = std::get_if<Dtype>(&value)) {
       v.kind = ASSAY_KIND_DTYPE;
       v.as.dtype = info(*dtype).dlpack;
+    } else if (const auto* format = std::get_if<MemoryFormat>(&value)) {
+      v.kind = ASSAY_KIND_MEMORY_FORMAT;
+      v.as.integer = static_cast<std::int64_t>(*format);
     } else if (const auto* integers = std::get_if<std::vector<std::int64_t>>(&value)) {
       v.count = static_cast<std::uint32_t>(integers->size());
       if (declared.type == Type::real) {

@@ -32,7 +32,7 @@ struct TensorData {
   std::vector<std::byte> packed() const;  // the elements in row-major order without gaps
 };
 
-using CallValue = std::variant<None, TensorData, std::int64_t, double, bool, std::string, Dtype,
+using CallValue = std::variant<None, TensorData, std::int64_t, double, bool, std::string, Dtype, MemoryFormat,
                                std::vector<std::int64_t>, std::vector<double>, std::vector<TensorData>>;
 
 struct Call {

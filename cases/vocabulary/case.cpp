@@ -149,6 +149,12 @@ CaseValue parse_scalar(std::string_view field, std::string_view s, const Argumen
       if (!d) bad(field, s, "not a dtype");
       return *d;
     }
+    case Type::memory_format: {
+      const auto at = std::ranges::find(kMemoryFormats, s);
+      if (at == kMemoryFormats.end())
+        bad(field, s, fmt::format("not a memory format ({})", fmt::join(kMemoryFormats, ", ")));
+      return static_cast<MemoryFormat>(at - kMemoryFormats.begin());
+    }
     case Type::tensor:
       break;
   }
@@ -322,6 +328,7 @@ std::string text(const CaseValue& value) {
     std::string operator()(bool b) const { return b ? "true" : "false"; }
     std::string operator()(const std::string& s) const { return s; }
     std::string operator()(Dtype d) const { return std::string(name(d)); }
+    std::string operator()(MemoryFormat f) const { return std::string(name(f)); }
     std::string operator()(const std::vector<std::int64_t>& v) const {
       return fmt::format("[{}]", fmt::join(v, ","));
     }

@@ -31,7 +31,7 @@ struct None {
 };
 
 // A Scalar argument keeps whether it was written as an integer.
-using CaseValue = std::variant<None, TensorSpec, std::int64_t, double, bool, std::string, Dtype,
+using CaseValue = std::variant<None, TensorSpec, std::int64_t, double, bool, std::string, Dtype, MemoryFormat,
                                std::vector<std::int64_t>, std::vector<double>, std::vector<TensorSpec>>;
 
 struct Case {

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <stdexcept>
 
+#include "layout.h"
 #include "view.h"
 
 namespace assay {
@@ -105,6 +106,9 @@ class Check {
           return k == ASSAY_KIND_STRING;
         case Type::dtype:
           return k == ASSAY_KIND_DTYPE;
+        case Type::memory_format:
+          return k == ASSAY_KIND_MEMORY_FORMAT && values_[i].as.integer >= 0 &&
+                 values_[i].as.integer < static_cast<std::int64_t>(kMemoryFormats.size());
       }
       return false;
     };
@@ -216,8 +220,8 @@ class Check {
 
   void attribute(std::size_t i) {
     const Domain d = domain(op_, argument(i).name);
-    if (d.kind == Domain::Kind::index && is_tensor(i)) return index(i, d);
     const assay_value& v = values_[i];
+    if (d.kind == Domain::Kind::index && is_tensor(i)) return index(i, d);
     if (d.has_axes()) return axes(i, d);
     if (v.kind == ASSAY_KIND_NONE) {
       if (d.kind == Domain::Kind::given) fail(i, "is None, but must be given");
@@ -235,6 +239,14 @@ class Check {
         const std::optional<Dtype> dtype = dtype_of(v.as.dtype);
         if (!dtype || !op_.dtypes.contains(*dtype))
           fail(i, "is {}, which {} does not compute in", dtype ? name(*dtype) : "unknown", op_.schema.name);
+        return;
+      }
+      case Domain::Kind::format: {
+        const auto format = static_cast<MemoryFormat>(v.as.integer);
+        const auto of = static_cast<std::size_t>(d.of);
+        if (rank_of(format) != 0 && tensor(of).rank() != static_cast<int>(rank_of(format)))
+          fail(i, "is {}, which needs {} dimensions, but {} has {}", name(format), rank_of(format),
+               argument(of).name, tensor(of).rank());
         return;
       }
       case Domain::Kind::natural:
@@ -350,7 +362,8 @@ Domain domain(const Operator& op, std::string_view argument) {
                               {"dtype_of", Domain::Kind::dtype_of, Brackets::name},
                               {"boolean", Domain::Kind::boolean},
                               {"index", Domain::Kind::index, Brackets::name},
-                              {"integer", Domain::Kind::integer}};
+                              {"integer", Domain::Kind::integer},
+                              {"format", Domain::Kind::format, Brackets::name}};
   const std::size_t bracket = std::min(what.find('('), what.size());
   std::string_view inside = what.substr(bracket);  // "(...)", or nothing
   const bool closed = inside.ends_with(')');

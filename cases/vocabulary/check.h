@@ -48,7 +48,8 @@ struct Domain {
     dtype_of,
     boolean,
     index,
-    integer
+    integer,
+    format
   };
   Kind kind = Kind::any;
   int of = -1;                              // the argument in brackets

@@ -28,6 +28,12 @@ constexpr Format kFormats[] = {
     make_format(8, -126, 0x1.FEp127),                            // bf16
     make_format(4, -6, 448.0, false),                            // f8e4m3
     make_format(3, -14, 57344.0),                                // f8e5m2
+    make_format(64, 63, 0x1p63, false),                          // i64
+    make_format(52, 51, 0x1p52 - 1, false),                      // i32
+    make_format(52, 51, 0x1p52 - 1, false),                      // i16
+    make_format(52, 51, 0x1p52 - 1, false),                      // i8
+    make_format(52, 51, 0x1p52 - 1, false),                      // u8
+    make_format(52, 51, 0x1p52 - 1, false),                      // bool
 };
 
 // x as a multiple of the format's spacing at x, rounded by `to_integer`.

@@ -67,6 +67,8 @@ struct DtypeSet {
 constexpr DtypeSet only(Dtype d) { return {static_cast<std::uint16_t>(1u << static_cast<int>(d))}; }
 inline constexpr DtypeSet kFloatingPoint =
     only(Dtype::f64) | only(Dtype::f32) | only(Dtype::f16) | only(Dtype::bf16);
+inline constexpr DtypeSet kIntegers = only(Dtype::i64) | only(Dtype::i32) | only(Dtype::i16) |
+                                      only(Dtype::i8) | only(Dtype::u8) | only(Dtype::boolean);
 
 // The dtype that ATen's type promotion gives two tensors of these dtypes (torch.promote_types).
 Dtype promote(Dtype a, Dtype b);
@@ -82,7 +84,8 @@ struct Format {
   bool has_infinity;     // false: f8e4m3, whose overflow is NaN
 };
 
-// Precondition: is_float(d).
+// Of an integer dtype, integers: all of them subnormal, with a spacing of 1. They reach farther than the dtype, whose
+// range a formula keeps by itself. i64 rounds nothing: what is stored there is an integer already.
 const Format& format(Dtype d);
 
 // x rounded once to the format: to nearest even (IEEE 754 roundTiesToEven), or towards an infinity.

@@ -7,7 +7,7 @@
 // The function takes the schema's arguments in order, then one View& for each result:
 //   Tensor: const View&      Tensor?: const View*    Scalar: Scalar       int: std::int64_t     float: double
 //   bool: bool               str: std::string_view   ScalarType: Dtype    int[]: std::span<const std::int64_t>
-//   X?: std::optional<X>
+//   MemoryFormat: MemoryFormat            X?: std::optional<X>
 // A function with other parameters does not compile: the error names the argument, its position and both types.
 // It says "not supported" by throwing Refused.
 #pragma once
@@ -22,6 +22,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "memory_format.h"
 #include "operator.h"
 #include "view.h"
 
@@ -97,6 +98,10 @@ struct Plain<Type::string> {
   using type = std::string_view;
 };
 template <>
+struct Plain<Type::memory_format> {
+  using type = MemoryFormat;
+};
+template <>
 struct Plain<Type::dtype> {
   using type = Dtype;
 };
@@ -158,6 +163,8 @@ P unpack(const assay_value& v) {
     return v.as.string;
   } else if constexpr (std::is_same_v<P, Dtype>) {
     return *dtype_of(v.as.dtype);
+  } else if constexpr (std::is_same_v<P, MemoryFormat>) {
+    return static_cast<MemoryFormat>(v.as.integer);
   } else if constexpr (std::is_same_v<P, std::span<const std::int64_t>>) {
     return {v.as.integers, v.count};
   } else if constexpr (std::is_same_v<P, std::span<const double>>) {

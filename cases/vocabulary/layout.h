@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "memory_format.h"
 #include "shape_rule.h"
 
 namespace assay {

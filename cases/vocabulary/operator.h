@@ -56,6 +56,7 @@ struct Operator {
   //   index(weight)       of a tensor: i64 or i32, each a row of that tensor, from 0
   //   integer             any integer
   //   real unless min     None only where the argument `min` is given
+  //   format(self)        a memory format that fits that tensor's dimensions
   std::string_view domains{};
 
   std::uint32_t properties = 0;

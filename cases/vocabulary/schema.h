@@ -15,7 +15,7 @@
 
 namespace assay {
 
-enum class Type : std::uint8_t { tensor, scalar, integer, real, boolean, string, dtype };
+enum class Type : std::uint8_t { tensor, scalar, integer, real, boolean, string, dtype, memory_format };
 
 struct Argument {
   std::string_view name{};
@@ -143,9 +143,10 @@ class SchemaParser {
       std::string_view name;
       Type type;
     };
-    constexpr Named names[] = {{"Tensor", Type::tensor},  {"Scalar", Type::scalar},   {"int", Type::integer},
-                               {"SymInt", Type::integer}, {"float", Type::real},      {"bool", Type::boolean},
-                               {"str", Type::string},     {"ScalarType", Type::dtype}};
+    constexpr Named names[] = {
+        {"Tensor", Type::tensor},  {"Scalar", Type::scalar},    {"int", Type::integer},
+        {"SymInt", Type::integer}, {"float", Type::real},       {"bool", Type::boolean},
+        {"str", Type::string},     {"ScalarType", Type::dtype}, {"MemoryFormat", Type::memory_format}};
     const std::size_t begin = at_;
     const std::string_view name = word();
     Argument a;

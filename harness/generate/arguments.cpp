@@ -47,6 +47,8 @@ CaseValue default_of(const Operator& op, std::size_t i, Dtype dtype) {
       return false;
     case Type::string:
       return std::string(d.choices.empty() ? "none" : d.choices.front());
+    case Type::memory_format:
+      return MemoryFormat::preserve_format;
     case Type::dtype:
       return dtype;
     case Type::tensor:
@@ -153,6 +155,15 @@ CaseValue draw_attribute(Draw& draw, const Case& c, std::size_t i, Dtype result_
   const auto none = [](const CaseValue& v) { return std::holds_alternative<None>(v); };
   const bool may_be_none =
       a.optional && (d.unless < 0 || !none(c.arguments[static_cast<std::size_t>(d.unless)]));
+  if (d.kind == Domain::Kind::format) {
+    const std::size_t rank =
+        std::get<TensorSpec>(c.arguments[static_cast<std::size_t>(d.of)]).shape.size();
+    std::vector<CaseValue> fitting{None{}};
+    for (const auto f : {MemoryFormat::contiguous_format, MemoryFormat::preserve_format,
+                         MemoryFormat::channels_last, MemoryFormat::channels_last_3d})
+      if (rank_of(f) == 0 || rank_of(f) == rank) fitting.insert(fitting.end(), rank_of(f) == 0 ? 1 : 3, f);
+    return draw.pick(fitting);
+  }
   if (d.kind == Domain::Kind::integer) return draw.pick(std::array<std::int64_t, 6>{-1, 0, 1, 2, 3, -7});
   if (d.kind == Domain::Kind::one_of) {
     if (may_be_none && draw.chance(35)) return None{};

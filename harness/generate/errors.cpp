@@ -203,6 +203,13 @@ std::string another_factor(Draw& draw, Case& c, std::size_t i) {
   return fmt::format("{}", std::get<std::int64_t>(c.arguments[i]));
 }
 
+std::string format_of_another_rank(Draw& draw, Case& c, std::size_t i) {
+  if (domain(*c.op, c.op->schema.argument_storage[i].name).kind != Domain::Kind::format) return {};
+  const MemoryFormat f = draw.chance(50) ? MemoryFormat::channels_last : MemoryFormat::channels_last_3d;
+  c.arguments[i] = f;
+  return std::string(name(f));
+}
+
 constexpr Breakage kBreakages[] = {
     {"another size", another_size},
     {"another number of dimensions", another_rank},
@@ -212,6 +219,7 @@ constexpr Breakage kBreakages[] = {
     {"an axis out of range", axis_out_of_range},
     {"a string that is no choice", unknown_choice},
     {"an index out of range", index_out_of_range},
+    {"a memory format of another number of dimensions", format_of_another_rank},
     {"None for two of which one must be given", none_of_two},
     {"an axis that is named twice", axis_twice},
     {"a number that is no size of the tensors", not_the_size},

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "check_case.h"
 #include "random.h"
@@ -96,6 +97,20 @@ Layout without_dimension(const Layout& layout, std::int64_t dropped, std::size_t
   return left;
 }
 
+namespace {
+
+// What ATen gives a result of this memory format.
+std::optional<Layout> layout_of(const Case& c, const Shape& shape) {
+  for (const CaseValue& v : c.arguments)
+    if (const auto* format = std::get_if<MemoryFormat>(&v)) {
+      if (rank_of(*format) == shape.size()) return Layout{Layout::Kind::channels_last, {}};
+      if (*format == MemoryFormat::contiguous_format) return Layout{};
+    }
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::vector<Layout> output_layouts(const Case& c, std::span<const Shape> outputs) {
   std::vector<Layout> layouts;
   for (std::size_t o = 0; o < outputs.size(); ++o) {
@@ -103,7 +118,9 @@ std::vector<Layout> output_layouts(const Case& c, std::span<const Shape> outputs
     // Small seeds count through the kinds, so that a shrunk case reaches each of them.
     const auto kind = static_cast<std::int64_t>(c.seed < 16 ? (c.seed + o) % 16 : mix(c.seed, o + 1) % 16);
     Layout layout;
-    if (c.seed == 0 || kind < 5) {
+    if (const std::optional<Layout> wanted = layout_of(c, shape); wanted && kind % 2 == 0) {
+      layout = *wanted;
+    } else if (c.seed == 0 || kind < 5) {
       layout = {};
     } else if (kind < 10) {
       for (const TensorSpec* t : tensors_of(c))

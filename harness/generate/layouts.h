@@ -15,7 +15,7 @@ namespace assay {
 Layout draw_layout(Draw& draw, const Shape& shape, bool may_expand);
 
 // The layouts of the results. A case's text says nothing about its results, so they follow from the rest of the case:
-// contiguous, or that of an input with the same shape, or another one, as the seed says; with seed 0 contiguous.
+// that which a memory format asks for, half of the time, or else contiguous, or that of an input with the same shape, or another one, as the seed says; with seed 0 contiguous.
 // Never expanded.
 std::vector<Layout> output_layouts(const Case& c, std::span<const Shape> outputs);
 std::vector<Layout> output_layouts(const Case& c);

@@ -7,6 +7,7 @@
 
 #include "rejection.h"
 #include "vocabulary/kernel.h"
+#include "vocabulary/layout.h"
 
 namespace assay::oracle {
 namespace {
@@ -53,6 +54,8 @@ py::object to_python(const Tensors& tensors, const assay_value& value, const ToT
       return py::str(value.as.string);
     case ASSAY_KIND_DTYPE:
       return py::reinterpret_borrow<py::object>(tensors.dtype(value.as.dtype));
+    case ASSAY_KIND_MEMORY_FORMAT:
+      return py::module_::import("torch").attr(name(static_cast<MemoryFormat>(value.as.integer)).data());
     case ASSAY_KIND_INTS:
       return list([&](std::size_t i) { return py::int_(value.as.integers[i]); });
     case ASSAY_KIND_DOUBLES:

@@ -48,6 +48,12 @@ dnnl::memory::data_type data_type(Dtype dtype) {
       return dnnl::memory::data_type::bf16;
     case Dtype::f16:
       return dnnl::memory::data_type::f16;
+    case Dtype::i32:
+      return dnnl::memory::data_type::s32;
+    case Dtype::i8:
+      return dnnl::memory::data_type::s8;
+    case Dtype::u8:
+      return dnnl::memory::data_type::u8;
     default:
       throw Refused(fmt::format("{} has no arithmetic in {}", version(), name(dtype)));
   }
@@ -61,6 +67,12 @@ std::string_view text(dnnl::memory::data_type dtype) {
       return "bf16";
     case dnnl::memory::data_type::f16:
       return "f16";
+    case dnnl::memory::data_type::s32:
+      return "i32";
+    case dnnl::memory::data_type::s8:
+      return "i8";
+    case dnnl::memory::data_type::u8:
+      return "u8";
     default:
       return "another dtype";
   }
@@ -84,6 +96,8 @@ std::string_view text(dnnl::primitive::kind kind) {
       return "deconvolution";
     case dnnl::primitive::kind::reduction:
       return "reduction";
+    case dnnl::primitive::kind::reorder:
+      return "reorder";
     default:
       return "primitive";
   }

@@ -28,6 +28,7 @@ Arithmetic::Arithmetic(const Contract& c, Dtype dtype)
       daz(c.daz),
       signed_zero(c.signed_zero),
       nonfinite(c.nonfinite),
+      integral(!is_float(dtype)),
       tiny(c.tiny),
       div_extra(c.div_extra),
       sqrt_extra(c.sqrt_extra),

@@ -35,13 +35,13 @@ struct Arithmetic {
   bool faithful_store = false;
   bool ftz = false, daz = false;
   bool signed_zero = true, nonfinite = true;
+  bool integral = false;  // the result is of an integer dtype
   double tiny = 0;
   double div_extra = 0, sqrt_extra = 0;
   Chain chain;
   std::array<Accuracy, kFunctions> accuracy{};
 
   Arithmetic() = default;
-  // `result` is a floating-point dtype.
   Arithmetic(const Contract& contract, Dtype result);
 
   const Accuracy& of(Function f) const { return accuracy[static_cast<std::size_t>(f)]; }

@@ -101,7 +101,7 @@ Interval finish(const Tracked<V>& x) {
     r.upper = kInfinity;
     return r;
   }
-  r.exact_zero_sign = a.signed_zero && r.lower == 0 && r.upper == 0 && t.sign_known();
+  r.exact_zero_sign = a.signed_zero && !a.integral && r.lower == 0 && r.upper == 0 && t.sign_known();
   return r;
 }
 

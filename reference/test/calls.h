@@ -80,6 +80,11 @@ class Call {
     arguments_.push_back(v);
     return *this;
   }
+  Call& memory_format(MemoryFormat f) {
+    arguments_.push_back({ASSAY_KIND_MEMORY_FORMAT, 1, {}});
+    arguments_.back().as.integer = static_cast<std::int64_t>(f);
+    return *this;
+  }
   Call& boolean(bool x) {
     arguments_.push_back({ASSAY_KIND_BOOL, 1, {}});
     arguments_.back().as.integer = x ? 1 : 0;

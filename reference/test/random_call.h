@@ -156,6 +156,9 @@ class RandomCall {
       const std::int64_t axis = static_cast<std::int64_t>(below(static_cast<std::size_t>(2 * rank))) - rank;
       call.integer(axis);
       text += std::to_string(axis) + " ";
+    } else if (d.kind == Domain::Kind::format) {
+      call.memory_format(MemoryFormat::contiguous_format);
+      text += "contiguous_format ";
     } else if (d.kind == Domain::Kind::integer) {
       call.integer(static_cast<std::int64_t>(below(5)) - 2);
       text += std::to_string(call.arguments().back().as.integer) + " ";

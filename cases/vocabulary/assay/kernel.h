@@ -83,18 +83,28 @@ typedef struct assay_tensor {
 /* ---- Arguments: one per schema argument, in schema order ----------------------------------------------------- */
 
 typedef enum assay_kind {
-  ASSAY_KIND_NONE = 0,    /* an optional argument that is absent */
-  ASSAY_KIND_TENSOR = 1,  /* Tensor */
-  ASSAY_KIND_TENSORS = 2, /* Tensor[]; an absent Tensor?[] entry is NULL */
-  ASSAY_KIND_INT = 3,     /* int, and a Scalar that holds an integer */
-  ASSAY_KIND_DOUBLE = 4,  /* float, and a Scalar that holds a floating-point number */
-  ASSAY_KIND_BOOL = 5,    /* bool (in as.integer) */
-  ASSAY_KIND_STRING = 6,  /* str, zero-terminated */
-  ASSAY_KIND_DTYPE = 7,   /* ScalarType */
-  ASSAY_KIND_INTS = 8,    /* int[] */
-  ASSAY_KIND_DOUBLES = 9, /* float[] */
-  ASSAY_KIND_BOOLS = 10   /* bool[] (each in an int64) */
+  ASSAY_KIND_NONE = 0,          /* an optional argument that is absent */
+  ASSAY_KIND_TENSOR = 1,        /* Tensor */
+  ASSAY_KIND_TENSORS = 2,       /* Tensor[]; an absent Tensor?[] entry is NULL */
+  ASSAY_KIND_INT = 3,           /* int, and a Scalar that holds an integer */
+  ASSAY_KIND_DOUBLE = 4,        /* float, and a Scalar that holds a floating-point number */
+  ASSAY_KIND_BOOL = 5,          /* bool (in as.integer) */
+  ASSAY_KIND_STRING = 6,        /* str, zero-terminated */
+  ASSAY_KIND_DTYPE = 7,         /* ScalarType */
+  ASSAY_KIND_INTS = 8,          /* int[] */
+  ASSAY_KIND_DOUBLES = 9,       /* float[] */
+  ASSAY_KIND_BOOLS = 10,        /* bool[] (each in an int64) */
+  ASSAY_KIND_MEMORY_FORMAT = 11 /* MemoryFormat: one of ASSAY_CONTIGUOUS_FORMAT, ... in as.integer */
 } assay_kind;
+
+/* The numbers of ATen's c10::MemoryFormat. Outputs are allocated by Assay, so that a kernel finds in their strides
+ * what became of the caller's wish; it may as well not look at this. */
+enum {
+  ASSAY_CONTIGUOUS_FORMAT = 0,
+  ASSAY_PRESERVE_FORMAT = 1,
+  ASSAY_CHANNELS_LAST = 2,
+  ASSAY_CHANNELS_LAST_3D = 3
+};
 
 typedef struct assay_value {
   uint32_t kind;  /* assay_kind */
