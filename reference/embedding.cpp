@@ -9,7 +9,7 @@ struct Embedding {
   template <class S>
   S operator()(const Tensor<S>& weight, const Tensor<S>& indices, std::int64_t, bool, bool,
                const Index& i) const {
-    return weight(indices.index_at(i.number() / weight.size(1)), i[i.rank() - 1]);
+    return weight(indices.integer_at(i.number() / weight.size(1)), i[i.rank() - 1]);
   }
 };
 

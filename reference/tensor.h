@@ -60,8 +60,8 @@ class Tensor {
     ((n += coordinates * strides_[d++]), ...);
     return at(n);
   }
-  // The element of this number of a tensor of indices: a position, and no number to compute with.
-  std::int64_t index_at(std::int64_t n) const { return static_cast<std::int64_t>(values_[n]); }
+  // The element of this number of a tensor of integers, exactly: an index, or a term of a sum without rounding.
+  std::int64_t integer_at(std::int64_t n) const { return static_cast<std::int64_t>(values_[n]); }
   bool is_finite(std::int64_t n) const { return std::isfinite(values_[n]); }
   // The element of this number in row-major order.
   S at(std::int64_t n) const {

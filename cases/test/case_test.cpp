@@ -19,9 +19,10 @@ using ::testing::ThrowsMessage;
 
 // The grammar's own example: every kind of argument.
 constexpr Operator convolution{
-    .schema = parse_schema(
-        "convolution(Tensor input, Tensor weight, Tensor? bias, int[2] stride=1, int groups=1, "
-        "bool transposed=False, str mode='none', float eps=1e-05, ScalarType? dtype=None) -> Tensor"),
+    .schema =
+        parse_schema("convolution(Tensor input, Tensor weight, Tensor? bias, int[2] stride=1, int groups=1, "
+                     "bool transposed=False, str mode='none', float eps=1e-05, ScalarType? dtype=None, "
+                     "MemoryFormat? memory_format=None) -> Tensor"),
     .shapes = "input=[N,C] weight=[C] -> [N]"};
 
 constexpr Operator masked{.schema = parse_schema("masked(Tensor mask, Tensor self) -> Tensor"),
@@ -67,6 +68,7 @@ TEST_F(CaseText, RoundTrips) {
       "eps=0.5,dtype=bf16:data=normal:seed=1",
       "convolution:f32:input=[2x3]@step2,weight=3,bias=none,stride=[2,1],groups=3,transposed=true,mode=same,eps=0.5,"
       "dtype=bf16:data=normal:seed=1");
+  round_trip("convolution:f32:input=2x3,weight=3,bias=none,memory_format=channels_last_3d:data=ones:seed=1");
   round_trip("convolution:f32:input=2x3,weight=3,bias=none,stride=2",
              "convolution:f32:input=2x3,weight=3,bias=none,stride=[2,2]:data=normal:seed=0");
 }
@@ -92,6 +94,10 @@ TEST_F(CaseText, ErrorsNameTheField) {
   error("prelu:f32:self=2,weight=none", "weight is \"none\"");
   error("softmax.int:f32:self=2,dim=1.5", "dim is \"1.5\": not an integer");
   error("softmax.int:f32:self=2,dim=0,dtype=f99", "dtype is \"f99\"");
+  error(
+      "convolution:f32:input=2x3,weight=3,bias=none,memory_format=rows_last",
+      "memory_format is \"rows_last\": not a memory format (contiguous_format, preserve_format, channels_last, "
+      "channels_last_3d)");
   error("prelu:f32:", "is missing");
   error("prelu:f32:self=9223372036854775807x3,weight=1", "too many elements");
   error("prelu:f32:self=[2]@offset(9223372036854775807),weight=1", "reach too far");

@@ -35,8 +35,8 @@ class Given {
     values_.push_back(v);
     return *this;
   }
-  Given& integer(std::int64_t i) {
-    assay_value v{ASSAY_KIND_INT, 1, {}};
+  Given& integer(std::int64_t i, std::uint32_t kind = ASSAY_KIND_INT) {
+    assay_value v{kind, 1, {}};
     v.as.integer = i;
     values_.push_back(v);
     return *this;
@@ -394,6 +394,56 @@ TEST(Check, TakesBooleansStringsAndOneOfTwoNumbers) {
   EXPECT_EQ(check(Dtype::boolean, "down", true, true).error,
             "choice: mode is \"down\", but must be one of none, up");
   EXPECT_EQ(check(Dtype::f32, "up", true, true).error, "choice: mask has dtype f32, but must be bool");
+}
+
+constexpr Operator copy{
+    .schema = parse_schema("copy(Tensor self, MemoryFormat? memory_format=None) -> Tensor"),
+    .shapes = "self=[*] -> [*]",
+    .domains = "memory_format: format(self)"};
+
+TEST(Check, AMemoryFormatNeedsItsNumberOfDimensions) {
+  const auto check = [](Shape shape, std::int64_t format) {
+    Given g;
+    g.tensor(Dtype::f32, std::move(shape)).integer(format, ASSAY_KIND_MEMORY_FORMAT);
+    return g.check(copy);
+  };
+  EXPECT_TRUE(check({2, 3, 4, 5}, ASSAY_CHANNELS_LAST).ok());
+  EXPECT_TRUE(check({2, 3, 4, 5, 6}, ASSAY_CHANNELS_LAST_3D).ok());
+  EXPECT_TRUE(check({2}, ASSAY_PRESERVE_FORMAT).ok());
+  EXPECT_TRUE(check({}, ASSAY_CONTIGUOUS_FORMAT).ok());
+  EXPECT_TRUE(Given().tensor(Dtype::f32, {2}).none().check(copy).ok());
+  EXPECT_EQ(check({2, 3, 4}, ASSAY_CHANNELS_LAST).error,
+            "copy: memory_format is channels_last, which needs 4 dimensions, but self has 3");
+  EXPECT_EQ(check({2, 3, 4, 5}, ASSAY_CHANNELS_LAST_3D).error,
+            "copy: memory_format is channels_last_3d, which needs 5 dimensions, but self has 4");
+  EXPECT_EQ(check({2}, 4).fault, Checked::Fault::arguments);
+}
+
+constexpr Operator steps{
+    .schema = parse_schema("steps(Tensor self, float scale, int zero_point, ScalarType dtype) -> Tensor"),
+    .dtypes = only(Dtype::u8) | only(Dtype::i8),
+    .dtype_rule = DtypeRule::dtype_argument,
+    .shapes = "self=[*] -> [*]",
+    .domains = "self: dtypes(f32); scale: scale; zero_point: zero_point(dtype); dtype: dtype"};
+
+TEST(Check, AZeroPointIsOneOfTheDtypesNumbersAndAScaleIsPositive) {
+  const auto check = [](Dtype self, double scale, std::int64_t zero_point, Dtype dtype) {
+    Given g;
+    g.tensor(self, {2}).real(scale).integer(zero_point).dtype(dtype);
+    return g.check(steps);
+  };
+  const Checked c = check(Dtype::f32, 0.5, 255, Dtype::u8);
+  ASSERT_TRUE(c.ok()) << c.error;
+  EXPECT_EQ(c.outputs[0].dtype, Dtype::u8);
+  EXPECT_TRUE(check(Dtype::f32, 0.5, -128, Dtype::i8).ok());
+  EXPECT_EQ(check(Dtype::f32, 0.5, 256, Dtype::u8).error,
+            "steps: zero_point is 256, but u8 reaches from 0 to 255");
+  EXPECT_EQ(check(Dtype::f32, 0.5, 128, Dtype::i8).error,
+            "steps: zero_point is 128, but i8 reaches from -128 to 127");
+  EXPECT_EQ(check(Dtype::f32, 0, 0, Dtype::u8).error, "steps: scale is 0, but must be positive");
+  EXPECT_EQ(check(Dtype::f64, 1, 0, Dtype::u8).error, "steps: self has dtype f64, but must be f32");
+  EXPECT_EQ(check(Dtype::f32, 1, 0, Dtype::i16).error,
+            "steps: dtype is i16, which steps does not compute in");
 }
 
 constexpr Operator table{.schema = parse_schema("table(Tensor weight, Tensor indices) -> Tensor"),

@@ -50,6 +50,21 @@ TEST(Dtype, DecodesKnownValues) {
   EXPECT_TRUE(std::signbit(decoded(Dtype::f16, 0x8000)));
 }
 
+TEST(Dtype, IntegersAreAFormatWithASpacingOfOne) {
+  for (const Dtype d : {Dtype::i32, Dtype::i16, Dtype::i8, Dtype::u8, Dtype::boolean}) {
+    const Format& f = format(d);
+    EXPECT_EQ(round_to(0.5, f), 0.0);
+    EXPECT_EQ(round_to(1.5, f), 2.0);
+    EXPECT_EQ(round_to(-2.5, f), -2.0);
+    EXPECT_EQ(round_down(-2.5, f), -3.0);
+    EXPECT_EQ(round_to(0x1p31, f), 0x1p31);
+    EXPECT_EQ(f.min_subnormal, 1.0);
+  }
+  EXPECT_EQ(round_to(-0x1p63, format(Dtype::i64)), -0x1p63);
+  EXPECT_EQ(integer_range(Dtype::i8).least, -128);
+  EXPECT_EQ(integer_range(Dtype::u8).greatest, 255);
+}
+
 TEST(Dtype, RoundsTiesToEven) {
   const Format& f = format(Dtype::bf16);  // spacing 2^-7 between 1 and 2
   EXPECT_EQ(round_to(1 + 0x1p-8, f), 1.0);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <stdexcept>
 
 #include "layout.h"
@@ -241,6 +242,19 @@ class Check {
           fail(i, "is {}, which {} does not compute in", dtype ? name(*dtype) : "unknown", op_.schema.name);
         return;
       }
+      case Domain::Kind::scale:
+        if (!(v.as.real > 0) || !std::isfinite(v.as.real)) fail(i, "is {}, but must be positive", v.as.real);
+        return;
+      case Domain::Kind::zero_point: {
+        const assay_value& of = values_[static_cast<std::size_t>(d.of)];
+        const Dtype dtype = *dtype_of(of.kind == ASSAY_KIND_DTYPE ? of.as.dtype : of.as.tensor->dtype);
+        const IntegerRange range = integer_range(dtype);
+        if (static_cast<double>(v.as.integer) < range.least ||
+            static_cast<double>(v.as.integer) > range.greatest)
+          fail(i, "is {}, but {} reaches from {} to {}", v.as.integer, name(dtype), range.least,
+               range.greatest);
+        return;
+      }
       case Domain::Kind::format: {
         const auto format = static_cast<MemoryFormat>(v.as.integer);
         const auto of = static_cast<std::size_t>(d.of);
@@ -363,7 +377,12 @@ Domain domain(const Operator& op, std::string_view argument) {
                               {"boolean", Domain::Kind::boolean},
                               {"index", Domain::Kind::index, Brackets::name},
                               {"integer", Domain::Kind::integer},
-                              {"format", Domain::Kind::format, Brackets::name}};
+                              {"format", Domain::Kind::format, Brackets::name},
+                              {"dtypes", Domain::Kind::dtypes, Brackets::choices},
+                              {"scale", Domain::Kind::scale},
+                              {"zero_point", Domain::Kind::zero_point, Brackets::name},
+                              {"scales", Domain::Kind::scales},
+                              {"zero_points", Domain::Kind::zero_points, Brackets::name}};
   const std::size_t bracket = std::min(what.find('('), what.size());
   std::string_view inside = what.substr(bracket);  // "(...)", or nothing
   const bool closed = inside.ends_with(')');
@@ -375,6 +394,8 @@ Domain domain(const Operator& op, std::string_view argument) {
     d.kind = named->kind;
     d.filled = named->filled;
     if (d.kind == Domain::Kind::boolean) d.own = {Dtype::boolean};
+    if (d.kind == Domain::Kind::scales) d.own = {Dtype::f32};
+    if (d.kind == Domain::Kind::zero_points) d.own = {Dtype::i32};
     if (d.kind == Domain::Kind::index) d.own = {Dtype::i64, Dtype::i32};
     if (closed && named->brackets != Brackets::choices) {
       d.of = op.schema.find(inside);
@@ -385,6 +406,12 @@ Domain domain(const Operator& op, std::string_view argument) {
       d.choices.push_back(trim(inside.substr(0, comma)));
       inside.remove_prefix(comma == std::string_view::npos ? inside.size() : comma + 1);
     }
+  }
+  for (const std::string_view choice :
+       d.kind == Domain::Kind::dtypes ? d.choices : std::vector<std::string_view>{}) {
+    const std::optional<Dtype> dtype = dtype_named(choice);
+    known = known && dtype;
+    if (dtype) d.own.push_back(*dtype);
   }
   if (!known)
     throw std::invalid_argument(

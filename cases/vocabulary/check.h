@@ -49,7 +49,12 @@ struct Domain {
     boolean,
     index,
     integer,
-    format
+    format,
+    dtypes,
+    scale,
+    zero_point,
+    scales,
+    zero_points
   };
   Kind kind = Kind::any;
   int of = -1;                              // the argument in brackets

@@ -200,10 +200,10 @@ Dtype strict_compute(Dtype result) {
     case Dtype::f8e4m3:
     case Dtype::f8e5m2:
       return Dtype::f32;
-    case Dtype::f32:
-      return Dtype::f32;
-    default:
+    case Dtype::f64:
       return Dtype::f64;
+    default:  // f32, and integers that real numbers are rounded to
+      return Dtype::f32;
   }
 }
 

@@ -110,6 +110,23 @@ Dtype promote(Dtype a, Dtype b) {
 
 const Format& format(Dtype d) { return kFormats[static_cast<std::size_t>(d)]; }
 
+IntegerRange integer_range(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::boolean:
+      return {0, 1};
+    case Dtype::u8:
+      return {0, 255};
+    case Dtype::i8:
+      return {-128, 127};
+    case Dtype::i16:
+      return {-32768, 32767};
+    case Dtype::i32:
+      return {-0x1p31, 0x1p31 - 1};
+    default:
+      return {-0x1p63, 0x1p63 - 1024};
+  }
+}
+
 double round_to(double x, const Format& f) {
   const double r = quantise(x, f, [](double q) { return std::nearbyint(q); });
   if (std::fabs(r) <= f.max || !std::isfinite(r)) return std::isinf(r) && !f.has_infinity ? std::nan("") : r;

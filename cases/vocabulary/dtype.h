@@ -88,6 +88,12 @@ struct Format {
 // range a formula keeps by itself. i64 rounds nothing: what is stored there is an integer already.
 const Format& format(Dtype d);
 
+// The least and greatest integer of a dtype that is not floating point, as far as double holds them.
+struct IntegerRange {
+  double least, greatest;
+};
+IntegerRange integer_range(Dtype dtype);
+
 // x rounded once to the format: to nearest even (IEEE 754 roundTiesToEven), or towards an infinity.
 // Signs of zero, NaN and infinities are kept; what is too large becomes infinite (NaN where there is none).
 double round_to(double x, const Format& f);

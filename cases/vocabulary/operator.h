@@ -57,6 +57,11 @@ struct Operator {
   //   integer             any integer
   //   real unless min     None only where the argument `min` is given
   //   format(self)        a memory format that fits that tensor's dimensions
+  //   dtypes(u8, i8)      of a tensor: one of these, whatever the dtype rule says of the others
+  //   scale               of a quantised tensor: a positive number
+  //   scales              of a tensor: f32, positive numbers as quantised weights have them
+  //   zero_points(weight) of a tensor: i32, each within the range of that tensor's dtype
+  //   zero_point(self)    an integer within the range of that tensor's dtype, or of that dtype argument
   std::string_view domains{};
 
   std::uint32_t properties = 0;

@@ -156,13 +156,23 @@ CaseValue draw_attribute(Draw& draw, const Case& c, std::size_t i, Dtype result_
   const bool may_be_none =
       a.optional && (d.unless < 0 || !none(c.arguments[static_cast<std::size_t>(d.unless)]));
   if (d.kind == Domain::Kind::format) {
-    const std::size_t rank =
-        std::get<TensorSpec>(c.arguments[static_cast<std::size_t>(d.of)]).shape.size();
+    const std::size_t rank = std::get<TensorSpec>(c.arguments[static_cast<std::size_t>(d.of)]).shape.size();
     std::vector<CaseValue> fitting{None{}};
     for (const auto f : {MemoryFormat::contiguous_format, MemoryFormat::preserve_format,
                          MemoryFormat::channels_last, MemoryFormat::channels_last_3d})
       if (rank_of(f) == 0 || rank_of(f) == rank) fitting.insert(fitting.end(), rank_of(f) == 0 ? 1 : 3, f);
     return draw.pick(fitting);
+  }
+  if (d.kind == Domain::Kind::scale)  // powers of two, for which ties are ties, twice as often
+    return draw.pick(std::array{0x1p-7, 0x1p-3, 0.5, 1.0, 2.0, 4.0, 0.1, 1.0 / 3, 0.0123, 7e-3, 1.9});
+  if (d.kind == Domain::Kind::zero_point) {
+    const CaseValue& of = c.arguments[static_cast<std::size_t>(d.of)];
+    const auto* tensor = std::get_if<TensorSpec>(&of);
+    const IntegerRange range = integer_range(tensor != nullptr ? tensor->dtype : std::get<Dtype>(of));
+    const auto least = static_cast<std::int64_t>(range.least),
+               greatest = static_cast<std::int64_t>(range.greatest);
+    return draw.pick(std::array{least, greatest, least + 1, (least + greatest) / 2,
+                                (least + greatest + 2) / 2, draw.range(least, greatest)});
   }
   if (d.kind == Domain::Kind::integer) return draw.pick(std::array<std::int64_t, 6>{-1, 0, 1, 2, 3, -7});
   if (d.kind == Domain::Kind::one_of) {
@@ -248,7 +258,9 @@ void draw_dtypes(Draw& draw, Case& c, Dtype result_dtype) {
   if (c.op->dtype_rule != DtypeRule::dtype_argument || i < 0) return;
   c.arguments[static_cast<std::size_t>(i)] = result_dtype;
   const Dtype input = draw.pick(allowed);
-  for (TensorSpec* t : tensors_of(c)) t->dtype = input;
+  for (std::size_t k = 0; k < c.arguments.size(); ++k)
+    if (auto* t = std::get_if<TensorSpec>(&c.arguments[k]))
+      if (domain(*c.op, c.op->schema.argument_storage[k].name).own.empty()) t->dtype = input;
 }
 
 void draw_layouts(Draw& draw, Case& c) {

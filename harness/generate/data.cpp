@@ -46,10 +46,12 @@ std::vector<Target> targets_of(const Case& c, Dtype result) {
     t.parameter = is_parameter(*c.op, static_cast<int>(argument));
     t.kinks = c.op->kinks;
     t.ranges = ranges(*c.op, c.op->schema.argument_storage[argument].name);
-    if (const Domain d = domain(*c.op, c.op->schema.argument_storage[argument].name);
-        d.kind == Domain::Kind::index)
-      if (const auto* rows = std::get_if<TensorSpec>(&c.arguments[static_cast<std::size_t>(d.of)]))
-        t.rows = rows->shape.empty() ? 0 : rows->shape[0];
+    const Domain d = domain(*c.op, c.op->schema.argument_storage[argument].name);
+    const auto* of =
+        d.of < 0 ? nullptr : std::get_if<TensorSpec>(&c.arguments[static_cast<std::size_t>(d.of)]);
+    if (d.kind == Domain::Kind::index && of != nullptr) t.rows = of->shape.empty() ? 0 : of->shape[0];
+    if (d.kind == Domain::Kind::zero_points && of != nullptr) t.zero_points = integer_range(of->dtype);
+    t.scales = d.kind == Domain::Kind::scales;
     t.own = Stream(mix(c.seed, mix(argument + 1, item)));
     t.shared = Stream(mix(c.seed, 0));
     terms = std::max(terms, numel(spec.shape));
@@ -106,6 +108,10 @@ TensorData filled(const TensorSpec& spec, const Family& family, const Target& ta
   if (values.empty()) return t;
   if (target.rows > 0)
     fill_index(target, family.name, values);
+  else if (target.scales)
+    fill_scales(target, values);
+  else if (target.zero_points)
+    fill_zero_points(target, values);
   else
     family.fill(target, values);
   if (!is_float(spec.dtype)) to_integers(spec.dtype, values);

@@ -104,23 +104,6 @@ double next_above(double x, const Format& f) {
 
 double next_below(double x, const Format& f) { return -next_above(-x, f); }
 
-IntegerRange integer_range(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::boolean:
-      return {0, 1};
-    case Dtype::u8:
-      return {0, 255};
-    case Dtype::i8:
-      return {-128, 127};
-    case Dtype::i16:
-      return {-32768, 32767};
-    case Dtype::i32:
-      return {-0x1p31, 0x1p31 - 1};
-    default:
-      return {-0x1p63, 0x1p63 - 1024};
-  }
-}
-
 EdgeValues edge_values(Dtype dtype, std::string_view kinks) {
   EdgeValues e;
   if (!is_float(dtype)) {

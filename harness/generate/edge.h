@@ -22,10 +22,4 @@ void fill_edge(const Target& target, std::span<double> values);
 double next_above(double x, const Format& f);
 double next_below(double x, const Format& f);
 
-// The least and greatest integer of a dtype that is not floating point, as far as double holds them.
-struct IntegerRange {
-  double least, greatest;
-};
-IntegerRange integer_range(Dtype dtype);
-
 }  // namespace assay

@@ -210,6 +210,13 @@ std::string format_of_another_rank(Draw& draw, Case& c, std::size_t i) {
   return std::string(name(f));
 }
 
+std::string zero_point_out_of_range(Draw& draw, Case& c, std::size_t i) {
+  if (domain(*c.op, c.op->schema.argument_storage[i].name).kind != Domain::Kind::zero_point) return {};
+  const std::int64_t value = draw.pick(std::array<std::int64_t, 4>{-129, 256, 1000, -7000});
+  c.arguments[i] = value;
+  return fmt::format("{}", value);
+}
+
 constexpr Breakage kBreakages[] = {
     {"another size", another_size},
     {"another number of dimensions", another_rank},
@@ -220,6 +227,7 @@ constexpr Breakage kBreakages[] = {
     {"a string that is no choice", unknown_choice},
     {"an index out of range", index_out_of_range},
     {"a memory format of another number of dimensions", format_of_another_rank},
+    {"a zero point out of range", zero_point_out_of_range},
     {"None for two of which one must be given", none_of_two},
     {"an axis that is named twice", axis_twice},
     {"a number that is no size of the tensors", not_the_size},

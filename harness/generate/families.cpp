@@ -219,6 +219,25 @@ constexpr Family kFamilies[] = {
 
 }  // namespace
 
+void fill_scales(const Target& t, Values values) {
+  const bool powers = (t.own.word(1u << 29) & 1) != 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double exponent = static_cast<double>(t.own.below(2 * i, 7)) - 10;
+    values[i] = std::exp2(exponent) * (powers ? 1 : 1 + t.own.unit(2 * i + 1));
+  }
+}
+
+void fill_zero_points(const Target& t, Values values) {
+  const auto least = static_cast<std::int64_t>(t.zero_points->least);
+  const std::int64_t count = static_cast<std::int64_t>(t.zero_points->greatest) - least + 1;
+  const bool symmetric = (t.own.word(1u << 29) & 1) != 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::int64_t any = least + t.own.below(2 * i, count);
+    const std::int64_t end = t.own.below(2 * i + 1, 2) == 0 ? least : least + count - 1;
+    values[i] = symmetric ? 0 : static_cast<double>(t.own.below(2 * i + 1, 4) == 0 ? end : any);
+  }
+}
+
 void fill_index(const Target& t, std::string_view family, Values values) {
   const std::int64_t n = t.rows;
   for (std::size_t i = 0; i < values.size(); ++i) {

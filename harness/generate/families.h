@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -26,8 +27,10 @@ struct Target {
   std::string_view kinks;     // Operator::kinks
   std::vector<Range> ranges;  // this tensor's of Operator::ranges
   std::int64_t rows = -1;     // of an index tensor: how many rows it may name
-  Stream own{0};              // this tensor's numbers
-  Stream shared{0};           // the same for every tensor of the call
+  bool scales = false;        // of quantised weights
+  std::optional<IntegerRange> zero_points{};  // the range of what they are zero points of
+  Stream own{0};                              // this tensor's numbers
+  Stream shared{0};                           // the same for every tensor of the call
 };
 
 struct Family {
@@ -39,6 +42,10 @@ struct Family {
 
 // Simplest first: the order in which shrinking tries them.
 std::span<const Family> families();
+// Numbers from 2^-10 to 2^-4, powers of two half of the time: the range of scales in networks.
+void fill_scales(const Target& target, std::span<double> values);
+// All zero half of the time, as for symmetric weights; else anything in the range, often its ends.
+void fill_zero_points(const Target& target, std::span<double> values);
 // What an index tensor holds in place of the family's numbers: rows as they come, and in `edge` mostly the first and the
 // last. Two families hold one index that is no row: cases that a kernel has to refuse. Precondition: target.rows > 0.
 void fill_index(const Target& target, std::string_view family, std::span<double> values);

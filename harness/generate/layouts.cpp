@@ -103,7 +103,8 @@ namespace {
 std::optional<Layout> layout_of(const Case& c, const Shape& shape) {
   for (const CaseValue& v : c.arguments)
     if (const auto* format = std::get_if<MemoryFormat>(&v)) {
-      if (rank_of(*format) == shape.size()) return Layout{Layout::Kind::channels_last, {}};
+      if (rank_of(*format) != 0 && rank_of(*format) == shape.size())
+        return Layout{Layout::Kind::channels_last, {}};
       if (*format == MemoryFormat::contiguous_format) return Layout{};
     }
   return std::nullopt;

@@ -56,6 +56,12 @@ constexpr std::array kEntries{
     Entry{"add.Tensor", kSum},
     Entry{"sub.Tensor", kDifference},
 
+    // A product with the scale's reciprocal.
+    Entry{
+        "quantize_per_tensor",
+        "u8,i8: div=1 nonfinite=unspecified -- native/quantized/AffineQuantizerBase.cpp quantize_val: multiplies by "
+        "1.0f / scale; NaN and infinity are converted to int64_t, which C++ leaves undefined"},
+
     // native/Activation.cpp relu is clamp_min(self, 0): one comparison, and -0 stays, as in Assay's reference.
     Entry{"relu", ""},
 

@@ -1,6 +1,7 @@
 #include "torch.h"
 
 #include <fmt/format.h>
+#include <pybind11/eval.h>
 
 #include <cstdlib>
 
@@ -116,6 +117,12 @@ std::vector<assay_kernel> Torch::kernels(std::span<const Operator* const> operat
       entry.tensors = &tensors_;
       // The overload's own callable saves a Python frame.
       entry.function = py::hasattr(found, "_op") ? py::object(found.attr("_op")) : found;
+      // Quantised tensors are integers to us, and to torch a type of their own.
+      if (schema.name == "quantize_per_tensor")
+        entry.function = py::eval(
+            "lambda self, scale, zero_point, dtype: quantize_per_tensor(self, scale, zero_point, "
+            "{uint8: quint8, int8: qint8}[dtype]).int_repr()",
+            torch_.attr("__dict__"));
       for (const Argument& argument : schema.arguments()) {
         if (argument.keyword_only)
           entry.keywords.emplace_back(argument.name.data(), argument.name.size());

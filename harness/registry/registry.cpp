@@ -24,7 +24,9 @@ std::string normalised(std::string_view schema) {
 
 std::string_view operator_name(std::string_view schema) {
   if (schema.starts_with("aten::")) schema.remove_prefix(6);
-  return schema.substr(0, schema.find('('));
+  const std::string_view name = schema.substr(0, schema.find('('));
+  const std::size_t space = name.find("::");  // assay::
+  return space == std::string_view::npos ? name : name.substr(space + 2);
 }
 
 std::vector<std::string> words(const char* text) {

@@ -47,6 +47,8 @@ TEST(GenerateErrors, EveryKindOfErrorIsReached) {
   toys::all();
   for (std::uint64_t i = 0; i < 500; ++i) {
     ++seen["choice " + generate_error(toys::choice, Dtype::f32, 0, i).broken];
+    ++seen["copy " + generate_error(toys::copy, Dtype::i8, 0, i).broken];
+    ++seen["steps " + generate_error(toys::steps, Dtype::u8, 0, i).broken];
     ++seen["table " + generate_error(toys::table, Dtype::f32, 0, i).broken];
     ++seen["mm " + generate_error(ops::mm, Dtype::f32, 0, i).broken];
     ++seen["add " + generate_error(ops::add_tensor, Dtype::f32, 0, i).broken];
@@ -55,15 +57,27 @@ TEST(GenerateErrors, EveryKindOfErrorIsReached) {
     ++seen["groups " + generate_error(toys::groups, Dtype::f32, 0, i).broken];
     ++seen["place " + generate_error(toys::place, Dtype::f32, 0, i).broken];
   }
-  for (const char* wanted :
-       {"mm another size", "mm another number of dimensions", "mm dimensions in another order",
-        "mm a dtype that the operator does not take", "mm another dtype than the other tensors",
-        "table an index out of range", "choice a string that is no choice",
-        "choice None for two of which one must be given", "add another size",
-        "add dimensions in another order", "softmax self", "softmax dim", "softmax dtype", "prelu self",
-        "prelu weight", "groups a number that is no size of the tensors",
-        "groups a number of groups that leaves a rest", "place an axis out of range",
-        "place an axis that is named twice"})
+  for (const char* wanted : {"mm another size",
+                             "mm another number of dimensions",
+                             "mm dimensions in another order",
+                             "mm a dtype that the operator does not take",
+                             "mm another dtype than the other tensors",
+                             "table an index out of range",
+                             "copy a memory format of another number of dimensions",
+                             "steps a zero point out of range",
+                             "choice a string that is no choice",
+                             "choice None for two of which one must be given",
+                             "add another size",
+                             "add dimensions in another order",
+                             "softmax self",
+                             "softmax dim",
+                             "softmax dtype",
+                             "prelu self",
+                             "prelu weight",
+                             "groups a number that is no size of the tensors",
+                             "groups a number of groups that leaves a rest",
+                             "place an axis out of range",
+                             "place an axis that is named twice"})
     EXPECT_GE(seen[wanted], 10) << wanted;
 }
 

@@ -50,6 +50,24 @@ inline constexpr Operator table{
     .domains = "indices: index(weight); unused: integer",
 };
 
+inline constexpr Operator copy{
+    .schema = parse_schema("assay::toy_copy(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor"),
+    .formula = "",
+    .dtypes = kFloatingPoint | kIntegers,
+    .shapes = "self=[*] -> [*]",
+    .domains = "memory_format: format(self)",
+};
+
+inline constexpr Operator steps{
+    .schema = parse_schema(
+        "assay::toy_steps(Tensor self, float scale, int zero_point, ScalarType dtype) -> Tensor"),
+    .formula = "",
+    .dtypes = only(Dtype::u8) | only(Dtype::i8),
+    .dtype_rule = DtypeRule::dtype_argument,
+    .shapes = "self=[*] -> [*]",
+    .domains = "self: dtypes(f32); scale: scale; zero_point: zero_point(dtype); dtype: dtype",
+};
+
 inline constexpr Operator without_pattern{
     .schema = parse_schema("assay::toy_unruled(Tensor self, Tensor other) -> Tensor"),
     .formula = "",
@@ -87,8 +105,8 @@ inline constexpr Operator place{
     .domains = "dim: filled_axes(self)",
 };
 
-inline const std::array<const Operator*, 14>& all() {
-  static const std::array<const Operator*, 14> operators{&ops::relu,
+inline const std::array<const Operator*, 16>& all() {
+  static const std::array<const Operator*, 16> operators{&ops::relu,
                                                          &ops::prelu,
                                                          &ops::prelu_backward,
                                                          &ops::add_tensor,
@@ -98,6 +116,8 @@ inline const std::array<const Operator*, 14>& all() {
                                                          &whole_numbers,
                                                          &choice,
                                                          &table,
+                                                         &copy,
+                                                         &steps,
                                                          &layers,
                                                          &groups,
                                                          &modes,

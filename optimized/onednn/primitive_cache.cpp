@@ -27,6 +27,7 @@ dnnl::primitive_attr Attributes::make() const {
     else
       attributes.set_scales(scale.argument, scale.mask, values);
   }
+  for (const ZeroPoint& zero : zero_points) attributes.set_zero_points(zero.argument, 0, {zero.value});
   if (post_ops.empty()) return attributes;
   dnnl::post_ops operations;
   for (const PostOp& op : post_ops) {
@@ -65,6 +66,10 @@ std::size_t hash(const PrimitiveKey& key) {
     }
   }
   mix(key.attributes.scratchpad);
+  for (const ZeroPoint& zero : key.attributes.zero_points) {
+    mix(zero.argument);
+    mix(zero.value);
+  }
   for (const Scale& scale : key.attributes.scales) {
     mix(scale.argument);
     mix(scale.mask);

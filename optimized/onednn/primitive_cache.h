@@ -46,6 +46,12 @@ struct Scale {
   friend bool operator==(const Scale&, const Scale&) = default;
 };
 
+struct ZeroPoint {
+  int argument = 0;
+  std::int32_t value = 0;  // for every element
+  friend bool operator==(const ZeroPoint&, const ZeroPoint&) = default;
+};
+
 struct PostOp {
   dnnl::primitive::kind kind = dnnl::primitive::kind::undef;  // sum or eltwise
   dnnl::algorithm algorithm = dnnl::algorithm::undef;         // of an eltwise
@@ -56,6 +62,7 @@ struct PostOp {
 
 struct Attributes {
   std::vector<Scale> scales;
+  std::vector<ZeroPoint> zero_points;
   std::vector<PostOp> post_ops;
   // `user`: the caller brings the memory, without which threads could not share a primitive.
   dnnl::scratchpad_mode scratchpad = dnnl::scratchpad_mode::user;

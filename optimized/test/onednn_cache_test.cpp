@@ -107,6 +107,7 @@ TEST(OnednnCache, EverythingThatShapesAPrimitiveIsInTheKey) {
   const PrimitiveKey base = [] {
     PrimitiveKey key = matmul(3);
     key.attributes.scales = {{0, 0, {{0.5f}}}};
+    key.attributes.zero_points = {{DNNL_ARG_DST, 3}};
     key.attributes.post_ops = {
         {dnnl::primitive::kind::eltwise, dnnl::algorithm::eltwise_linear, {1}, {2}, {0}}};
     return key;
@@ -130,6 +131,9 @@ TEST(OnednnCache, EverythingThatShapesAPrimitiveIsInTheKey) {
       changed([](PrimitiveKey& k) { k.memories.pop_back(); }),
       changed([](PrimitiveKey& k) { k.attributes.scratchpad = dnnl::scratchpad_mode::library; }),
       changed([](PrimitiveKey& k) { k.attributes.scales.clear(); }),
+      changed([](PrimitiveKey& k) { k.attributes.zero_points.clear(); }),
+      changed([](PrimitiveKey& k) { k.attributes.zero_points[0].value = 4; }),
+      changed([](PrimitiveKey& k) { k.attributes.zero_points[0].argument = DNNL_ARG_SRC; }),
       changed([](PrimitiveKey& k) { k.attributes.scales[0].values[0] = {0.25f}; }),
       changed([](PrimitiveKey& k) { k.attributes.scales[0].mask = 1; }),
       changed([](PrimitiveKey& k) { k.attributes.scales[0].argument = DNNL_ARG_SRC; }),

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "check.h"
+#include "memory_format.h"
 #include "operators.h"
 #include "reference.h"
 

@@ -23,6 +23,7 @@ class RandomCall {
  public:
   RandomCall(const Operator& op, Dtype dtype, Family family, std::uint64_t seed, int largest = 8)
       : call(op.schema.name), op_(op), dtype_(dtype), family_(family), random_(seed) {
+    for (int d = 0; !op.dtypes.contains(dtype_) && d < kDtypes; ++d) dtype_ = static_cast<Dtype>(d);
     for (const Argument& a : op.schema.arguments()) filled_ = filled_ || domain(op, a.name).filled;
     // Windows may be too large for what they move over: again, then.
     for (int attempt = 0; evaluation == nullptr; ++attempt) {
@@ -156,6 +157,13 @@ class RandomCall {
       const std::int64_t axis = static_cast<std::int64_t>(below(static_cast<std::size_t>(2 * rank))) - rank;
       call.integer(axis);
       text += std::to_string(axis) + " ";
+    } else if (d.kind == Domain::Kind::scale) {
+      const double scales[] = {0.5, 0.1, 2, 1.0 / 3};
+      call.real(scales[below(std::size(scales))]);
+      text += std::to_string(call.arguments().back().as.real) + " ";
+    } else if (d.kind == Domain::Kind::zero_point) {
+      call.integer(static_cast<std::int64_t>(below(128)));  // in the range of u8 and of i8
+      text += std::to_string(call.arguments().back().as.integer) + " ";
     } else if (d.kind == Domain::Kind::format) {
       call.memory_format(MemoryFormat::contiguous_format);
       text += "contiguous_format ";
@@ -225,6 +233,7 @@ class RandomCall {
   void tensor(const ShapePattern& pattern, const ShapeBinding& binding, std::string_view argument) {
     const Domain d = domain(op_, argument);
     const bool own = !d.own.empty();
+    const bool real = own ? d.own.front() == Dtype::f32 : is_float(dtype_);
     const std::vector<Range> interesting = ranges(op_, argument);
     Shape shape = instantiate(pattern, binding);
     if (is_indexed(pattern.argument) && shape[0] == 0) shape[0] = 1;  // else there is no index to choose
@@ -240,8 +249,8 @@ class RandomCall {
     for (const std::int64_t n : shape) numel *= n;
     std::vector<double>& e = elements.back();
     for (std::int64_t n = 0; n < numel; ++n)
-      e.push_back(own ? static_cast<double>(below(static_cast<std::size_t>(choices(d))))
-                      : round_to(number(format(dtype), interesting), format(dtype)));
+      e.push_back(!real ? static_cast<double>(below(static_cast<std::size_t>(choices(d))))
+                        : round_to(number(format(dtype), interesting), format(dtype)));
     shapes_.push_back(shape);
     text += std::string(name(dtype)) + "[" + assay::text(shape) + "] ";
     call.tensor(dtype, shape, e);
@@ -254,9 +263,10 @@ class RandomCall {
     });
   }
 
-  // From 0, of a tensor that has a dtype of its own: two for a boolean, the rows for an index.
+  // From 0, of a tensor of integers: two for a boolean, the rows for an index, else what u8 and i8 hold.
   std::int64_t choices(const Domain& d) const {
-    if (d.kind != Domain::Kind::index) return 2;
+    if (d.kind == Domain::Kind::boolean) return 2;
+    if (d.kind != Domain::Kind::index) return 128;
     const Shape& rows = shapes_.at(static_cast<std::size_t>(d.of));
     return rows.empty() ? 1 : std::max<std::int64_t>(rows[0], 1);
   }

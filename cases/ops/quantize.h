@@ -1,0 +1,33 @@
+// Real numbers as integers with a scale and a zero point, and back.
+#pragma once
+
+#include "../vocabulary/operator.h"
+
+namespace assay::ops {
+
+inline constexpr Operator quantize_per_tensor{
+    .schema = parse_schema(
+        "quantize_per_tensor(Tensor self, float scale, int zero_point, ScalarType dtype) -> Tensor"),
+    .formula =
+        "round(self / scale) + zero_point, no less and no more than the dtype holds; ties go to even before "
+        "zero_point is added, NaN becomes the least number",
+    .dtypes = only(Dtype::u8) | only(Dtype::i8),
+    .dtype_rule = DtypeRule::dtype_argument,
+    .shapes = "self=[*] -> [*]",
+    .domains = "self: dtypes(f32); scale: scale; zero_point: zero_point(dtype); dtype: dtype",
+    .properties = kElementwise,
+    .source = "torch.quantize_per_tensor; Jacob et al. 2018, eq. 1 and 12",
+};
+
+inline constexpr Operator dequantize_per_tensor{
+    .schema =
+        parse_schema("assay::dequantize_per_tensor(Tensor self, float scale, int zero_point) -> Tensor"),
+    .formula = "(self - zero_point) * scale",
+    .dtypes = only(Dtype::f32),
+    .shapes = "self=[*] -> [*]",
+    .domains = "self: dtypes(u8, i8); scale: scale; zero_point: zero_point(self)",
+    .properties = kElementwise,
+    .source = "torch.dequantize, of a tensor with this scale and zero point; Jacob et al. 2018, eq. 1",
+};
+
+}  // namespace assay::ops

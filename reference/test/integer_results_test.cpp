@@ -1,0 +1,73 @@
+// Results of integer dtypes: what is copied is exact, and what real numbers are rounded to is a set of integers.
+#include <gtest/gtest.h>
+
+#include "calls.h"
+
+namespace assay::testing {
+namespace {
+
+constexpr double kInf = HUGE_VAL;
+
+// Every reading agrees, and the strict interval holds nothing else.
+void expect(Call& c, const std::vector<double>& results) {
+  Evaluation& e = c.evaluate();
+  ASSERT_EQ(c.values(), results);
+  for (std::size_t n = 0; n < results.size(); ++n) {
+    const auto k = static_cast<std::int64_t>(n);
+    const Interval i = e.interval(0, k, {});
+    EXPECT_EQ(i.lower, results[n]) << n;
+    EXPECT_EQ(i.upper, results[n]) << n;
+    EXPECT_FALSE(i.exact_zero_sign) << n;  // integers have one zero
+    EXPECT_TRUE(e.truth_inside(0, k, i)) << n;
+  }
+}
+
+std::unique_ptr<Call> quantize(Dtype dtype, double scale, std::int64_t zero_point, std::vector<double> x) {
+  auto c = std::make_unique<Call>("quantize_per_tensor");
+  const auto n = static_cast<std::int64_t>(x.size());
+  c->tensor(Dtype::f32, {n}, std::move(x)).real(scale).integer(zero_point).dtype(dtype);
+  return c;
+}
+
+TEST(Clone, KeepsIntegersOfEveryDtype) {
+  for (const Dtype d : {Dtype::i64, Dtype::i32, Dtype::i16, Dtype::i8, Dtype::u8, Dtype::boolean}) {
+    const IntegerRange range = integer_range(d);
+    Call c("clone");
+    c.tensor(d, {4}, {range.least, 0, 1, range.greatest}).none();
+    expect(c, {range.least, 0, 1, range.greatest});
+    EXPECT_EQ(c.outputs()[0].dtype, d);
+  }
+}
+
+// The first four results of each are those of PyTorch 1.13.1.
+TEST(QuantizePerTensor, RoundsTiesToEvenAddsTheZeroPointAndSaturates) {
+  expect(*quantize(Dtype::u8, 1, 1, {0.5, 1.5, 2.5, -0.5}), {1, 3, 3, 1});
+  expect(*quantize(Dtype::i8, 0.25, 0, {0.125, 0.375, -0.125, -0.375}), {0, 2, 0, -2});
+  expect(*quantize(Dtype::u8, 1, 255, {-0.6, 0, 1, -300}), {254, 255, 255, 0});
+  expect(*quantize(Dtype::i8, 1, -128, {300, 0, -1, 254.5}), {127, -128, -128, 126});
+  // NaN and what no int64 holds: PyTorch gives the least number for all of these.
+  expect(*quantize(Dtype::i8, 1, 0, {kInf, -kInf, 1e30, NAN}), {127, -128, 127, -128});
+}
+
+TEST(QuantizePerTensor, AdmitsBothNeighboursOnlyWhereTheQuotientIsNearATie) {
+  const auto c = quantize(Dtype::u8, 0.00214854861, 0, {0.273939937, 0.2});
+  const Contract reciprocal = parse_contract("div=1 -- a product with the reciprocal", Dtype::u8);
+  Evaluation& e = c->evaluate();
+  const Interval near = e.interval(0, 0, reciprocal), far = e.interval(0, 1, reciprocal);
+  EXPECT_EQ(near.lower, 126);  // a set is symmetric around its value: one integer more than need be
+  EXPECT_EQ(near.upper, 128);
+  EXPECT_EQ(far.lower, 93);
+  EXPECT_EQ(far.upper, 93);
+}
+
+TEST(DequantizePerTensor, IsExactButForOneRounding) {
+  Call c("dequantize_per_tensor");
+  c.tensor(Dtype::u8, {3}, {0, 128, 255}).real(0.5).integer(128);
+  Evaluation& e = c.evaluate();
+  EXPECT_EQ(c.values(), (std::vector<double>{-64, 0, 63.5}));
+  EXPECT_EQ(c.outputs()[0].dtype, Dtype::f32);
+  for (std::int64_t k = 0; k < 3; ++k) EXPECT_EQ(e.interval(0, k, {}).lower, e.interval(0, k, {}).upper);
+}
+
+}  // namespace
+}  // namespace assay::testing
