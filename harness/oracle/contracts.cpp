@@ -59,8 +59,8 @@ constexpr std::array kEntries{
     // A product with the scale's reciprocal.
     Entry{
         "quantize_per_tensor",
-        "u8,i8: div=1 nonfinite=unspecified -- native/quantized/AffineQuantizerBase.cpp quantize_val: multiplies by "
-        "1.0f / scale; NaN and infinity are converted to int64_t, which C++ leaves undefined"},
+        "u8,i8: div=1 nonfinite=unspecified -- native/quantized/AffineQuantizerBase.cpp quantize_val, without FBGEMM: "
+        "value * (1.0f / scale); NaN and infinity are converted to int64_t, which C++ leaves undefined"},
 
     // native/Activation.cpp relu is clamp_min(self, 0): one comparison, and -0 stays, as in Assay's reference.
     Entry{"relu", ""},
