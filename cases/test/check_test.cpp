@@ -6,6 +6,7 @@
 #include "given.h"
 #include "ops/add.h"
 #include "ops/convolution.h"
+#include "ops/max_pool2d.h"
 #include "ops/mm.h"
 #include "ops/prelu.h"
 #include "ops/softmax.h"
@@ -263,6 +264,44 @@ TEST(Check, SaysWhatIsWrongWithAConvolution) {
       HasSubstr("output_padding is 2 in dimension 2, but must be smaller than stride or dilation, 2 and 1"));
   EXPECT_THAT(error(convolve({1, 1, 1}, {1, 1, 3}, {.padding = {2}, .transposed = true})),
               HasSubstr("padding is 2 in dimension 2, which leaves -1 of the result"));
+}
+
+// [stride, padding, dilation] of windows of 3 x 2.
+Checked pool(Shape self, std::vector<std::int64_t> stride, std::int64_t padding, std::int64_t dilation,
+             bool ceil) {
+  return Given()
+      .tensor(Dtype::bf16, std::move(self))
+      .integers({3, 2})
+      .integers(std::move(stride))
+      .integers({padding})
+      .integers({dilation})
+      .boolean(ceil)
+      .check(ops::max_pool2d_with_indices);
+}
+
+TEST(Check, ComputesWhatPoolingLeaves) {
+  const auto plane = [](const Checked& c) {
+    EXPECT_TRUE(c.ok()) << c.error;
+    EXPECT_EQ(c.outputs[1].dtype, Dtype::i64);
+    EXPECT_EQ(c.outputs[0].shape, c.outputs[1].shape);
+    const Shape& shape = c.outputs[0].shape;
+    return Shape{shape.end()[-2], shape.end()[-1]};
+  };
+  EXPECT_EQ(pool({2, 4, 8, 9}, {}, 0, 1, false).outputs[0].shape, (Shape{2, 4, 2, 4}));
+  EXPECT_EQ(pool({4, 8, 9}, {}, 0, 1, false).outputs[0].shape, (Shape{4, 2, 4}));
+  EXPECT_EQ(pool({0, 4, 8, 9}, {}, 0, 1, false).outputs[0].shape, (Shape{0, 4, 2, 4}));
+  EXPECT_EQ(plane(pool({2, 4, 8, 9}, {}, 0, 1, true)), (Shape{3, 5}));
+  EXPECT_EQ(plane(pool({2, 4, 8, 9}, {2, 1}, 1, 3, false)), (Shape{2, 8}));
+  EXPECT_EQ(plane(pool({2, 4, 2, 9}, {2}, 0, 1, true)), (Shape{1, 5}));  // a window that fits in part
+  EXPECT_EQ(plane(pool({2, 4, 3, 2}, {9}, 1, 1, true)), (Shape{1, 1}));  // the next one begins in the padding
+
+  EXPECT_THAT(pool({2, 4, 2, 9}, {2}, 0, 1, false).error,
+              HasSubstr("kernel_size is 3 in dimension 0: it reaches over 3, but the padded input has 2"));
+  EXPECT_THAT(pool({2, 4, 8, 9}, {}, 2, 1, false).error,
+              HasSubstr("padding is 2 in dimension 0, but must be at most half of kernel_size, 3"));
+  EXPECT_THAT(pool({2, 0, 8, 9}, {}, 0, 1, false).error,
+              HasSubstr("self has shape [2x0x8x9], but only its batch may be empty"));
+  EXPECT_EQ(pool({8, 9}, {}, 0, 1, false).fault, Checked::Fault::shape);
 }
 
 TEST(Check, RefusesMalformedShapeRules) {

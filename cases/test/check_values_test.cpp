@@ -34,6 +34,19 @@ TEST(Check, TakesBooleansStringsAndOneOfTwoNumbers) {
   EXPECT_EQ(check(Dtype::f32, "up", true, true).error, "choice: mask has dtype f32, but must be bool");
 }
 
+constexpr Operator share{.schema = parse_schema("share(Tensor self, int n, int? divisor=None) -> Tensor"),
+                         .shapes = "self=[*] -> [*]",
+                         .domains = "n: integer; divisor: nonzero"};
+
+TEST(Check, AnIntegerMayHaveToDifferFromZero) {
+  const auto error = [](std::int64_t n, std::int64_t divisor) {
+    return Given().tensor(Dtype::f32, {2}).integer(n).integer(divisor).check(share).error;
+  };
+  EXPECT_EQ(error(0, -3), "");
+  EXPECT_EQ(error(1, 0), "share: divisor is 0, which it must not be");
+  EXPECT_TRUE(Given().tensor(Dtype::f32, {2}).integer(0).none().check(share).ok());
+}
+
 constexpr Operator copy{
     .schema = parse_schema("copy(Tensor self, MemoryFormat? memory_format=None) -> Tensor"),
     .shapes = "self=[*] -> [*]",

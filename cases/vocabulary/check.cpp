@@ -266,6 +266,9 @@ class Check {
       case Domain::Kind::natural:
         if (v.as.integer < 0) fail(i, "is {}, but must not be negative", v.as.integer);
         return;
+      case Domain::Kind::integer:
+        if (d.filled && v.as.integer == 0) fail(i, "is 0, which it must not be");
+        return;
       case Domain::Kind::divisor: {
         const std::int64_t of = values_[static_cast<std::size_t>(d.of)].as.integer;
         if (v.as.integer <= 0 || of % v.as.integer != 0)
@@ -377,6 +380,7 @@ Domain domain(const Operator& op, std::string_view argument) {
                               {"boolean", Domain::Kind::boolean},
                               {"index", Domain::Kind::index, Brackets::name},
                               {"integer", Domain::Kind::integer},
+                              {"nonzero", Domain::Kind::integer, Brackets::none, true},
                               {"format", Domain::Kind::format, Brackets::name},
                               {"dtypes", Domain::Kind::dtypes, Brackets::choices},
                               {"scale", Domain::Kind::scale},

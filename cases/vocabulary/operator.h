@@ -54,7 +54,7 @@ struct Operator {
   //   dtype_of(self)      the dtype of that tensor
   //   boolean             of a tensor: its dtype is bool, whatever the dtype rule says of the others
   //   index(weight)       of a tensor: i64 or i32, each a row of that tensor, from 0
-  //   integer             any integer
+  //   integer, nonzero    any integer, and any but 0
   //   real unless min     None only where the argument `min` is given
   //   format(self)        a memory format that fits that tensor's dimensions
   //   dtypes(u8, i8)      of a tensor: one of these, whatever the dtype rule says of the others

@@ -118,18 +118,25 @@ Shape pooled(const ShapeCall& call) {
   const Spatial stride(call, "stride", 1);
   const int ceil = call.op.schema.find("ceil_mode");
   const bool up = ceil >= 0 && call.arguments[static_cast<std::size_t>(ceil)].as.integer != 0;
+  const auto& self = *static_cast<const View*>(value_of(call, "self").as.tensor);
+  for (int d = self.rank() - 3; d < self.rank(); ++d)
+    if (self.size(d) == 0)
+      fail(call, "self", "has shape [{}], but only its batch may be empty",
+           text({self.sizes().begin(), self.sizes().end()}));
   Shape shape;
   for (std::size_t d = 0; d < 2; ++d) {
     const std::int64_t size = call.binding.sizes.at(call.operands[d]);
     const std::int64_t step = stride.empty() ? window[d] : stride[d];
     const std::int64_t extent = dilation[d] * (window[d] - 1) + 1, padded = size + 2 * padding[d];
+    // Of the steps that fit; with ceil_mode, of one that fits in part, too.
+    const std::int64_t room = padded - extent + (up ? step - 1 : 0);
     if (padding[d] > window[d] / 2)
       fail(call, "padding", "is {} in dimension {}, but must be at most half of kernel_size, {}", padding[d],
            d, window[d]);
-    if (size < 1 || padded < extent)
+    if (room < 0)
       fail(call, "kernel_size", "is {} in dimension {}: it reaches over {}, but the padded input has {}",
            window[d], d, extent, padded);
-    std::int64_t n = (std::max<std::int64_t>(padded - extent, 0) + (up ? step - 1 : 0)) / step + 1;
+    std::int64_t n = std::max<std::int64_t>(room, 0) / step + 1;
     // With ceil_mode, a window may begin behind the input, but not behind its padding at the front.
     if (up && (n - 1) * step >= size + padding[d]) --n;
     shape.push_back(n);

@@ -174,6 +174,10 @@ CaseValue draw_attribute(Draw& draw, const Case& c, std::size_t i, Dtype result_
     return draw.pick(std::array{least, greatest, least + 1, (least + greatest) / 2,
                                 (least + greatest + 2) / 2, draw.range(least, greatest)});
   }
+  if (d.kind == Domain::Kind::integer && d.filled) {
+    if (may_be_none && draw.chance(50)) return None{};
+    return draw.pick(std::array<std::int64_t, 5>{1, 2, 3, 7, -5});
+  }
   if (d.kind == Domain::Kind::integer) return draw.pick(std::array<std::int64_t, 6>{-1, 0, 1, 2, 3, -7});
   if (d.kind == Domain::Kind::one_of) {
     if (may_be_none && draw.chance(35)) return None{};

@@ -217,6 +217,13 @@ std::string zero_point_out_of_range(Draw& draw, Case& c, std::size_t i) {
   return fmt::format("{}", value);
 }
 
+std::string zero(Draw&, Case& c, std::size_t i) {
+  const Domain d = domain(*c.op, c.op->schema.argument_storage[i].name);
+  if (d.kind != Domain::Kind::integer || !d.filled) return {};
+  c.arguments[i] = std::int64_t{0};
+  return "0";
+}
+
 constexpr Breakage kBreakages[] = {
     {"another size", another_size},
     {"another number of dimensions", another_rank},
@@ -228,6 +235,7 @@ constexpr Breakage kBreakages[] = {
     {"an index out of range", index_out_of_range},
     {"a memory format of another number of dimensions", format_of_another_rank},
     {"a zero point out of range", zero_point_out_of_range},
+    {"zero where that is not allowed", zero},
     {"None for two of which one must be given", none_of_two},
     {"an axis that is named twice", axis_twice},
     {"a number that is no size of the tensors", not_the_size},

@@ -141,6 +141,10 @@ constexpr std::array kEntries{
         "false\n"
         "layout_invariant=no row_invariant=no thread_invariant=no -- which zero it keeps depends on the order"},
 
+    Entry{"avg_pool2d",
+          "signed_zero=ignore -- native/cpu/AvgPoolKernel.cpp cpu_avg_pool adds the quotient to a zero, "
+          "cpu_avg_pool_channels_last stores it"},
+
     // With bf16 rows along another dimension, the maximum of every second half of a vector is that of the first half
     // (native/cpu/SoftMaxKernel.cpp _vec_logsoftmax<BFloat16>, "max_fvec0.store" twice): no contract covers that.
     Entry{

@@ -98,6 +98,8 @@ std::string_view text(dnnl::primitive::kind kind) {
       return "reduction";
     case dnnl::primitive::kind::reorder:
       return "reorder";
+    case dnnl::primitive::kind::pooling_v2:
+      return "pooling";
     default:
       return "primitive";
   }

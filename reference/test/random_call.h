@@ -24,7 +24,8 @@ class RandomCall {
   RandomCall(const Operator& op, Dtype dtype, Family family, std::uint64_t seed, int largest = 8)
       : call(op.schema.name), op_(op), dtype_(dtype), family_(family), random_(seed) {
     for (int d = 0; !op.dtypes.contains(dtype_) && d < kDtypes; ++d) dtype_ = static_cast<Dtype>(d);
-    for (const Argument& a : op.schema.arguments()) filled_ = filled_ || domain(op, a.name).filled;
+    for (const Argument& a : op.schema.arguments())
+      filled_ = filled_ || (domain(op, a.name).has_axes() && domain(op, a.name).filled);
     // Windows may be too large for what they move over: again, then.
     for (int attempt = 0; evaluation == nullptr; ++attempt) {
       draw(largest);
@@ -167,6 +168,9 @@ class RandomCall {
     } else if (d.kind == Domain::Kind::format) {
       call.memory_format(MemoryFormat::contiguous_format);
       text += "contiguous_format ";
+    } else if (d.kind == Domain::Kind::integer && d.filled) {
+      call.integer(one_in(4) ? -3 : 1 + static_cast<std::int64_t>(below(5)));
+      text += std::to_string(call.arguments().back().as.integer) + " ";
     } else if (d.kind == Domain::Kind::integer) {
       call.integer(static_cast<std::int64_t>(below(5)) - 2);
       text += std::to_string(call.arguments().back().as.integer) + " ";

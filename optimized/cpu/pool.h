@@ -1,0 +1,184 @@
+// The driver of pooling: every window of every plane goes through an operator that keeps something of what it saw.
+// Compiled for each level.
+//
+//   struct Op {
+//     void begin(F* value, Step<F>* step, n) const;                        // before the first element
+//     void combine(F* value, Step<F>* step, const F* from, n, Step<F> at) const;   // one element for each result
+//     void finish(const PoolShape&, const PoolRow<F>&, F* value, const Step<F>* step) const;   // stores them
+//   };
+//   pool(op, self, out, {kernel_size, stride, padding, dilation});
+//
+// The idea: results that are neighbours, along a row of the plane or, where those lie side by side in memory, along the
+// channels, go through their windows together, one tap after the other in row-major order: a lane is a result. What one
+// tap of theirs looks at is a row of the input with a step, which is read where it lies or gathered first, so that any
+// layout and dtype is one code. Taps outside of the plane are left out, not padded. `step` is how far the tap lies behind
+// the window's first one in the plane, in elements.
+#include <span>
+
+#include "gather.h"
+#include "lanes.h"
+#include "parallel.h"
+#include "vocabulary/view.h"
+
+#if defined(ASSAY_CPU_POOL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef ASSAY_CPU_POOL_H
+#undef ASSAY_CPU_POOL_H
+#else
+#define ASSAY_CPU_POOL_H
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace assay::cpu::HWY_NAMESPACE {
+
+inline constexpr std::int64_t kPoolBlock = 512;      // results that go through their windows together
+inline constexpr std::int64_t kPoolGrain = 1 << 14;  // elements that are worth another thread
+
+template <class F>
+using Step = std::conditional_t<std::is_same_v<F, double>, std::int64_t, std::int32_t>;
+
+// Two numbers, or one for both dimensions; a stride of none is kernel_size, a dilation of none is 1.
+struct Pooling {
+  std::span<const std::int64_t> kernel_size, stride, padding, dilation;
+};
+
+// One dimension of a plane and the windows over it.
+struct PoolAxis {
+  std::int64_t size, taps, stride, padding, dilation;
+
+  PoolAxis(const View& self, const Pooling& p, int d)
+      : size(self.size(self.rank() - 2 + d)),
+        taps(of(p.kernel_size, d)),
+        stride(p.stride.empty() ? taps : of(p.stride, d)),
+        padding(of(p.padding, d)),
+        dilation(p.dilation.empty() ? 1 : of(p.dilation, d)) {}
+
+  std::int64_t start(std::int64_t at) const { return at * stride - padding; }
+  // The first tap that does not lie before the plane, and the one behind the last that does not lie behind it.
+  std::int64_t first(std::int64_t at) const {
+    return start(at) >= 0 ? 0 : (dilation - 1 - start(at)) / dilation;
+  }
+  std::int64_t last(std::int64_t at) const {
+    const std::int64_t left = size - start(at);
+    return left <= 0 ? 0 : HWY_MIN(taps, (left - 1) / dilation + 1);
+  }
+
+ private:
+  static std::int64_t of(std::span<const std::int64_t> list, int d) {
+    return list.size() == 1 ? list[0] : list[static_cast<std::size_t>(d)];
+  }
+};
+
+// Batch, channels, rows and columns of a tensor; one without a batch has one.
+struct PoolDims {
+  std::int64_t size[4], stride[4];
+
+  explicit PoolDims(const View& v) {
+    for (int d = 0; d < 4; ++d) {
+      const int from = v.rank() - 4 + d;
+      size[d] = from < 0 ? 1 : v.size(from);
+      stride[d] = from < 0 ? 0 : v.stride(from);
+    }
+  }
+};
+
+struct PoolShape {
+  PoolAxis rows, columns;
+  PoolDims in, out;
+  bool along_channels;
+};
+
+// `length` results; the first of them, and where they lie.
+struct PoolRow {
+  std::int64_t batch, channel, row, column, length;
+
+  std::int64_t offset(const PoolDims& dims) const {
+    return batch * dims.stride[0] + channel * dims.stride[1] + row * dims.stride[2] + column * dims.stride[3];
+  }
+};
+
+template <class F, class Op>
+HWY_NOINLINE void pool_row(const Op& op, const View& self, const PoolShape& shape, const PoolRow& r) {
+  HWY_ALIGN F value[kPoolBlock], gathered[kPoolBlock];
+  HWY_ALIGN Step<F> step[kPoolBlock];
+  const PoolAxis &rows = shape.rows, &columns = shape.columns;
+  const Dtype type = self.type();
+  const bool plain = type == (std::is_same_v<F, double> ? Dtype::f64 : Dtype::f32);
+  const std::int64_t between =
+      shape.along_channels ? shape.in.stride[1] : shape.in.stride[3] * columns.stride;
+  op.begin(value, step, r.length);
+  for (std::int64_t i = rows.first(r.row); i < rows.last(r.row); ++i)
+    for (std::int64_t j = 0; j < columns.taps; ++j) {
+      const std::int64_t at =
+          columns.start(r.column) + j * columns.dilation;  // the column of the first result's tap
+      std::int64_t first = 0, last = r.length;             // results whose tap lies in the plane
+      if (shape.along_channels) {
+        if (at < 0 || at >= columns.size) continue;
+      } else {
+        if (at < 0) first = (columns.stride - 1 - at) / columns.stride;
+        if (at >= columns.size) continue;
+        last = HWY_MIN(last, (columns.size - 1 - at) / columns.stride + 1);
+        if (first >= last) continue;
+      }
+      const std::int64_t from = r.batch * shape.in.stride[0] + r.channel * shape.in.stride[1] +
+                                (rows.start(r.row) + i * rows.dilation) * shape.in.stride[2] +
+                                at * shape.in.stride[3] + first * between;
+      const F* source = self.as<const F>() + from;
+      if (!plain || between != 1) {
+        gather(gathered, self.as<const char>() + from * (self.dtype.bits / 8), type, between, type,
+               last - first);
+        source = gathered;
+      }
+      op.combine(value + first, step + first, source, last - first,
+                 static_cast<Step<F>>(i * rows.dilation * columns.size + j * columns.dilation));
+    }
+  op.finish(shape, r, value, step);
+}
+
+template <class F, class Op>
+void pool_rows(const Op& op, const View& self, const PoolShape& shape) {
+  // Blocks of a row are all numbered alike: (batch, channel, row, column), of which one counts blocks.
+  const std::int64_t* const size = shape.out.size;
+  const int lane = shape.along_channels ? 1 : 3;
+  std::int64_t counts[4] = {size[0], size[1], size[2], size[3]};
+  counts[lane] = (size[lane] + kPoolBlock - 1) / kPoolBlock;
+  const std::int64_t work = HWY_MIN(size[lane], kPoolBlock) * shape.rows.taps * shape.columns.taps;
+  parallel_for(counts[0] * counts[1] * counts[2] * counts[3], 1 + kPoolGrain / work,
+               [&](std::int64_t begin, std::int64_t end) HWY_ATTR {
+                 for (std::int64_t n = begin; n < end; ++n) {
+                   std::int64_t at[4], left = n;
+                   for (int d = 3; d >= 0; --d) {
+                     at[d] = left % counts[d];
+                     left /= counts[d];
+                   }
+                   at[lane] *= kPoolBlock;
+                   pool_row<F>(op, self, shape,
+                               {at[0], at[1], at[2], at[3], HWY_MIN(kPoolBlock, size[lane] - at[lane])});
+                 }
+               });
+}
+
+// The shape of `out` is that of the result.
+inline PoolShape pool_shape(const View& self, const View& out, const Pooling& pooling) {
+  PoolShape shape{PoolAxis(self, pooling, 0), PoolAxis(self, pooling, 1), PoolDims(self), PoolDims(out),
+                  false};
+  shape.along_channels = shape.in.stride[1] == 1 && shape.in.stride[3] != 1 && shape.in.size[1] > 1;
+  return shape;
+}
+
+template <class Op>
+void pool(const Op& op, const View& self, const View& out, const Pooling& pooling) {
+  if (out.numel() == 0) return;
+  const PoolShape shape = pool_shape(self, out, pooling);
+  if (self.type() == Dtype::f64) return pool_rows<double>(op, self, shape);
+  constexpr std::int64_t kGreatest = std::int64_t{1} << 31;
+  if (shape.rows.taps * shape.rows.dilation * shape.columns.size +
+          shape.columns.taps * shape.columns.dilation >=
+      kGreatest)
+    throw Refused("windows that reach over more than 2^31 elements of a plane are not supported");
+  pool_rows<float>(op, self, shape);
+}
+
+}  // namespace assay::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

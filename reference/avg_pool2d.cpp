@@ -1,0 +1,24 @@
+#include "ops/avg_pool2d.h"
+
+#include "pooled.h"
+#include "reference_of.h"
+
+namespace assay {
+namespace {
+
+using Sizes = std::span<const std::int64_t>;
+
+struct AvgPool2d {
+  template <class S>
+  S operator()(const Tensor<S>& self, Sizes kernel_size, Sizes stride, Sizes padding, bool /*ceil_mode*/,
+               bool count_include_pad, std::optional<std::int64_t> divisor_override, const Index& i) const {
+    const Pooled window(self.shape(), {kernel_size, stride, padding, {}}, i);
+    const std::int64_t n = divisor_override.value_or(count_include_pad ? window.padded() : window.size());
+    return sum<S>(window.size(), [&](std::int64_t k) { return self.at(window.number(k)); }) / S(n);
+  }
+};
+
+const EnrolledReference enrolled{reference<ops::avg_pool2d, AvgPool2d>()};
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,59 @@
+#include "ops/max_pool2d.h"
+
+#include "pooled.h"
+#include "reference_of.h"
+
+namespace assay {
+namespace {
+
+using Sizes = std::span<const std::int64_t>;
+
+template <class S>
+struct Largest {
+  S value, place;
+};
+
+// A place, exactly: no literal of the formula, which a kernel may round.
+template <class S>
+S exactly(std::int64_t place) {
+  if constexpr (std::is_same_v<S, Dual>)
+    return ScalarOps<S>::input(static_cast<double>(place), 0);
+  else
+    return ScalarOps<S>::input(static_cast<double>(place));
+}
+
+template <class S>
+Largest<S> largest(const Tensor<S>& self, const Pooled& window) {
+  if (window.size() == 0) return {S(-INFINITY), exactly<S>(window.corner())};
+  Largest<S> best{self.at(window.number(0)), exactly<S>(window.place(0))};
+  for (std::int64_t k = 1; k < window.size(); ++k) {
+    const S x = self.at(window.number(k));
+    const S place = exactly<S>(window.place(k));
+    best.place = select(is_nan(x), place, select(x > best.value, place, best.place));
+    best.value = select(is_nan(x), x, select(x > best.value, x, best.value));
+  }
+  return best;
+}
+
+struct Value {
+  template <class S>
+  S operator()(const Tensor<S>& self, Sizes kernel_size, Sizes stride, Sizes padding, Sizes dilation,
+               bool /*ceil_mode*/, const Index& i) const {
+    return largest(self, Pooled(self.shape(), {kernel_size, stride, padding, dilation}, i)).value;
+  }
+};
+
+struct Place {
+  template <class S>
+  S operator()(const Tensor<S>& self, Sizes kernel_size, Sizes stride, Sizes padding, Sizes dilation,
+               bool /*ceil_mode*/, const Index& i) const {
+    return largest(self, Pooled(self.shape(), {kernel_size, stride, padding, dilation}, i)).place;
+  }
+};
+
+const EnrolledReference enrolled[] = {
+    EnrolledReference{reference<ops::max_pool2d_with_indices, Value, Place>()},
+    EnrolledReference{reference<ops::max_pool2d, Value>()}};
+
+}  // namespace
+}  // namespace assay
