@@ -52,7 +52,89 @@ struct Convolution {
   }
 };
 
-const EnrolledReference enrolled{reference<ops::convolution, Convolution>()};
+// What was summed over taps and channels forwards is so backwards, with the images' parts exchanged.
+struct ConvolutionGradInput {
+  template <class S>
+  S operator()(const Tensor<S>& grad, const Tensor<S>& /*input*/, const Tensor<S>& weight,
+               std::optional<std::span<const std::int64_t>> /*bias_sizes*/,
+               std::span<const std::int64_t> stride, std::span<const std::int64_t> padding,
+               std::span<const std::int64_t> dilation, bool transposed,
+               std::span<const std::int64_t> output_padding, std::int64_t groups,
+               std::span<const std::int64_t> /*output_mask*/, const Index& i) const {
+    const Tensor<S>* const no_bias = nullptr;
+    return Convolution{}(grad, weight, no_bias, stride, padding, dilation, !transposed, output_padding,
+                         groups, i);
+  }
+};
+
+// weight[a, b, r] joins channel a of the image with the positions, and channel b of a's group in the one looked at.
+struct ConvolutionGradWeight {
+  template <class S>
+  S operator()(const Tensor<S>& grad, const Tensor<S>& input, const Tensor<S>& weight,
+               std::optional<std::span<const std::int64_t>> /*bias_sizes*/,
+               std::span<const std::int64_t> stride, std::span<const std::int64_t> padding,
+               std::span<const std::int64_t> dilation, bool transposed,
+               std::span<const std::int64_t> /*output_padding*/, std::int64_t groups,
+               std::span<const std::int64_t> /*output_mask*/, const Index& w) const {
+    const Window window{stride, padding, dilation};
+    const Tensor<S>& from = transposed ? input : grad;
+    const Tensor<S>& image = transposed ? grad : input;
+    const std::int64_t group = w[0] / (weight.size(0) / groups), b = group * weight.size(1) + w[1];
+    const std::int64_t positions = inner(from, 2), size = inner(image, 2);
+
+    // Positions whose tap lies within the image, and its element there.
+    std::vector<std::int64_t> position, at;
+    bool zero_times_infinity = false;
+    Index o(from.shape(), 0);
+    for (std::int64_t p = 0; p < positions; ++p, o.step()) {
+      const std::int64_t target = window.target(o, tap(weight, w), weight.shape(), image.shape());
+      if (target >= 0) {
+        position.push_back(p);
+        at.push_back(target);
+      } else {
+        for (std::int64_t n = 0; n < from.size(0); ++n)
+          zero_times_infinity =
+              zero_times_infinity || !from.is_finite((n * from.size(1) + w[0]) * positions + p);
+      }
+    }
+    const auto count = static_cast<std::int64_t>(position.size());
+    const S result = sum<S>(from.size(0) * count, [&](std::int64_t k) {
+      const std::int64_t n = k / count;
+      const auto p = static_cast<std::size_t>(k % count);
+      return from.at((n * from.size(1) + w[0]) * positions + position[p]) *
+             image.at((n * image.size(1) + b) * size + at[p]);
+    });
+    return zero_times_infinity ? either(result, result + S(0) * S(INFINITY)) : result;
+  }
+
+ private:
+  template <class S>
+  static std::int64_t tap(const Tensor<S>& weight, const Index& w) {
+    std::int64_t r = 0;
+    for (int d = 2; d < weight.rank(); ++d) r = r * weight.size(d) + w[d];
+    return r;
+  }
+};
+
+struct ConvolutionGradBias {
+  template <class S>
+  S operator()(const Tensor<S>& grad, const Tensor<S>& /*input*/, const Tensor<S>& /*weight*/,
+               std::optional<std::span<const std::int64_t>> /*bias_sizes*/,
+               std::span<const std::int64_t> /*stride*/, std::span<const std::int64_t> /*padding*/,
+               std::span<const std::int64_t> /*dilation*/, bool /*transposed*/,
+               std::span<const std::int64_t> /*output_padding*/, std::int64_t /*groups*/,
+               std::span<const std::int64_t> /*output_mask*/, const Index& c) const {
+    const std::int64_t size = inner(grad, 2);
+    return sum<S>(grad.size(0) * size, [&](std::int64_t k) {
+      return grad.at((k / size * grad.size(1) + c[0]) * size + k % size);
+    });
+  }
+};
+
+const EnrolledReference enrolled[] = {
+    EnrolledReference{reference<ops::convolution, Convolution>()},
+    EnrolledReference{reference<ops::convolution_backward, ConvolutionGradInput, ConvolutionGradWeight,
+                                ConvolutionGradBias>()}};
 
 }  // namespace
 }  // namespace assay

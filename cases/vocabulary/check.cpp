@@ -184,6 +184,16 @@ class Check {
   void results() {
     ResultShapes r = result_shapes(op_, match_, values_);
     blame(r.argument, std::move(r.error));
+    for (const auto& [i, shape] : r.arguments) {
+      const auto given = tensor(static_cast<std::size_t>(i)).sizes();
+      if (checked_.ok() && !std::ranges::equal(given, shape))
+        fail(static_cast<std::size_t>(i), "has shape [{}], but must have shape [{}]",
+             text({given.begin(), given.end()}), text(shape));
+    }
+    for (std::size_t i = 0; i < values_.size(); ++i)
+      if (domain(op_, argument(i).name).kind == Domain::Kind::mask)
+        for (std::size_t k = 0; k < r.shapes.size(); ++k)
+          if (values_[i].as.integers[k] == 0) r.shapes[k] = {0};
     for (std::size_t k = 0; k < r.shapes.size(); ++k)
       checked_.outputs.push_back(
           {(op_.positions >> k & 1) != 0 ? Dtype::i64 : result_, std::move(r.shapes[k]), result_});
@@ -280,9 +290,10 @@ class Check {
       case Domain::Kind::positives:
       case Domain::Kind::naturals:
         return spatial(i, d);
-      case Domain::Kind::truth:
-        for (std::uint32_t k = 0; k < (v.kind == ASSAY_KIND_BOOLS ? v.count : 0); ++k)
-          if (v.as.integers[k] == 0) fail(i, "has a false at {}: all must be true", k);
+      case Domain::Kind::mask:
+        if (v.count != op_.schema.result_count)
+          fail(i, "has {} values, but must have one for each of {} results", v.count,
+               op_.schema.result_count);
         return;
       default:
         return;
@@ -344,6 +355,16 @@ Checked check_arguments(const Operator& op, std::span<const assay_value> argumen
   return Check(op, arguments).run();
 }
 
+std::vector<std::pair<int, Shape>> computed_shapes(const Operator& op,
+                                                   std::span<const assay_value> arguments) {
+  const Checked checked = check_arguments(op, arguments);
+  if (!checked.ok() && checked.fault != Checked::Fault::shape) return {};
+  const ShapeMatch match = match_shapes(op, arguments);
+  if (!match.error.empty()) return {};
+  ResultShapes shapes = result_shapes(op, match, arguments);
+  return shapes.error.empty() ? std::move(shapes.arguments) : std::vector<std::pair<int, Shape>>{};
+}
+
 Domain domain(const Operator& op, std::string_view argument) {
   std::string_view what = clause_of(op.domains, argument);
   if (what.empty()) return {};
@@ -372,7 +393,7 @@ Domain domain(const Operator& op, std::string_view argument) {
                               {"window", Domain::Kind::window, Brackets::perhaps_name},
                               {"positives", Domain::Kind::positives, Brackets::perhaps_name},
                               {"naturals", Domain::Kind::naturals, Brackets::perhaps_name},
-                              {"true", Domain::Kind::truth},
+                              {"mask", Domain::Kind::mask},
                               {"given", Domain::Kind::given},
                               {"one_of", Domain::Kind::one_of, Brackets::choices},
                               {"dtype", Domain::Kind::dtype},

@@ -27,6 +27,11 @@ struct Checked {
 
 Checked check_arguments(const Operator& op, std::span<const assay_value> arguments);
 
+// The tensor arguments whose shape the shape rule computes from the others, with the shapes that they must have; none if
+// something is wrong with the others.
+std::vector<std::pair<int, Shape>> computed_shapes(const Operator& op,
+                                                   std::span<const assay_value> arguments);
+
 // "dim: axis(self); alpha: real", parsed; see Operator::domains.
 struct Domain {
   enum class Kind : std::uint8_t {
@@ -38,7 +43,7 @@ struct Domain {
     fraction,
     natural,
     divisor,
-    truth,
+    mask,
     given,
     one_of,
     window,

@@ -47,7 +47,7 @@ struct Operator {
   //   window, positives, naturals   for each dimension of an image a number from 1, or from 0, or one for all of them:
   //                       as many as the schema says (int[2]), or, as positives(input), as that tensor has behind the
   //                       first two; none where that is the default
-  //   true                true, and nothing else
+  //   mask                for each result whether it is computed; one that is not has shape [0]
   //   given               not None, although the schema would allow it
   //   one_of(none, tanh)  one of these strings
   //   dtype               None, or one of the operator's dtypes

@@ -69,16 +69,21 @@ void fail(const ShapeCall& call, std::string_view name, fmt::format_string<Args.
       fmt::format("{}: {} {}", call.op.schema.name, name, fmt::format(format, std::forward<Args>(args)...));
 }
 
-// ATen takes no batch of images without channels, and no weight without elements.
-void need_channels(const ShapeCall& call) {
+// ATen takes a weight without elements never, and images without elements only where there are none, or no channels
+// (native/Convolution.cpp, _select_conv_backend).
+void need_elements(const ShapeCall& call) {
   const auto& weight = *static_cast<const View*>(value_of(call, "weight").as.tensor);
   if (weight.numel() == 0)
     fail(call, "weight", "has shape [{}], but must have elements",
          text({weight.sizes().begin(), weight.sizes().end()}));
+  const auto& input = *static_cast<const View*>(value_of(call, "input").as.tensor);
+  if (input.numel() == 0 && input.size(0) != 0 && input.size(1) != 0)
+    fail(call, "input", "has shape [{}], but its images must have elements",
+         text({input.sizes().begin(), input.sizes().end()}));
 }
 
 Shape convolved(const ShapeCall& call) {
-  need_channels(call);
+  need_elements(call);
   const Shape &image = run(call, 0), &window = run(call, 1);
   const Spatial stride(call, "stride", 1), padding(call, "padding", 0), dilation(call, "dilation", 1);
   Shape shape;
@@ -94,7 +99,7 @@ Shape convolved(const ShapeCall& call) {
 }
 
 Shape transposed(const ShapeCall& call) {
-  need_channels(call);
+  need_elements(call);
   const Shape &image = run(call, 0), &window = run(call, 1);
   const Spatial stride(call, "stride", 1), padding(call, "padding", 0), dilation(call, "dilation", 1),
       more(call, "output_padding", 0);

@@ -42,6 +42,7 @@ class Matcher {
     for (const bool last : {false, true})
       for (const ShapePattern& p : alternative_.inputs) {
         const std::optional<Shape> shape = sizes(arguments[static_cast<std::size_t>(p.argument)]);
+        if (p.computed()) continue;  // by result_shapes(), from what is matched here
         if (p.broadcasts_to_symbols() != last || !shape) continue;  // an optional tensor may be absent
         if (!(last          ? match_broadcast_to(p, *shape, m)
               : p.broadcast ? match_broadcast(p, *shape, m)

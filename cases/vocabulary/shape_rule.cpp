@@ -79,7 +79,10 @@ class RuleParser {
       if (!accept("]")) malformed(op_, "expected \"]\"", text_);
     }
     p.broadcast = accept("~");
-    if (argument >= 0 && p.computed()) malformed(op_, "only dimensions of results are computed", text_);
+    const bool optional =
+        argument >= 0 && op_.schema.argument_storage[static_cast<std::size_t>(argument)].optional;
+    if (p.computed() && (p.broadcast || optional))
+      malformed(op_, "computed dimensions of what broadcasts or may be absent", text_);
     return p;
   }
 
@@ -278,13 +281,15 @@ const ShapeRule& shape_rule(const Operator& op) {
 ResultShapes result_shapes(const Operator& op, const ShapeMatch& match,
                            std::span<const assay_value> arguments) {
   ResultShapes results;
-  for (const ShapePattern& p :
-       shape_rule(op).alternatives[static_cast<std::size_t>(match.alternative)].outputs) {
-    Shape shape = instantiated(p, match.binding, [&](const DimPattern& d) {
+  const auto shape = [&](const ShapePattern& p) {
+    return instantiated(p, match.binding, [&](const DimPattern& d) {
       return find_shape_function(d.name)->compute({op, arguments, match.binding, d.operands, results});
     });
-    results.shapes.push_back(std::move(shape));
-  }
+  };
+  const auto& alternative = shape_rule(op).alternatives[static_cast<std::size_t>(match.alternative)];
+  for (const ShapePattern& p : alternative.inputs)
+    if (p.computed()) results.arguments.emplace_back(p.argument, shape(p));
+  for (const ShapePattern& p : alternative.outputs) results.shapes.push_back(shape(p));
   return results;
 }
 

@@ -20,12 +20,13 @@
 // order; where one has two runs, one of them is known by then.
 //
 // Dimensions of results may be computed: see shape_function.h for the functions, whose operands are runs, symbols and
-// arguments.
+// arguments. So may those of a tensor argument, whose shape then says nothing of the others.
 //
 //   self=[N,C,*] weight=[C] -> [N,C,*]; self=[*] weight=[1] -> [*]
 //   normalized_shape=[+M] input=[*,*M] weight=[*M] bias=[*M] -> [*,*M], [*,1*M], [*,1*M]
 //   self=[*] -> [reduced(*,dim,keepdim)]
 //   groups=G input=[N,G*C,+S] weight=[G*K,C,*R<S] -> [N,G*K,convolved(*S,*R)]
+//   groups=G input=[N,G*C,+S] weight=[G*K,C,*R<S] grad_output=[N,G*K,convolved(*S,*R)] -> [N,G*C,*S]
 #pragma once
 
 #include <cstdint>
@@ -119,7 +120,8 @@ ShapeMatch match_shapes(const Operator& op, std::span<const assay_value> argumen
 
 struct ResultShapes {
   std::vector<Shape> shapes;
-  std::string error;  // as in ShapeMatch
+  std::vector<std::pair<int, Shape>> arguments;  // tensors whose shape is computed, and what it must be
+  std::string error;                             // as in ShapeMatch
   int argument = -1;
 };
 // Precondition: the match is without error, and the other arguments are within their domains.

@@ -33,6 +33,8 @@ CaseValue default_of(const Operator& op, std::size_t i, Dtype dtype) {
     if (domain(op, a.name).kind == Domain::Kind::axes) return std::vector<std::int64_t>{-1};
     if (domain(op, a.name).is_spatial())
       return std::vector<std::int64_t>{domain(op, a.name).kind == Domain::Kind::naturals ? 0 : 1};
+    if (domain(op, a.name).kind == Domain::Kind::mask)
+      return std::vector<std::int64_t>(op.schema.result_count, 1);
     if (a.type == Type::real) return std::vector<double>(n, 1.0);
     return std::vector<std::int64_t>(n, 1);
   }
@@ -146,8 +148,12 @@ CaseValue draw_attribute(Draw& draw, const Case& c, std::size_t i, Dtype result_
         if (of % k == 0) divisors.push_back(k);
       return draw.pick(divisors);
     }
-    case Domain::Kind::truth:
-      return c.arguments[i];
+    case Domain::Kind::mask: {
+      std::vector<std::int64_t> mask(c.op->schema.result_count, 1);
+      if (draw.chance(30))
+        for (std::int64_t& computed : mask) computed = draw.chance(60) ? 1 : 0;
+      return mask;
+    }
     default:
       break;
   }
@@ -222,6 +228,10 @@ Case with_shapes(const Operator& op, Dtype dtype, const ShapeAlternative& altern
       c.arguments.push_back(default_of(op, i, dtype));
       continue;
     }
+    if (pattern->computed()) {
+      c.arguments.push_back(TensorSpec{dtype, {}, {}});
+      continue;
+    }
     Shape shape = instantiate(*pattern, binding);
     if (pattern->broadcast && draw != nullptr) shape = broadcastable(*draw, shape);
     const std::vector<Dtype> own = domain(op, a.name).own;
@@ -235,7 +245,7 @@ Case with_shapes(const Operator& op, Dtype dtype, const ShapeAlternative& altern
     if (const Domain d = domain(op, op.schema.argument_storage[i].name); d.kind == Domain::Kind::index)
       if (Shape& rows = std::get<TensorSpec>(c.arguments[static_cast<std::size_t>(d.of)]).shape; rows[0] == 0)
         if (numel(std::get<TensorSpec>(c.arguments[i]).shape) > 0) rows[0] = 1;
-  return c;
+  return settled(std::move(c));
 }
 
 void draw_dtypes(Draw& draw, Case& c, Dtype result_dtype) {
@@ -282,6 +292,7 @@ void draw_attributes(Draw& draw, Case& c, Dtype result_dtype) {
     if (!a.is_tensor() && a.type != Type::dtype && !alternative.binds(i))
       c.arguments[i] = draw_attribute(draw, c, i, result_dtype);
   }
+  c = settled(std::move(c));
 }
 
 }  // namespace assay

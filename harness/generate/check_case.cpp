@@ -1,5 +1,7 @@
 #include "check_case.h"
 
+#include <algorithm>
+
 #include "../call.h"
 
 namespace assay {
@@ -48,6 +50,21 @@ Checked check_case(const Case& c) {
 ShapeMatch match_case(const Case& c) {
   const Call call = outline(c);
   return match_shapes(*c.op, Arguments(call).values());
+}
+
+Case settled(Case c) {
+  const auto is_computed = [](const ShapePattern& p) { return p.computed(); };
+  if (std::ranges::none_of(shape_rule(*c.op).alternatives,
+                           [&](const auto& a) { return std::ranges::any_of(a.inputs, is_computed); }))
+    return c;
+  const Call call = outline(c);
+  for (auto& [i, shape] : computed_shapes(*c.op, Arguments(call).values())) {
+    auto& t = std::get<TensorSpec>(c.arguments[static_cast<std::size_t>(i)]);
+    if (t.shape == shape) continue;
+    if (t.shape.size() != shape.size() || t.layout.kind == Layout::Kind::strides) t.layout = {};
+    t.shape = std::move(shape);
+  }
+  return c;
 }
 
 std::vector<TensorSpec*> tensors_of(Case& c) {

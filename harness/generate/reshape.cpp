@@ -73,7 +73,7 @@ Case resized(const Case& c, const Shaped& from, const ShapeBinding& sizes) {
     CaseValue& value = next.arguments[static_cast<std::size_t>(p.argument)];
     if (auto* list = std::get_if<std::vector<std::int64_t>>(&value)) *list = instantiate(p, sizes);
     auto* t = std::get_if<TensorSpec>(&value);
-    if (t == nullptr) continue;
+    if (t == nullptr || p.computed()) continue;
     if (!p.broadcast) {
       t->shape = instantiate(p, sizes);
       continue;

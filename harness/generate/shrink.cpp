@@ -241,6 +241,11 @@ Cases smaller_seed(const Case& c) {
                       });
 }
 
+// Steps after which what is computed from the rest of the case goes with it again.
+Aspect settling(const Aspect& simpler) {
+  return [simpler](const Case& c) { return rc::seq::map(simpler(c), settled); };
+}
+
 std::vector<Aspect> aspects(const Case& c) {
   std::vector<Aspect> all{fewer_dimensions, all_sizes_one, smaller_equal_sizes, fewer_shared_dimensions};
   for (std::size_t i = 0; i < sizes_of(c).size(); ++i) all.push_back(smaller_size(i));
@@ -274,7 +279,7 @@ Shrunk shrink(const Case& failing, const std::function<bool(const Case&)>& still
   for (bool progress = true; progress && shrunk.tries < budget;) {
     progress = false;
     for (const Aspect& simpler : aspects(shrunk.smallest)) {
-      auto tree = rc::shrinkable::shrinkRecur(Case(shrunk.smallest), simpler);
+      auto tree = rc::shrinkable::shrinkRecur(Case(shrunk.smallest), settling(simpler));
       auto branches = tree.shrinks();
       while (shrunk.tries < budget) {
         auto next = branches.next();

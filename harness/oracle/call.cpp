@@ -104,6 +104,8 @@ int store_results(const TorchOperator& op, const py::object& result, const assay
     return say(call, 1,
                fmt::format("torch returned {} results, the rule says {}", returned, call->output_count));
   for (std::size_t i = 0; i < returned; ++i) {
+    // What is not asked for may be None, or be there all the same.
+    if (op.mask >= 0 && call->arguments[op.mask].as.integers[i] == 0) continue;
     const py::object one = several ? py::object(result[py::int_(i)]) : result;
     if (const std::string why = op.tensors->store(one, *call->outputs[i]); !why.empty())
       return say(call, 1, why);

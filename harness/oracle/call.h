@@ -16,6 +16,7 @@ struct TorchOperator {
   py::object function;         // torch's callable
   std::size_t positional = 0;  // arguments in front of the *
   std::vector<py::str> keywords;
+  int mask = -1;  // the argument that says which results are asked for
   // What torch said of calls with these dtypes, ranks and numbers: why it has no code for them, or nothing.
   mutable std::map<std::string, std::string> refusals;
 };

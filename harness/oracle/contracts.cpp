@@ -50,6 +50,16 @@ constexpr std::string_view kReduction =
     "native/ReduceOps.cpp mean_out divides the rounded sum\n"
     "f16: compute=f16 -- the same as f16";
 
+constexpr std::string_view kConvolution =
+    "layout_invariant=no row_invariant=no thread_invariant=no -- native/Convolution.cpp _select_conv_backend: oneDNN, "
+    "slow_conv on the installed BLAS or depthwise, by layouts and sizes; grad_bias is grad_output.sum, whose order "
+    "follows strides (native/cpu/SumKernel.cpp cascade_sum)\n"
+    "bf16: compute=bf16 -- native/CPUBlas.cpp gemm for BFloat16 and native/cpu/SumKernel.cpp CastStoreAccumulate add as "
+    "bf16\n"
+    "bf16: ftz=yes daz=yes -- native/mkldnn/Conv.cpp: oneDNN uses vdpbf16ps, which flushes subnormals (Intel 64 and "
+    "IA-32 Software Developer's Manual, volume 2)\n"
+    "f16: compute=f16 -- native/CPUBlas.cpp gemm for Half adds as f16";
+
 constexpr std::array kEntries{
     // Full vectors take one multiply-add; the tail, and tensors with other strides, the scalar formula, whose product may
     // be rounded by itself. f16 has only the latter. A difference is a sum with -alpha (native/BinaryOps.cpp sub_out).
@@ -130,6 +140,9 @@ constexpr std::array kEntries{
         // Half an ulp of bf16 is 2^15 ulps of f32, plus those of exp; subnormal ones are 2^-134 apart from the tie.
         "bf16: exp=32770ulp+5e-41abs -- native/cpu/SoftMaxKernel.cpp _vec_softmax(BFloat16*): the tail keeps each "
         "exponential as bf16"},
+
+    Entry{"convolution", kConvolution},
+    Entry{"convolution_backward", kConvolution},
 
     // Sums are taken by rows or by columns, in four chains of vectors or in one of scalars (native/cpu/SumKernel.cpp
     // cascade_sum), as strides and sizes have it.

@@ -11,6 +11,7 @@
 #include "rejection.h"
 #include "schema_text.h"
 #include "unavailable.h"
+#include "vocabulary/check.h"
 
 namespace assay::oracle {
 namespace {
@@ -124,6 +125,7 @@ std::vector<assay_kernel> Torch::kernels(std::span<const Operator* const> operat
             "{uint8: quint8, int8: qint8}[dtype]).int_repr()",
             torch_.attr("__dict__"));
       for (const Argument& argument : schema.arguments()) {
+        if (domain(*op, argument.name).kind == Domain::Kind::mask) entry.mask = schema.find(argument.name);
         if (argument.keyword_only)
           entry.keywords.emplace_back(argument.name.data(), argument.name.size());
         else

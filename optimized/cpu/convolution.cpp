@@ -17,11 +17,11 @@
 #include <span>
 #include <vector>
 
+#include "convolve.h"
 #include "gemm.h"
 #include "ops/convolution.h"
 #include "parallel.h"
 #include "scratch.h"
-#include "windows.h"
 
 #ifndef ASSAY_CPU_CONVOLUTION
 #define ASSAY_CPU_CONVOLUTION
@@ -30,10 +30,6 @@ namespace assay::cpu {
 constexpr std::int64_t kGatheredBytes = 1 << 19;
 constexpr std::int64_t kLeastPositions = 96;
 constexpr std::int64_t kConvolutionGrain = std::int64_t{1} << 20;  // multiplications worth another thread
-
-inline char* at(const View& v, std::int64_t offset) {
-  return static_cast<char*>(v.data) + offset * (v.dtype.bits / 8);
-}
 
 // The channels of a convolution: `inputs` and `outputs` of each of `groups`.
 struct Channels {
@@ -99,7 +95,7 @@ struct Block {
       b = {const_cast<char*>(static_cast<const char*>(from.data)) + begin * in_place * bytes, depth, columns,
            from.channel_stride, in_place};
     } else {
-      gather_windows(windows, from, movement, begin, end);
+      gather_windows(windows, columns, from, movement, begin, end);
       if (gathers_rows(from)) b = {windows, depth, columns, 1, depth};
     }
     const Matrix a{const_cast<void*>(weights), channels.outputs, depth, depth, 1};
@@ -130,11 +126,17 @@ void convolution(const View& input, const View& weight, const View* bias,
                  std::span<const std::int64_t> stride, std::span<const std::int64_t> padding,
                  std::span<const std::int64_t> dilation, bool transposed,
                  std::span<const std::int64_t> /*output_padding*/, std::int64_t groups, View& out) {
+  convolve(input, weight, bias, {stride, padding, dilation}, transposed, groups, out);
+}
+
+}  // namespace
+
+void convolve(const View& input, const View& weight, const View* bias, const WindowAttributes& attributes,
+              bool transposed, std::int64_t groups, View& out) {
   if (out.numel() == 0) return;
   const Channels channels{groups, input.size(1) / groups, out.size(1) / groups};
-  const std::vector<Movement> all =
-      movements(input.sizes().subspan(2), weight.sizes().subspan(2), out.sizes().subspan(2),
-                {stride, padding, dilation}, transposed);
+  const std::vector<Movement> all = movements(input.sizes().subspan(2), weight.sizes().subspan(2),
+                                              out.sizes().subspan(2), attributes, transposed);
   const int bytes = out.dtype.bits / 8;
   Scratch scratch(scratch_bytes<double>(weight.numel()));
   void* const weights = scratch.take<double>(weight.numel());
@@ -176,7 +178,6 @@ void convolution(const View& input, const View& weight, const View* bias,
   }
 }
 
-}  // namespace
 }  // namespace assay::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -83,10 +83,11 @@ void copy(W* to, const W* from, std::int64_t step, std::int64_t n) {
 }
 
 template <class W>
-void gather(W* to, const Image& image, const Movement& m, std::int64_t begin, std::int64_t end) {
+void gather(W* to, std::int64_t columns, const Image& image, const Movement& m, std::int64_t begin,
+            std::int64_t end) {
   const W* const data = static_cast<const W*>(image.data);
   const std::size_t last = m.size() - 1;
-  const std::int64_t rows = taps(m) * image.channels, columns = end - begin;
+  const std::int64_t rows = taps(m) * image.channels;
   const bool by_rows = gathers_rows(image);
   const std::int64_t step = m[last].in_step * image.strides[last];
   Odometer at(counts(m), begin);
@@ -215,16 +216,16 @@ bool gathers_rows(const Image& image) {
   return image.channel_stride == 1 && image.channels > 1 && image.strides.back() != 1;
 }
 
-void gather_windows(void* to, const Image& image, const Movement& movement, std::int64_t begin,
-                    std::int64_t end) {
+void gather_windows(void* to, std::int64_t columns, const Image& image, const Movement& movement,
+                    std::int64_t begin, std::int64_t end) {
   if (begin == end || taps(movement) == 0) return;
   switch (image.bytes) {
     case 2:
-      return gather(static_cast<std::uint16_t*>(to), image, movement, begin, end);
+      return gather(static_cast<std::uint16_t*>(to), columns, image, movement, begin, end);
     case 4:
-      return gather(static_cast<std::uint32_t*>(to), image, movement, begin, end);
+      return gather(static_cast<std::uint32_t*>(to), columns, image, movement, begin, end);
     default:
-      return gather(static_cast<std::uint64_t*>(to), image, movement, begin, end);
+      return gather(static_cast<std::uint64_t*>(to), columns, image, movement, begin, end);
   }
 }
 

@@ -55,6 +55,11 @@ std::int64_t out_step(const Movement& movement, std::int64_t begin, std::int64_t
 std::int64_t in_place_step(const Movement& movement, std::span<const std::int64_t> image,
                            std::span<const std::int64_t> strides);
 
+// The element at this offset.
+inline char* at(const View& v, std::int64_t offset) {
+  return static_cast<char*>(v.data) + offset * (v.dtype.bits / 8);
+}
+
 // Channels of one image in memory.
 struct Image {
   const void* data;
@@ -64,10 +69,10 @@ struct Image {
 };
 
 // Positions [begin, end) of the movement: for each, taps x channels elements, zero outside of the image. They lie at
-// to[row * positions + column] for row = tap * channels + channel and column = position - begin or, if the channels are
-// neighbours, at to[column * rows + row]: see gathers_rows().
-void gather_windows(void* to, const Image& image, const Movement& movement, std::int64_t begin,
-                    std::int64_t end);
+// to[row * columns + column] for row = tap * channels + channel and column = position - begin or, if the channels are
+// neighbours, at to[column * rows + row]: see gathers_rows(). `columns` may be more than there are positions.
+void gather_windows(void* to, std::int64_t columns, const Image& image, const Movement& movement,
+                    std::int64_t begin, std::int64_t end);
 bool gathers_rows(const Image& image);
 
 }  // namespace assay::cpu

@@ -89,7 +89,7 @@ struct Sides {
   Real admitted;
 };
 
-// None where the gradient's tensors are broadcast: its operator's are not.
+// None where the gradient's tensors are broadcast, which its operator's are not, or where it leaves a result out.
 std::optional<Sides> pair_up(const Gradient& gradient, RandomCall& c, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::normal_distribution<double> normal;
@@ -101,28 +101,43 @@ std::optional<Sides> pair_up(const Gradient& gradient, RandomCall& c, std::uint6
                : 0;
   };
 
+  for (const assay_value& v : given)
+    if (v.kind == ASSAY_KIND_BOOLS && std::ranges::count(std::span(v.as.integers, v.count), 0) > 0)
+      return std::nullopt;
+
   std::vector<assay_value> arguments;
   std::vector<std::vector<double>> direction;
+  const Checked of_backward = check_arguments(gradient.backward->op(), given);
   std::deque<std::vector<double>>
-      invented;  // tensors that the gradient does not take: of the shape of its first
+      invented;  // tensors that the gradient does not take: of the shape of its result
+  std::deque<std::vector<std::int64_t>> sizes, strides;
   std::deque<assay_tensor> tensors;
+  std::size_t ordinal = 0;
   for (const Argument& a : gradient.forward->op().schema.arguments()) {
     const int at = backward.find(a.name);
     assay_value v{ASSAY_KIND_NONE, 1, {}};
     if (at >= 0) {
       v = given[static_cast<std::size_t>(at)];
     } else if (a.is_tensor()) {
-      const assay_value& like = given[gradient.gradients[0]];
-      for (double& x : invented.emplace_back(elements(like))) x = normal(random);
-      tensors.push_back(*like.as.tensor);
-      tensors.back().data = invented.back().data();
-      tensors.back().dtype = info(Dtype::f64).dlpack;
+      const Shape& shape = sizes.emplace_back(of_backward.outputs.at(ordinal).shape);
+      std::int64_t numel = 1;
+      strides.emplace_back(shape.size());
+      for (std::size_t d = shape.size(); d-- > 0; numel *= shape[d]) strides.back()[d] = numel;
+      for (double& x : invented.emplace_back(numel)) x = normal(random);
+      tensors.push_back({invented.back().data(),
+                         {ASSAY_CPU, 0},
+                         static_cast<std::int32_t>(shape.size()),
+                         info(Dtype::f64).dlpack,
+                         sizes.back().data(),
+                         strides.back().data(),
+                         0});
       v.kind = ASSAY_KIND_TENSOR;
       v.as.tensor = &tensors.back();
     } else if (a.type == Type::real) {
       v.kind = ASSAY_KIND_DOUBLE;
       v.as.real = 1e-5;
     }
+    if (a.is_tensor()) ++ordinal;
     arguments.push_back(v);
     for (double& x : direction.emplace_back(elements(v))) x = normal(random);
   }

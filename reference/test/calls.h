@@ -104,6 +104,13 @@ class Call {
     return *this;
   }
 
+  // The argument is this tensor instead.
+  void replace(std::size_t argument, Dtype dtype, Shape shape, const std::vector<double>& elements) {
+    tensor(dtype, std::move(shape), elements);
+    arguments_[argument] = arguments_.back();
+    arguments_.pop_back();
+  }
+
   std::span<const assay_value> arguments() const { return arguments_; }
 
   // Other elements for a tensor without gaps, each stored with one rounding; evaluate() reads them.

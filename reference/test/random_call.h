@@ -52,6 +52,11 @@ class RandomCall {
     const ShapeRule& rule = shape_rule(op_);
     const ShapeAlternative& alternative = rule.alternatives[below(rule.alternatives.size())];
     ShapeBinding binding;
+    // Of images, channels and positions together make the sums.
+    windows_ = false;
+    for (const std::string& run : alternative.runs())
+      windows_ = windows_ || alternative.window_in(run) != nullptr;
+    if (windows_) largest = std::min(largest, 3);
     for (const std::string& symbol : alternative.symbols()) binding.sizes[symbol] = size(largest);
     for (const std::string& run : alternative.runs()) {
       const std::string* in = alternative.window_in(run);
@@ -61,13 +66,20 @@ class RandomCall {
       for (Shape& sizes = binding.runs[run]; d > 0; --d) sizes.push_back(size(4));
     }
     for (std::size_t i = 0; i < op_.schema.argument_count; ++i) argument(i, alternative, binding);
+    for (const auto& [i, shape] : computed_shapes(op_, call.arguments())) {
+      const auto at = static_cast<std::size_t>(i);
+      elements[at] = draw_elements(shape, dtype_, op_.schema.argument_storage[at].name);
+      text += std::string(op_.schema.argument_storage[at].name) + "=[" + assay::text(shape) + "] ";
+      call.replace(at, dtype_, shape, elements[at]);
+    }
   }
 
   std::size_t below(std::size_t n) { return static_cast<std::size_t>(random_() % n); }
   bool one_in(std::size_t n) { return below(n) == 0; }
   std::int64_t size(int largest) {
-    return one_in(12) ? std::max<std::int64_t>(static_cast<std::int64_t>(below(40)), filled_ ? 1 : 0)
-                      : 1 + static_cast<std::int64_t>(below(static_cast<std::size_t>(largest)));
+    return one_in(12)
+               ? std::max<std::int64_t>(static_cast<std::int64_t>(below(windows_ ? 8 : 40)), filled_ ? 1 : 0)
+               : 1 + static_cast<std::int64_t>(below(static_cast<std::size_t>(largest)));
   }
 
   // In the operator's ranges, where it has some, every other normal number.
@@ -184,9 +196,13 @@ class RandomCall {
       while (of % group != 0) --group;
       call.integer(group);
       text += std::to_string(group) + " ";
-    } else if (d.kind == Domain::Kind::truth) {
-      call.booleans(std::vector<std::int64_t>(static_cast<std::size_t>(a.list_size), 1));
-      text += "true ";
+    } else if (d.kind == Domain::Kind::mask) {
+      std::vector<std::int64_t> mask(op_.schema.result_count, 1);
+      if (one_in(4))
+        for (std::int64_t& computed : mask) computed = one_in(2) ? 1 : 0;
+      for (const std::int64_t computed : mask) text += computed != 0 ? "true," : "false,";
+      text += " ";
+      call.booleans(std::move(mask));
     } else if (a.type == Type::boolean) {
       call.boolean(one_in(2));
       text += std::to_string(call.arguments().back().as.integer) + " ";
@@ -235,10 +251,13 @@ class RandomCall {
   }
 
   void tensor(const ShapePattern& pattern, const ShapeBinding& binding, std::string_view argument) {
+    if (pattern.computed()) {  // from arguments that are drawn later
+      shapes_.emplace_back();
+      call.tensor(dtype_, {}, {0});
+      return;
+    }
     const Domain d = domain(op_, argument);
     const bool own = !d.own.empty();
-    const bool real = own ? d.own.front() == Dtype::f32 : is_float(dtype_);
-    const std::vector<Range> interesting = ranges(op_, argument);
     Shape shape = instantiate(pattern, binding);
     if (is_indexed(pattern.argument) && shape[0] == 0) shape[0] = 1;  // else there is no index to choose
     Dtype dtype = own ? d.own.front() : dtype_;
@@ -249,15 +268,23 @@ class RandomCall {
     }
     const bool converts = op_.dtype_rule == DtypeRule::promote || op_.dtype_rule == DtypeRule::dtype_argument;
     if (converts && !own && shapes_.empty() && one_in(4)) dtype = Dtype::bf16;
+    elements.back() = draw_elements(shape, dtype, argument);
+    shapes_.push_back(shape);
+    text += std::string(name(dtype)) + "[" + assay::text(shape) + "] ";
+    call.tensor(dtype, shape, elements.back());
+  }
+
+  std::vector<double> draw_elements(const Shape& shape, Dtype dtype, std::string_view argument) {
+    const Domain d = domain(op_, argument);
+    const bool real = d.own.empty() ? is_float(dtype_) : d.own.front() == Dtype::f32;
+    const std::vector<Range> interesting = ranges(op_, argument);
     std::int64_t numel = 1;
     for (const std::int64_t n : shape) numel *= n;
-    std::vector<double>& e = elements.back();
+    std::vector<double> e;
     for (std::int64_t n = 0; n < numel; ++n)
       e.push_back(!real ? static_cast<double>(below(static_cast<std::size_t>(choices(d))))
                         : round_to(number(format(dtype), interesting), format(dtype)));
-    shapes_.push_back(shape);
-    text += std::string(name(dtype)) + "[" + assay::text(shape) + "] ";
-    call.tensor(dtype, shape, e);
+    return e;
   }
 
   bool is_indexed(int tensor) const {
@@ -283,6 +310,7 @@ class RandomCall {
   std::vector<Shape> shapes_;  // by argument
   std::vector<bool> given_;    // by argument: not None
   bool filled_ = false;        // no dimension may be empty
+  bool windows_ = false;       // move over some tensor
 };
 
 }  // namespace assay::testing
