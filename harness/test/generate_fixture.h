@@ -94,7 +94,7 @@ inline constexpr Operator modes{
     .schema = parse_schema("assay::toy_modes(Tensor input, bool training, bool[2] mask) -> (Tensor, Tensor)"),
     .formula = "",
     .shapes = "training=true input=[N,C,*] -> [N,C,*], [C]; training=false input=[N,C,*] -> [N,C,*], [0]",
-    .domains = "mask: true",
+    .domains = "mask: mask",
 };
 
 inline constexpr Operator place{
