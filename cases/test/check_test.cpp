@@ -10,6 +10,7 @@
 #include "ops/mm.h"
 #include "ops/prelu.h"
 #include "ops/softmax.h"
+#include "ops/upsample_nearest2d.h"
 
 namespace assay {
 namespace {
@@ -351,6 +352,19 @@ TEST(Check, ComputesShapesOfArguments) {
   };
   EXPECT_EQ(computed(2), (Computed{{0, {2, 4, 4, 4}}}));
   EXPECT_EQ(computed(0), Computed{});
+}
+
+TEST(Check, ResizesPlanesThatHaveElements) {
+  const auto resize = [](Shape self, std::vector<std::int64_t> output_size) {
+    Given g;
+    g.tensor(Dtype::f32, std::move(self)).integers(std::move(output_size)).none().real(0.5);
+    return g.check(ops::upsample_nearest2d);
+  };
+  EXPECT_EQ(resize({2, 3, 4, 5}, {7, 1}).outputs[0].shape, (Shape{2, 3, 7, 1}));
+  EXPECT_EQ(resize({0, 3, 4, 5}, {7, 1}).outputs[0].shape, (Shape{0, 3, 7, 1}));
+  EXPECT_THAT(resize({2, 3, 4, 5}, {7, 0}).error, HasSubstr("output_size has a 0, but must be positive"));
+  EXPECT_THAT(resize({2, 3, 4, 0}, {7, 1}).error, HasSubstr("self has shape [2x3x4x0], but only its batch"));
+  EXPECT_EQ(resize({2, 3, 4, 5}, {7}).fault, Checked::Fault::shape);
 }
 
 TEST(Check, RefusesMalformedShapeRules) {

@@ -118,16 +118,21 @@ Shape transposed(const ShapeCall& call) {
   return shape;
 }
 
-Shape pooled(const ShapeCall& call) {
-  const Spatial window(call, "kernel_size", 1), padding(call, "padding", 0), dilation(call, "dilation", 1);
-  const Spatial stride(call, "stride", 1);
-  const int ceil = call.op.schema.find("ceil_mode");
-  const bool up = ceil >= 0 && call.arguments[static_cast<std::size_t>(ceil)].as.integer != 0;
+// ATen takes no planes without elements, and none of no channels.
+void need_planes(const ShapeCall& call) {
   const auto& self = *static_cast<const View*>(value_of(call, "self").as.tensor);
   for (int d = self.rank() - 3; d < self.rank(); ++d)
     if (self.size(d) == 0)
       fail(call, "self", "has shape [{}], but only its batch may be empty",
            text({self.sizes().begin(), self.sizes().end()}));
+}
+
+Shape pooled(const ShapeCall& call) {
+  const Spatial window(call, "kernel_size", 1), padding(call, "padding", 0), dilation(call, "dilation", 1);
+  const Spatial stride(call, "stride", 1);
+  const int ceil = call.op.schema.find("ceil_mode");
+  const bool up = ceil >= 0 && call.arguments[static_cast<std::size_t>(ceil)].as.integer != 0;
+  need_planes(call);
   Shape shape;
   for (std::size_t d = 0; d < 2; ++d) {
     const std::int64_t size = call.binding.sizes.at(call.operands[d]);
@@ -149,10 +154,21 @@ Shape pooled(const ShapeCall& call) {
   return shape;
 }
 
+Shape resized(const ShapeCall& call) {
+  need_planes(call);
+  Shape shape;
+  for (const std::string& symbol : call.operands) {
+    shape.push_back(call.binding.sizes.at(symbol));
+    if (shape.back() < 1) fail(call, "output_size", "has a {}, but must be positive", shape.back());
+  }
+  return shape;
+}
+
 constexpr ShapeFunction kFunctions[] = {{"reduced", 3, reduced},
                                         {"convolved", 2, convolved},
                                         {"transposed", 2, transposed},
-                                        {"pooled", 2, pooled}};
+                                        {"pooled", 2, pooled},
+                                        {"resized", 2, resized}};
 
 }  // namespace
 

@@ -6,6 +6,7 @@
 //   transposed(run, window)      the run from which convolved() would give this one
 //                                Both look at the arguments stride, padding, dilation and output_padding.
 //   pooled(symbol, symbol)       the two sizes as seen through kernel_size, by stride, padding, dilation, ceil_mode
+//   resized(symbol, symbol)      the two sizes, which are output_size, of planes that have elements
 //
 // A function whose arguments do not go together (a window larger than its input) says so, and blames one of them: the
 // argument check reports it, and generation draws again. A further function is one more entry of the table in

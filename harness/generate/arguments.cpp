@@ -169,6 +169,7 @@ CaseValue draw_attribute(Draw& draw, const Case& c, std::size_t i, Dtype result_
       if (rank_of(f) == 0 || rank_of(f) == rank) fitting.insert(fitting.end(), rank_of(f) == 0 ? 1 : 3, f);
     return draw.pick(fitting);
   }
+  if (d.kind == Domain::Kind::scale && may_be_none && draw.chance(60)) return None{};
   if (d.kind == Domain::Kind::scale)  // powers of two, for which ties are ties, twice as often
     return draw.pick(std::array{0x1p-7, 0x1p-3, 0.5, 1.0, 2.0, 4.0, 0.1, 1.0 / 3, 0.0123, 7e-3, 1.9});
   if (d.kind == Domain::Kind::zero_point) {

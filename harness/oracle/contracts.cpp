@@ -154,6 +154,12 @@ constexpr std::array kEntries{
         "false\n"
         "layout_invariant=no row_invariant=no thread_invariant=no -- which zero it keeps depends on the order"},
 
+    // What the two ways below make of scales, and the first of bf16, no contract covers.
+    Entry{
+        "upsample_nearest2d",
+        "layout_invariant=no -- native/cpu/UpSampleKernel.cpp: HelperInterpNearest computes sources in the dtype of the "
+        "tensor, cpu_upsample_nearest_channels_last by native/UpSample.h nearest_idx in f32"},
+
     Entry{"avg_pool2d",
           "signed_zero=ignore -- native/cpu/AvgPoolKernel.cpp cpu_avg_pool adds the quotient to a zero, "
           "cpu_avg_pool_channels_last stores it"},

@@ -1,0 +1,23 @@
+// Images made larger or smaller by repeating or leaving out elements.
+#pragma once
+
+#include "../vocabulary/operator.h"
+
+namespace assay::ops {
+
+// ATen computes the source of an element in floating point, and the rounding of that is part of the definition here: f32
+// for all dtypes, as its kernels for f32 do. Where f64 gives another element, as its kernels for f64 do, either is right.
+inline constexpr Operator upsample_nearest2d{
+    .schema = parse_schema(
+        "upsample_nearest2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor"),
+    .formula =
+        "out[n,c,o] = self[n,c,min(floor(o * s), size - 1)] in both dimensions; s = 1 / scales, or size / output_size, "
+        "rounded to f32 as the product is",
+    .shapes = "output_size=[P,Q] self=[N,C,H,W] -> [N,C,resized(P,Q)]",
+    .domains = "scales_h: scale; scales_w: scale",
+    .properties = kRowIndependent,
+    .source =
+        "torch.nn.functional.interpolate; ATen native/UpSample.h, nearest_neighbor_compute_source_index",
+};
+
+}  // namespace assay::ops
