@@ -16,7 +16,16 @@ struct Amax {
   }
 };
 
-const EnrolledReference enrolled{reference<ops::amax, Amax>()};
+struct Argmax {
+  template <class S>
+  S operator()(const Tensor<S>& self, std::optional<std::int64_t> dim, bool keepdim, const Index& i) const {
+    const Reduced r(self.shape(), Axes(dim, self.rank()), keepdim, i);
+    return largest_at<S>(r.size(), [&](std::int64_t k) { return self.at(r.number(k)); });
+  }
+};
+
+const EnrolledReference enrolled[] = {EnrolledReference{reference<ops::amax, Amax>()},
+                                      EnrolledReference{reference<ops::argmax, Argmax>()}};
 
 }  // namespace
 }  // namespace assay

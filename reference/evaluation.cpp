@@ -83,7 +83,8 @@ class EvaluationOf final : public Evaluation {
     if (!contract_ || !same_arithmetic(*contract_, contract)) {
       contract_ = contract;
       arithmetic_.clear();
-      for (const Checked::Output& o : inputs_.outputs()) arithmetic_.emplace_back(contract, o.dtype);
+      for (const Checked::Output& o : inputs_.outputs())
+        arithmetic_.emplace_back(contract, o.computed_in, o.dtype);
       tracked_.forget();
       tracked_wide_.forget();
       adversary_.forget();

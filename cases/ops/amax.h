@@ -1,4 +1,4 @@
-// The largest number over dimensions.
+// The largest number over dimensions, and where it is.
 #pragma once
 
 #include "../vocabulary/operator.h"
@@ -12,6 +12,16 @@ inline constexpr Operator amax{
     .shapes = "self=[*] -> [reduced(*,dim,keepdim)]",
     .domains = "dim: filled_axes(self)",
     .source = "torch.amax; IEEE 754-2019, 9.6, maximum",
+};
+
+inline constexpr Operator argmax{
+    .schema = parse_schema("argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor"),
+    .formula =
+        "the first index in dimension dim, or in row-major order, of NaN, if there is one, or of the largest number",
+    .positions = 1,
+    .shapes = "self=[*] -> [reduced(*,dim,keepdim)]",
+    .domains = "dim: filled_axis(self)",
+    .source = "torch.argmax",
 };
 
 }  // namespace assay::ops

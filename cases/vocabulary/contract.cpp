@@ -129,6 +129,13 @@ const std::vector<Field>& fields() {
            if ((c.alignment & (c.alignment - 1)) != 0 || c.alignment > 4096)
              throw std::invalid_argument(fmt::format("\"{}\" is not a power of two up to 4096", v));
          }},
+        {{"moments", "two_pass | updating",
+          "updating: means and variances may be those of parts, merged one into the other, as Welford does"},
+         [](Contract& c, std::string_view v) {
+           c.moments = choice(v, "updating", "two_pass") ? MomentsBy::updating : MomentsBy::two_pass;
+         }},
+        {{"affine", "direct | folded", "folded: x * scale + shift in place of (x - mean) * scale"},
+         [](Contract& c, std::string_view v) { c.folded_affine = choice(v, "folded", "direct"); }},
         {{"algorithm", "direct | winograd | fft", "the last two are judged by a normwise bound"},
          [](Contract& c, std::string_view v) {
            if (v == "direct")

@@ -51,6 +51,14 @@ struct Chain {
   double additions(double terms) const;  // n-1 | ceil(n/B)+B | B+ceil(log2(n/B))+1, never more than n-1
 };
 
+// How the mean of numbers and the sum of their squared distances from it come about.
+//   two_pass   the sum, divided by n; then the sum of (x - mean)^2
+//   updating   parts of the numbers, single ones at first, are merged: a part B goes into a part A of n_A numbers, A may
+//              be the smaller one, by d = mean_B - mean_A, mean = mean_A + d n_B / n and squares = squares_A + squares_B +
+//              d^2 n_A n_B / n, a single x also by squares_A + d (x - mean) (Welford 1962; Chan, Golub and LeVeque 1983).
+//              No number takes part in more than log2(n) merges in which A is the smaller one. Two passes are as good.
+enum class MomentsBy : std::uint8_t { two_pass, updating };
+
 enum class Algorithm : std::uint8_t { direct, winograd, fft };
 
 struct Contract {
@@ -78,6 +86,9 @@ struct Contract {
   bool in_place = false;         // in_place=yes: the first result may share the memory of Operator::in_place
   std::int64_t alignment = 0;    // alignment=64: buffers must start at a multiple of this many bytes
   Algorithm algorithm = Algorithm::direct;
+  MomentsBy moments = MomentsBy::two_pass;
+  bool folded_affine =
+      false;  // affine=folded: x * scale + shift, shift = -mean * scale, for (x - mean) * scale
 
   struct Stated {
     std::string field;   // "exp"

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -11,6 +12,7 @@ bool Interval::contains(double result) const {
   if (std::isnan(result)) return nan;
   if (std::isinf(result)) return result > 0 ? positive_infinity : negative_infinity;
   if (!(lower <= result && result <= upper)) return false;
+  if (!places.empty() && std::ranges::find(places, result) == places.end()) return false;
   return !exact_zero_sign || std::signbit(result) == std::signbit(value);
 }
 

@@ -23,6 +23,8 @@ struct Interval {
   bool positive_infinity = false;
   bool negative_infinity = false;
   bool exact_zero_sign = false;  // lower == upper == 0 and the sign of zero is decided: it is that of `value`
+  std::vector<std::int64_t>
+      places{};  // of a position: those from lower to upper that are admissible, if not all are
 
   bool undecidable() const;  // anything at all would pass
   bool contains(double result) const;

@@ -164,6 +164,17 @@ constexpr std::array kEntries{
           "signed_zero=ignore -- native/cpu/AvgPoolKernel.cpp cpu_avg_pool adds the quotient to a zero, "
           "cpu_avg_pool_channels_last stores it"},
 
+    // Each prefix in double, for bf16 and f16 in float (AccumulateType.h).
+    Entry{"cumsum", ""},
+
+    // One result: the mean in the dtype of the input, then squares in double. Several: Welford's update in double, for
+    // bf16 and f16 in float, and parts of them merged (native/SharedReduceOps.h WelfordOps).
+    Entry{
+        "var.correction",
+        "moments=updating layout_invariant=no row_invariant=no thread_invariant=no -- native/cpu/ReduceOpsKernel.cpp "
+        "std_var_kernel_impl: WelfordOps by binary_kernel_reduce; native/ReduceOps.cpp std_var_all_reduce_cpu: two "
+        "passes where there is one result"},
+
     // With bf16 rows along another dimension, the maximum of every second half of a vector is that of the first half
     // (native/cpu/SoftMaxKernel.cpp _vec_logsoftmax<BFloat16>, "max_fvec0.store" twice): no contract covers that.
     Entry{

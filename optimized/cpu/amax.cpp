@@ -1,9 +1,10 @@
-// The largest number over dimensions, by reduce.h: NaN wins, -0 < +0.
+// The largest number over dimensions, by reduce.h: NaN wins, -0 < +0; and where it is, by places.h.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/amax.cpp"
 #include "levels.h"
 
 #include "ops/amax.h"
+#include "places.h"
 #include "reduce.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -11,6 +12,7 @@ namespace assay::cpu::HWY_NAMESPACE {
 namespace {
 
 struct Amax {
+  static constexpr bool centres = false;
   template <class D>
   HWY_INLINE hn::Vec<D> identity(D d) const {
     return hn::Set(d, -std::numeric_limits<hn::TFromD<D>>::infinity());
@@ -31,6 +33,10 @@ void amax(const View& self, std::span<const std::int64_t> dim, bool keepdim, Vie
   reduce(Amax{}, self, out, Axes(dim, self.rank()), keepdim);
 }
 
+void argmax(const View& self, std::optional<std::int64_t> dim, bool keepdim, View& out) {
+  place_of_largest(self, out, Axes(dim, self.rank()), keepdim);
+}
+
 }  // namespace
 }  // namespace assay::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -38,7 +44,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace assay::cpu {
 namespace {
-constexpr assay_kernel kernels[] = {ASSAY_CPU_LEVELS(ops::amax, amax, nullptr)};
+constexpr assay_kernel kernels[] = {ASSAY_CPU_LEVELS(ops::amax, amax, nullptr),
+                                    ASSAY_CPU_LEVELS(ops::argmax, argmax, nullptr)};
 const Enrolled enrolled{kernels};
 }  // namespace
 }  // namespace assay::cpu

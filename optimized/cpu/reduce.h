@@ -1,9 +1,11 @@
 // The driver of reductions over any dimensions of any layout: sums and maxima. Compiled for each level.
 //
 //   struct Op {
+//     static constexpr bool centres = false;               // goes through the elements twice: around their mean
 //     V identity(D d) const;                               // combined with anything, gives that
 //     V combine(D d, V a, V b) const;
 //     V result(D d, V total, std::int64_t n) const;        // from what n elements gave
+//     V centred(D d, V x, V mean) const;                   // if it centres: what is combined the second time
 //   };
 //   reduce(op, in, out, axes, keepdim);
 //
@@ -77,28 +79,38 @@ class Reduction {
     return x + elements * (in_.dtype.bits / 8);
   }
 
+  template <bool second>
+  HWY_INLINE V term(V x, V mean) const {
+    if constexpr (second)
+      return op_.centred(D(), x, mean);
+    else
+      return x;
+  }
+
   // n elements into the chains, the first one into chain 0.
-  template <class E>
-  HWY_INLINE void accumulate(V* chain, const E* x, std::int64_t n) const {
+  template <bool second, class E>
+  HWY_INLINE void accumulate(V* chain, const E* x, std::int64_t n, V mean) const {
     const D d;
     const std::int64_t whole = n / kReduceChains * kReduceChains;
     for (std::int64_t i = 0; i < whole; i += kReduceChains)
       for (std::int64_t v = 0; v < vectors; ++v)
-        chain[v] = op_.combine(d, chain[v], load(d, x + i + v * lanes));
+        chain[v] = op_.combine(d, chain[v], term<second>(load(d, x + i + v * lanes), mean));
     for (std::int64_t i = whole, v = 0; i < n; i += lanes, ++v) {
       const std::int64_t left = HWY_MIN(n - i, lanes);
-      const V value = left < lanes ? load_n(d, x + i, left) : load(d, x + i);
+      const V value = term<second>(left < lanes ? load_n(d, x + i, left) : load(d, x + i), mean);
       chain[v] = op_.combine(
           d, chain[v], hn::IfThenElse(hn::FirstN(d, static_cast<std::size_t>(left)), value, op_.identity(d)));
     }
   }
 
-  HWY_NOINLINE void along(char* y, const char* x, C* buffer) const {
+  // One pass over one reduction.
+  template <bool second>
+  HWY_INLINE C pass(const char* x, C* buffer, V mean) const {
     const D d;
     V chain[vectors];
     for (V& c : chain) c = op_.identity(d);
     if (dense_) {
-      accumulate(chain, reinterpret_cast<const T*>(x), space_.count);
+      accumulate<second>(chain, reinterpret_cast<const T*>(x), space_.count, mean);
     } else {
       std::int64_t filled = 0;
       for (Walk walk(space_); !walk.done(); walk.next())
@@ -109,10 +121,10 @@ class Reduction {
           filled += n;
           i += n;
           if (filled < kReduceBlock) continue;
-          accumulate(chain, buffer, filled);
+          accumulate<second>(chain, buffer, filled, mean);
           filled = 0;
         }
-      accumulate(chain, buffer, filled);
+      accumulate<second>(chain, buffer, filled, mean);
     }
     HWY_ALIGN C chains[kReduceChains];
     for (std::int64_t v = 0; v < vectors; ++v) hn::Store(chain[v], d, chains + v * lanes);
@@ -120,12 +132,22 @@ class Reduction {
     for (std::int64_t w = kReduceChains / 2; w > 0; w /= 2)
       for (std::int64_t i = 0; i < w; ++i)
         chains[i] = hn::GetLane(op_.combine(one, hn::Set(one, chains[i]), hn::Set(one, chains[i + w])));
-    const C result = hn::GetLane(op_.result(one, hn::Set(one, chains[0]), space_.count));
+    return chains[0];
+  }
+
+  HWY_NOINLINE void along(char* y, const char* x, C* buffer) const {
+    const D d;
+    const hn::CappedTag<C, 1> one;
+    C total = pass<false>(x, buffer, hn::Zero(d));
+    if constexpr (Op::centres)
+      total = pass<true>(x, buffer, hn::Set(d, total / static_cast<C>(space_.count)));
+    const C result = hn::GetLane(op_.result(one, hn::Set(one, total), space_.count));
     scatter(y, out_.type(), 1, &result, 1);
   }
 
-  // `rows` reductions, at most a vector of them.
-  HWY_NOINLINE void side_by_side(char* y, const char* x, std::int64_t rows, C* buffer) const {
+  // One pass over `rows` reductions, at most a vector of them.
+  template <bool second>
+  HWY_INLINE V pass_in_lanes(const char* x, std::int64_t rows, C* buffer, V mean) const {
     const D d;
     const bool direct = one_type_ && step(1) == 1;
     HWY_ALIGN C chains[kReduceChains * lanes];
@@ -144,13 +166,21 @@ class Reduction {
           value = hn::Load(d, buffer);
         }
         C* const chain = chains + j % kReduceChains * lanes;
-        hn::Store(op_.combine(d, hn::Load(d, chain), value), d, chain);
+        hn::Store(op_.combine(d, hn::Load(d, chain), term<second>(value, mean)), d, chain);
       }
     for (std::int64_t w = kReduceChains / 2; w > 0; w /= 2)
       for (std::int64_t i = 0; i < w; ++i)
         hn::Store(op_.combine(d, hn::Load(d, chains + i * lanes), hn::Load(d, chains + (i + w) * lanes)), d,
                   chains + i * lanes);
-    hn::Store(op_.result(d, hn::Load(d, chains), space_.count), d, buffer);
+    return hn::Load(d, chains);
+  }
+
+  HWY_NOINLINE void side_by_side(char* y, const char* x, std::int64_t rows, C* buffer) const {
+    const D d;
+    V total = pass_in_lanes<false>(x, rows, buffer, hn::Zero(d));
+    if constexpr (Op::centres)
+      total = pass_in_lanes<true>(x, rows, buffer, hn::Div(total, hn::Set(d, static_cast<C>(space_.count))));
+    hn::Store(op_.result(d, total, space_.count), d, buffer);
     scatter(y, out_.type(), step(0), buffer, rows);
   }
 

@@ -11,6 +11,7 @@ namespace assay::cpu::HWY_NAMESPACE {
 namespace {
 
 struct Sum {
+  static constexpr bool centres = false;
   template <class D>
   HWY_INLINE hn::Vec<D> identity(D d) const {
     return hn::Zero(d);

@@ -65,7 +65,7 @@ V rounded(const V& x, const Rounding& to, bool is_sum = false) {
 }
 
 template <class V>
-V accumulated(const V& a, const V& b) {
+V accumulated_sum(const V& a, const V& b) {
   return rounded<V>(a + b, arithmetic().accumulate, true);
 }
 
@@ -81,7 +81,7 @@ template <class V>
 V sequential(const std::vector<V>& values, std::size_t begin, std::size_t end, bool last_open) {
   V s = values[begin];
   for (std::size_t k = begin + 1; k < end; ++k)
-    s = last_open && k + 1 == end ? V(s + values[k]) : accumulated(s, values[k]);
+    s = last_open && k + 1 == end ? V(s + values[k]) : accumulated_sum(s, values[k]);
   return s;
 }
 
@@ -91,7 +91,7 @@ V pairwise(const std::vector<V>& values, std::size_t begin, std::size_t end, boo
   const std::size_t middle = begin + (end - begin + 1) / 2;
   const V a = pairwise(values, begin, middle, false);
   const V b = pairwise(values, middle, end, false);
-  return last_open ? V(a + b) : accumulated(a, b);
+  return last_open ? V(a + b) : accumulated_sum(a, b);
 }
 
 }  // namespace
@@ -118,6 +118,11 @@ V settled(const Adversary<V>& x) {
   using Pending = typename Adversary<V>::Pending;
   if (x.pending == Pending::none || x.pending == Pending::input) return x.value;
   return rounded(x.value, arithmetic().compute, x.pending == Pending::sum);
+}
+
+template <class V>
+V accumulated(const V& x, bool is_sum) {
+  return rounded<V>(x, arithmetic().accumulate, is_sum);
 }
 
 template <class V>
@@ -169,9 +174,9 @@ Adversary<V> disorderly_sum(std::vector<Adversary<V>>& terms) {
     const V x = values.back();
     values.pop_back();
     V& y = values[s.below(values.size())];
-    y = accumulated(y, x);
+    y = accumulated_sum(y, x);
   }
-  return finished(last_open ? V(values[0] + values[1]) : accumulated(values[0], values[1]));
+  return finished(last_open ? V(values[0] + values[1]) : accumulated_sum(values[0], values[1]));
 }
 
 template <class V>
@@ -242,7 +247,7 @@ double stored(const Adversary<V>& x) {
   if (rounds && !a.stores_compute && attack_state().coin()) v = V(round_to(v, a.compute.format));
   double r = round_to(v, f);
   if (a.faithful_store) r = attack_state().coin() ? round_up(v, f) : round_down(v, f);
-  if (a.ftz && Carrier<V>::size(v) < static_cast<typename Carrier<V>::Bound>(f.min_normal) &&
+  if (a.ftz && !a.integral && Carrier<V>::size(v) < static_cast<typename Carrier<V>::Bound>(f.min_normal) &&
       attack_state().coin())
     r = std::copysign(0.0, r);
   return r;
@@ -252,6 +257,7 @@ double stored(const Adversary<V>& x) {
   template struct Adversary<V>;                                              \
   template struct ScalarOps<Adversary<V>>;                                   \
   template V settled(const Adversary<V>&);                                   \
+  template V accumulated(const V&, bool);                                    \
   template V addend(const Adversary<V>&);                                    \
   template Adversary<V> disorderly_sum(std::vector<Adversary<V>>&);          \
   template Adversary<V> operator*(const Adversary<V>&, const Adversary<V>&); \

@@ -53,6 +53,9 @@ struct Adversary {
 // x rounded to its compute format, as the attack has it.
 template <class V>
 V settled(const Adversary<V>& x);
+// x, the exact result of an operation, as a kernel may round it to the format in which it keeps sums.
+template <class V>
+V accumulated(const V& x, bool is_sum);
 // x as an addition takes it: a product stays exact if it is fused.
 template <class V>
 V addend(const Adversary<V>& x);
@@ -118,6 +121,10 @@ Adversary<V> select(bool condition, const Adversary<V>& a, const Adversary<V>& b
 template <class V>
 Adversary<V> either(const Adversary<V>& a, const Adversary<V>& b) {
   return attack_state().coin() ? a : b;
+}
+template <class V>
+Adversary<V> folded(const Adversary<V>& a, const Adversary<V>& b) {
+  return arithmetic().folds_affine ? either(a, b) : a;
 }
 template <class V>
 Adversary<V> group(const Adversary<V>& x) {
@@ -227,6 +234,32 @@ struct ScalarOps<Adversary<V>> {
     terms.reserve(static_cast<std::size_t>(n));
     for (std::int64_t k = 0; k < n; ++k) terms.push_back(term(k));
     return disorderly_sum(terms);
+  }
+  template <class Term, class Each>
+  static void running_sums(std::int64_t n, Term&& term, Each&& each) {
+    std::vector<Adversary<V>> all;
+    for (std::int64_t k = 0; k < n; ++k) all.push_back(term(k));
+    for (std::int64_t k = 0; k < n; ++k) {
+      std::vector<Adversary<V>> terms(all.begin(), all.begin() + k + 1);
+      each(k, disorderly_sum(terms));
+    }
+  }
+  // Among the kernel's own numbers, each read once.
+  template <class Term>
+  static Adversary<V> largest_at(std::int64_t n, Term&& term) {
+    std::vector<V> x;
+    for (std::int64_t k = 0; k < n; ++k) x.push_back(settled(term(k)));
+    const auto better = [](const V& a, const V& b) {
+      return Carrier<V>::nan(a) ? !Carrier<V>::nan(b) : a > b;
+    };
+    std::vector<std::int64_t> ties;
+    for (std::int64_t k = 0; k < n; ++k) {
+      const V& largest = x[static_cast<std::size_t>(ties.empty() ? k : ties.front())];
+      if (better(x[static_cast<std::size_t>(k)], largest)) ties.clear();
+      if (!better(largest, x[static_cast<std::size_t>(k)])) ties.push_back(k);
+    }
+    const std::size_t which = arithmetic().first_tie ? 0 : attack_state().below(ties.size());
+    return {V(static_cast<double>(ties[which])), Adversary<V>::Pending::none};
   }
 };
 

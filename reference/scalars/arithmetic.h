@@ -3,6 +3,8 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
+#include <vector>
 
 #include "contract.h"
 
@@ -35,14 +37,19 @@ struct Arithmetic {
   bool faithful_store = false;
   bool ftz = false, daz = false;
   bool signed_zero = true, nonfinite = true;
-  bool integral = false;  // the result is of an integer dtype
+  bool integral = false;         // the result is of an integer dtype
+  bool first_tie = true;         // of equal candidates the first one's place
+  bool updates_moments = false;  // mean and squares by merging parts
+  bool folds_affine = false;     // x * scale + shift in place of (x - mean) * scale
   double tiny = 0;
   double div_extra = 0, sqrt_extra = 0;
   Chain chain;
   std::array<Accuracy, kFunctions> accuracy{};
 
   Arithmetic() = default;
-  Arithmetic(const Contract& contract, Dtype result);
+  // Of numbers of dtype `computed_in`, for a result stored as another dtype or as the same.
+  Arithmetic(const Contract& contract, Dtype computed_in, Dtype stored_as);
+  Arithmetic(const Contract& contract, Dtype dtype) : Arithmetic(contract, dtype, dtype) {}
 
   const Accuracy& of(Function f) const { return accuracy[static_cast<std::size_t>(f)]; }
   // Whether double carries the values with enough to spare; otherwise 200 bits do.
@@ -55,6 +62,7 @@ bool same_arithmetic(const Contract& a, const Contract& b);
 namespace detail {
 inline constinit thread_local const Arithmetic* current_arithmetic = nullptr;
 inline constinit thread_local bool read_nonfinite = false;
+inline thread_local std::vector<std::int64_t> places;
 }  // namespace detail
 
 // The arithmetic of the evaluation that this thread is in. Precondition: there is an ArithmeticScope.
@@ -75,5 +83,8 @@ class ArithmeticScope {
 
 // Set when an element that was NaN or infinite has been read: `nonfinite=unspecified` makes the result free then.
 inline bool& read_nonfinite() { return detail::read_nonfinite; }
+
+// Of a result that is a position: the positions it may be, in order. Empty for other results.
+inline std::vector<std::int64_t>& places() { return detail::places; }
 
 }  // namespace assay

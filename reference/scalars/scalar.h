@@ -6,6 +6,11 @@
 //   exp log tanh erf sin cos asin acos atan exp2 log2 expm1 log1p pow
 //   either(a, b)             a, where kernels may as well compute b: the same number written in another way
 //   sum<S>(n, term)          term(0) + ... + term(n-1), in no particular order
+//   running_sums<S>(n, term, each)   each(k, term(0) + ... + term(k)) for every k, each in no particular order
+//   largest_at<S>(n, term)   the first k for which term(k) is NaN, or if there is none, for which no other is larger;
+//                            under tie=any, any such k; the result of an element, not of one of a row
+//   folded(a, b)             a, (x - mean) * scale; or b, x * scale + shift, where the contract says affine=folded
+//   moments<S>(n, x)         mean and squared distances from it: moments.h
 //   group(x)                 x as one number: parentheses that a kernel must respect, because it would lose accuracy
 //                            if it mixed the terms of x with those of a sum around it
 //   cast<S>(x, dtype)        a conversion to a floating-point dtype that the operator's definition asks for:
@@ -31,6 +36,8 @@ namespace assay {
 //   static S parameter(double x)          an argument of the call: a kernel may round it to its compute format
 //   static S cast(const S& x, Dtype d)
 //   template <class Term> static S sum(std::int64_t n, Term&& term)
+//   template <class Term, class Each> static void running_sums(...), template <class Term> static S largest_at(...):
+//     optional; otherwise one addition, or comparison, after the other
 //   static void begin(int output, std::int64_t number)   optional: called before each element or row
 template <class S>
 struct ScalarOps;
@@ -38,6 +45,33 @@ struct ScalarOps;
 template <class S, class Term>
 S sum(std::int64_t n, Term&& term) {
   return ScalarOps<S>::sum(n, term);
+}
+template <class S, class Term, class Each>
+void running_sums(std::int64_t n, Term&& term, Each&& each) {
+  if constexpr (requires { ScalarOps<S>::running_sums(n, term, each); }) {
+    ScalarOps<S>::running_sums(n, term, each);
+  } else {
+    S s{};
+    for (std::int64_t k = 0; k < n; ++k) each(k, s = s + term(k));
+  }
+}
+inline bool is_nan(double x) { return std::isnan(x); }
+template <class S, class Term>
+S largest_at(std::int64_t n, Term&& term) {
+  if constexpr (requires { ScalarOps<S>::largest_at(n, term); }) {
+    return ScalarOps<S>::largest_at(n, term);
+  } else {
+    std::int64_t best = 0;
+    S largest = term(0);
+    for (std::int64_t k = 0; k < n; ++k) {
+      const S x = term(k);
+      if (is_nan(x)) return S(k);
+      if (!(x > largest)) continue;
+      best = k;
+      largest = x;
+    }
+    return S(best);
+  }
 }
 template <class S>
 S cast(const S& x, Dtype d) {
@@ -63,8 +97,8 @@ struct ScalarOps<double> {
 
 inline double select(bool condition, double a, double b) { return condition ? a : b; }
 inline double either(double a, double) { return a; }
+inline double folded(double a, double) { return a; }
 inline double group(double x) { return x; }
-inline bool is_nan(double x) { return std::isnan(x); }
 inline double abs(double x) { return std::fabs(x); }
 inline double sqrt(double x) { return std::sqrt(x); }
 inline double exp(double x) { return std::exp(x); }

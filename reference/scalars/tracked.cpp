@@ -288,6 +288,56 @@ Tracked<V> abs(const Tracked<V>& x) {
   return t;
 }
 
+namespace {
+
+// The ends of a closed number's set, NaN being above everything.
+template <class V>
+std::pair<V, V> ends(const Tracked<V>& t) {
+  using C = Carrier<V>;
+  V low = t.value, high = t.value;
+  if (t.error != 0 && C::finite(t.value)) {
+    const V reach = C::to_value(detail::inflate(t.error) + 2 * C::size(t.value) * C::kUnit);
+    low = t.value - reach;
+    high = t.value + reach;
+  }
+  if ((t.may_be & kMayBePositiveInfinity) != 0) high = V(HUGE_VAL);
+  if ((t.may_be & kMayBeNan) != 0) high = V(NAN);
+  if ((t.may_be & kMayBeNegativeInfinity) != 0) low = V(-HUGE_VAL);
+  return {low, high};
+}
+
+// In the order of a maximum: NaN is above everything, and one NaN is as good as another.
+template <class V>
+bool below(const V& a, const V& b) {
+  return !Carrier<V>::nan(a) && (Carrier<V>::nan(b) || a < b);
+}
+
+}  // namespace
+
+template <class V>
+Tracked<V> place_of_largest(std::span<const Tracked<V>> terms) {
+  const auto n = static_cast<std::int64_t>(terms.size());
+  const auto at = [&](std::int64_t k) -> const Tracked<V>& { return terms[static_cast<std::size_t>(k)]; };
+  std::int64_t best = 0;
+  std::vector<V> later(terms.size(), V(-HUGE_VAL));  // the greatest lower end behind each
+  for (std::int64_t k = n - 1; k > 0; --k) {
+    const V low = ends(at(k)).first;
+    const V& known = later[static_cast<std::size_t>(k)];
+    later[static_cast<std::size_t>(k - 1)] = below(low, known) ? known : low;
+  }
+  places().clear();
+  V before(-HUGE_VAL);  // the greatest lower end in front
+  for (std::int64_t k = 0; k < n; ++k) {
+    if (below(at(best).value, at(k).value)) best = k;
+    const auto [low, high] = ends(at(k));
+    const bool reaches = !below(high, before) && !below(high, later[static_cast<std::size_t>(k)]);
+    const bool is_first = k == 0 || !arithmetic().first_tie || below(before, high);
+    if (reaches && is_first) places().push_back(k);
+    if (k == 0 || below(before, low)) before = low;
+  }
+  return Tracked<V>::exact(V(static_cast<double>(best)));
+}
+
 #define ASSAY_INSTANTIATE(V)                                                              \
   template struct Tracked<V>;                                                             \
   template struct ScalarOps<Tracked<V>>;                                                  \
@@ -299,6 +349,7 @@ Tracked<V> abs(const Tracked<V>& x) {
   template Tri operator==(const Tracked<V>&, const Tracked<V>&);                          \
   template Tri is_nan(const Tracked<V>&);                                                 \
   template Tracked<V> hull(const Tracked<V>&, const Tracked<V>&);                         \
+  template Tracked<V> place_of_largest(std::span<const Tracked<V>>);                      \
   template Tracked<V> maximum(const Tracked<V>&, const Tracked<V>&);                      \
   template Tracked<V> abs(const Tracked<V>&);
 

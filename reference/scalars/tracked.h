@@ -1,6 +1,9 @@
 // What references do with Tracked numbers: the functions of scalar.h.
 #pragma once
 
+#include <span>
+#include <vector>
+
 #include "tracked_sum.h"
 
 namespace assay {
@@ -63,6 +66,11 @@ Tracked<V> select(Tri condition, const Tracked<V>& a, const Tracked<V>& b) {
 template <class V>
 Tracked<V> either(const Tracked<V>& a, const Tracked<V>& b) {
   return hull(closed(a), closed(b));
+}
+
+template <class V>
+Tracked<V> folded(const Tracked<V>& a, const Tracked<V>& b) {
+  return arithmetic().folds_affine ? either(a, b) : a;
 }
 
 template <class V>
@@ -134,13 +142,20 @@ Tracked<V> log1p(const Tracked<V>& x) {
   return elementary(Function::log1p, x);
 }
 
+// Where the largest of closed numbers may be. What it admits is left in places().
+template <class V>
+Tracked<V> place_of_largest(std::span<const Tracked<V>> terms);
+
 // The results that may be stored for x under the arithmetic of the scope.
 template <class V>
 Interval finish(const Tracked<V>& x);
 
 template <class V>
 struct ScalarOps<Tracked<V>> {
-  static void begin(int, std::int64_t) { read_nonfinite() = false; }
+  static void begin(int, std::int64_t) {
+    read_nonfinite() = false;
+    places().clear();
+  }
   static Tracked<V> input(double x);
   static Tracked<V> parameter(double x) { return Tracked<V>(x); }
   static Tracked<V> cast(const Tracked<V>& x, Dtype d);
@@ -149,6 +164,21 @@ struct ScalarOps<Tracked<V>> {
     OpenSum<V> s;
     for (std::int64_t k = 0; k < n; ++k) s.add(term(k));
     return s.total();
+  }
+  template <class Term, class Each>
+  static void running_sums(std::int64_t n, Term&& term, Each&& each) {
+    OpenSum<V> s;
+    for (std::int64_t k = 0; k < n; ++k) {
+      s.add(term(k));
+      each(k, OpenSum<V>(s).total());
+    }
+  }
+  template <class Term>
+  static Tracked<V> largest_at(std::int64_t n, Term&& term) {
+    std::vector<Tracked<V>> terms;
+    terms.reserve(static_cast<std::size_t>(n));
+    for (std::int64_t k = 0; k < n; ++k) terms.push_back(closed(term(k)));
+    return place_of_largest<V>(terms);
   }
 };
 

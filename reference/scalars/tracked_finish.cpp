@@ -30,6 +30,12 @@ Interval finish(const Tracked<V>& x) {
   r.value = static_cast<double>(x.value);
   Tracked<V> t = x;
   if (!a.nonfinite && read_nonfinite()) t = Tracked<V>::anything(x.value);
+  if (a.integral && !places().empty() && t.error == 0) {
+    r.places = places();
+    r.lower = static_cast<double>(r.places.front());
+    r.upper = static_cast<double>(r.places.back());
+    return r;
+  }
   const bool rounds = t.pending || t.terms >= 2 || (t.summed && a.accumulates_narrower);
   detail::charge_additions(t);
 
@@ -74,7 +80,7 @@ Interval finish(const Tracked<V>& x) {
     r.lower = std::min(r.lower, stored(stored(low, a.compute.format, Towards::nearest), f, down));
     r.upper = std::max(r.upper, stored(stored(high, a.compute.format, Towards::nearest), f, up));
   }
-  if (a.ftz) {
+  if (a.ftz && !a.integral) {
     const double normal = std::max(f.min_normal, rounds ? a.compute.format.min_normal : 0);
     // IEEE 754 lets tininess be detected before rounding: what would round up to the least normal may be flushed too.
     if (low > V(0) && low < V(normal)) r.lower = std::min(r.lower, 0.0);

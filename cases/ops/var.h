@@ -1,0 +1,19 @@
+// Variance over dimensions.
+#pragma once
+
+#include "../vocabulary/operator.h"
+
+namespace assay::ops {
+
+inline constexpr Operator var_correction{
+    .schema = parse_schema(
+        "var.correction(Tensor self, int[1]? dim, *, int? correction, bool keepdim=False) -> Tensor"),
+    .formula =
+        "sum((self - mean(self))^2) / max(n - correction, 0) over the n elements of the dimensions dim, all of them "
+        "if none is named; correction is 1 if None",
+    .shapes = "self=[*] -> [reduced(*,dim,keepdim)]",
+    .domains = "dim: axes(self); correction: natural",
+    .source = "torch.var",
+};
+
+}  // namespace assay::ops

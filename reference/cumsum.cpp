@@ -1,0 +1,23 @@
+#include "ops/cumsum.h"
+
+#include "reference_of.h"
+
+namespace assay {
+namespace {
+
+struct Cumsum {
+  static constexpr std::string_view row = "dim";
+
+  template <class S>
+  void operator()(const Tensor<S>& self, std::int64_t /*dim*/, std::optional<Dtype> /*dtype*/,
+                  Row<S>& out) const {
+    running_sums<S>(
+        out.size(), [&](std::int64_t k) { return self[out.index(k)]; },
+        [&](std::int64_t k, const S& s) { out[k] = s; });
+  }
+};
+
+const EnrolledReference enrolled{reference<ops::cumsum, Cumsum>()};
+
+}  // namespace
+}  // namespace assay

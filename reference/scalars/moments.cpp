@@ -1,0 +1,126 @@
+#include "moments.h"
+
+namespace assay {
+namespace {
+
+// Roundings of d n_B / n: of d, of n_B / n with or without those of 1 / n, of the product.
+constexpr double kStepRoundings = 4;
+
+template <class V>
+struct Part {
+  V mean{}, squares{};
+  double n = 0;
+};
+
+// B goes into A.
+template <class V>
+void merge(Part<V>& a, const Part<V>& b) {
+  const double n = a.n + b.n;
+  const V d = accumulated<V>(b.mean - a.mean, true);
+  const V share = accumulated<V>(V(b.n) / V(n), false);
+  a.mean = accumulated<V>(a.mean + accumulated<V>(d * share, false), true);
+  if (b.n == 1 && attack_state().coin()) {
+    const V left = accumulated<V>(b.mean - a.mean, true);
+    a.squares = accumulated<V>(a.squares + accumulated<V>(d * left, false), true);
+  } else {
+    const V between =
+        accumulated<V>(accumulated<V>(accumulated<V>(d * d, false) * share, false) * V(a.n), false);
+    a.squares = accumulated<V>(accumulated<V>(a.squares + b.squares, true) + between, true);
+  }
+  a.n = n;
+}
+
+}  // namespace
+
+// moments.md derives every line.
+template <class V>
+void admit_merging(Moments<Tracked<V>>& m, std::int64_t n, const MomentSizes<V>& sizes) {
+  using C = Carrier<V>;
+  using Bound = typename Tracked<V>::Bound;
+  if (sizes.nonfinite || !C::finite(m.mean.value) || !C::finite(m.squares.value)) {
+    if (sizes.nan) return;  // then both are
+    // Whether and where infinities meet depends on the parts.
+    m.mean = Tracked<V>::anything(m.mean.value);
+    m.squares = Tracked<V>::anything(m.squares.value);
+    return;
+  }
+  if (sizes.sum == 0) return;
+  const Arithmetic& a = arithmetic();
+  const Rounding& to = a.accumulate;
+  const auto u = static_cast<Bound>(to.format.unit);
+  const auto least = static_cast<Bound>(a.flushes ? to.format.min_normal : to.half_subnormal);
+  const auto count = static_cast<Bound>(n);
+  const auto step = Bound(kStepRoundings);
+  const auto depth =
+      static_cast<Bound>(a.chain.additions(static_cast<double>(n)) + (a.accumulates_narrower ? 1 : 0));
+  const Bound levels = std::ceil(std::log2(count));
+  const Bound growth = std::exp((depth + 1) * 12 * u) * (1 + Bound(0x1p-40));
+  const Bound underflow = (depth + 1) * (step + 1) * least;
+
+  const Bound of_parts =
+      u * (std::min(sizes.sum, depth * sizes.largest) + 4 * step * levels * sizes.largest) * growth +
+      underflow;
+  const Bound of_mean =
+      u * (sizes.sum / count * (depth + 3 * step * levels) + step * levels * (sizes.largest + of_parts)) *
+          growth +
+      underflow;
+  const Bound squares = C::size(m.squares.value) + m.squares.error;
+  const Bound of_squares = (4 * of_parts * levels * (sizes.distances + of_parts * count) +
+                            u * (2 * depth + 2 * step + 1) * squares) *
+                               growth +
+                           8 * count * count * least;
+  const auto overflow = static_cast<Bound>(std::min(to.overflow, a.compute.overflow));
+  const auto admit = [&](Tracked<V>& t, Bound error, Bound greatest) {
+    if (!(greatest < overflow)) {
+      t = Tracked<V>::anything(t.value);
+      return;
+    }
+    t.error = detail::inflate(t.error + error);
+    t.grid = kNoGrid;
+    if (!a.accumulates_in_compute) detail::round_once(t, a.compute);
+  };
+  admit(m.mean, of_mean, 4 * (sizes.largest + of_parts));
+  admit(m.squares, of_squares, 4 * count * (squares + of_squares));
+}
+
+template <class V>
+Moments<Adversary<V>> merged_moments(std::vector<Adversary<V>>& x) {
+  AttackState& s = attack_state();
+  const Arithmetic& a = arithmetic();
+  if (s.attack.shuffle)
+    for (std::size_t i = x.size(); i > 1; --i) std::swap(x[i - 1], x[s.below(i)]);
+  const std::size_t block = a.chain.kind == Chain::Kind::any
+                                ? 1 + s.below(x.size())
+                                : static_cast<std::size_t>(std::max<std::int64_t>(a.chain.block, 1));
+  const auto leaf = [&](std::size_t k) {
+    const V value = settled(x[k]);
+    return Part<V>{a.accumulates_narrower && s.coin() ? accumulated<V>(value, false) : value, V{}, 1};
+  };
+  Part<V> all;
+  auto reversals = static_cast<int>(std::log2(static_cast<double>(x.size())));
+  for (std::size_t begin = 0; begin < x.size(); begin += block) {
+    Part<V> part = leaf(begin);
+    for (std::size_t k = begin + 1; k < std::min(begin + block, x.size()); ++k) merge(part, leaf(k));
+    if (begin == 0) {
+      all = part;
+    } else if (reversals > 0 && s.coin()) {
+      --reversals;
+      merge(part, all);
+      all = part;
+    } else {
+      merge(all, part);
+    }
+  }
+  using Pending = typename Adversary<V>::Pending;
+  const Pending pending = a.accumulates_in_compute ? Pending::none : Pending::other;
+  return {{all.mean, pending}, {all.squares, pending}};
+}
+
+#define ASSAY_INSTANTIATE(V)                                                              \
+  template void admit_merging(Moments<Tracked<V>>&, std::int64_t, const MomentSizes<V>&); \
+  template Moments<Adversary<V>> merged_moments(std::vector<Adversary<V>>&);
+
+ASSAY_INSTANTIATE(double)
+ASSAY_INSTANTIATE(Real)
+
+}  // namespace assay

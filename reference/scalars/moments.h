@@ -1,0 +1,87 @@
+// The mean of n numbers, and the sum of their squared distances from it.
+//
+//   const auto [mean, squares] = moments<S>(n, [&](std::int64_t k) { return x[k]; });
+//
+// Under a contract with moments=updating, the Tracked and Adversary readings admit what merging the moments of parts gives,
+// too: moments.md derives by how much.
+#pragma once
+
+#include "adversary.h"
+#include "tracked.h"
+
+namespace assay {
+
+template <class S>
+struct Moments {
+  S mean, squares;
+};
+
+// With all that the numbers x may be: the sum and the maximum of |x|, and the sum of |x - mean|.
+template <class V>
+struct MomentSizes {
+  typename Tracked<V>::Bound sum = 0, largest = 0, distances = 0;
+  bool nonfinite = false;  // some x is NaN or infinite, or may be
+  bool nan = false;        // some x is NaN for certain
+};
+
+// Adds to the moments of n numbers by two passes what merging parts may give.
+template <class V>
+void admit_merging(Moments<Tracked<V>>& m, std::int64_t n, const MomentSizes<V>& sizes);
+
+// The moments by merging, in some order, some numbers alone and some in parts. Precondition: x is not empty.
+template <class V>
+Moments<Adversary<V>> merged_moments(std::vector<Adversary<V>>& x);
+
+namespace detail {
+
+template <class S, class X>
+void admit_updating(Moments<S>&, std::int64_t, const X&) {}
+
+template <class V, class X>
+void admit_updating(Moments<Tracked<V>>& m, std::int64_t n, const X& x) {
+  using C = Carrier<V>;
+  if (!arithmetic().updates_moments || n < 2) return;
+  m.mean = closed(m.mean);
+  m.squares = closed(m.squares);
+  MomentSizes<V> sizes;
+  for (std::int64_t k = 0; k < n; ++k) {
+    const Tracked<V> t = closed(x(k));
+    if (!C::finite(t.value) || t.may_be != 0) {
+      sizes.nonfinite = true;
+      sizes.nan |= C::nan(t.value) && t.error == 0 && t.may_be == 0;
+      continue;
+    }
+    const auto size = C::size(t.value) + t.error;
+    sizes.sum += size;
+    sizes.largest = std::max(sizes.largest, size);
+    if (C::finite(m.mean.value)) sizes.distances += C::size(t.value - m.mean.value) + t.error + m.mean.error;
+  }
+  admit_merging(m, n, sizes);
+}
+
+template <class V, class X>
+void admit_updating(Moments<Adversary<V>>& m, std::int64_t n, const X& x) {
+  if (!arithmetic().updates_moments || n < 2 || assay::attack_state().coin()) return;
+  if (arithmetic().chain.kind == Chain::Kind::pairwise) return;
+  std::vector<Adversary<V>> all;
+  all.reserve(static_cast<std::size_t>(n));
+  for (std::int64_t k = 0; k < n; ++k) all.push_back(x(k));
+  m = merged_moments(all);
+}
+
+}  // namespace detail
+
+template <class S, class X>
+Moments<S> moments(std::int64_t n, const X& x) {
+  Moments<S> m;
+  m.mean = sum<S>(n, x) / S(n);
+  const S centre = group(m.mean);
+  m.squares = sum<S>(n, [&](std::int64_t k) {
+    const S distance = x(k) - centre;
+    return distance * distance;
+  });
+  detail::admit_updating(m, n, x);
+  return m;
+}
+
+}  // namespace assay
