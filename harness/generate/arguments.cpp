@@ -135,7 +135,7 @@ CaseValue draw_attribute(Draw& draw, const Case& c, std::size_t i, Dtype result_
   if (d.is_spatial()) return draw_spatial(draw, c, i, d);
   switch (d.kind) {
     case Domain::Kind::epsilon:
-      return draw.pick(std::array{1e-5, 1e-5, 1e-5, 1e-3, 1e-12, 0.1, 0.0});
+      return draw.pick(std::array{1e-5, 1e-5, 1e-5, 1e-5, 1e-5, 1e-3, 1e-3, 1e-12, 1e-12, 0.1, 0.1, 0.0});
     case Domain::Kind::fraction:
       return draw.pick(std::array{0.1, 0.1, 0.01, 0.5, 1.0 / 3, 0.0, 1.0});
     case Domain::Kind::natural:

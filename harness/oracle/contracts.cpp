@@ -175,6 +175,17 @@ constexpr std::array kEntries{
         "std_var_kernel_impl: WelfordOps by binary_kernel_reduce; native/ReduceOps.cpp std_var_all_reduce_cpu: two "
         "passes where there is one result"},
 
+    // Rows of no more elements than a vector has go through the update alone; d^2 n_A with n_A = 0 is NaN where d^2
+    // overflows: no contract covers that.
+    Entry{
+        "native_layer_norm",
+        "moments=updating affine=folded -- native/cpu/moments_utils.h RowwiseMomentsImpl: Welford's update in vectors, "
+        "merged as a cascade; native/cpu/layer_norm_kernel.cpp LayerNormKernelImplInternal: x * scale + bias with bias "
+        "= -rstd * mean\n"
+        "signed_zero=ignore -- native/cpu/layer_norm_kernel.cpp LayerNormKernelImplInternal: adds 0 where there is no "
+        "bias\n"
+        "bf16: compute=bf16 -- the same: mean, rstd, scale and bias are c10::BFloat16"},
+
     // With bf16 rows along another dimension, the maximum of every second half of a vector is that of the first half
     // (native/cpu/SoftMaxKernel.cpp _vec_logsoftmax<BFloat16>, "max_fvec0.store" twice): no contract covers that.
     Entry{

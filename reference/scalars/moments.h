@@ -35,12 +35,23 @@ Moments<Adversary<V>> merged_moments(std::vector<Adversary<V>>& x);
 namespace detail {
 
 template <class S, class X>
-void admit_updating(Moments<S>&, std::int64_t, const X&) {}
+void settle_moments(Moments<S>&, std::int64_t, const X&) {}
+
+// The set of a sum of squares as one from 0 on, where it reaches below.
+template <class V>
+void keep_positive(Tracked<V>& squares) {
+  using C = Carrier<V>;
+  const auto greatest = C::size(squares.value) + squares.error;
+  if (!C::finite(squares.value) || squares.error <= C::least_size(squares.value) ||
+      !(greatest < std::numeric_limits<decltype(greatest)>::infinity()))
+    return;
+  squares.value = C::to_value(inflate(greatest / 2));
+  squares.error = squares.magnitude = C::size(squares.value);
+}
 
 template <class V, class X>
-void admit_updating(Moments<Tracked<V>>& m, std::int64_t n, const X& x) {
+void settle_moments(Moments<Tracked<V>>& m, std::int64_t n, const X& x) {
   using C = Carrier<V>;
-  if (!arithmetic().updates_moments || n < 2) return;
   m.mean = closed(m.mean);
   m.squares = closed(m.squares);
   MomentSizes<V> sizes;
@@ -56,11 +67,15 @@ void admit_updating(Moments<Tracked<V>>& m, std::int64_t n, const X& x) {
     sizes.largest = std::max(sizes.largest, size);
     if (C::finite(m.mean.value)) sizes.distances += C::size(t.value - m.mean.value) + t.error + m.mean.error;
   }
-  admit_merging(m, n, sizes);
+  // A sum of squares is never minus infinity, and NaN only where a number is not finite or the mean is NaN.
+  if (!sizes.nonfinite && C::finite(m.mean.value) && (m.mean.may_be & kMayBeNan) == 0)
+    m.squares.may_be &= kMayBePositiveInfinity;
+  keep_positive(m.squares);
+  if (arithmetic().updates_moments && n >= 2) admit_merging(m, n, sizes);
 }
 
 template <class V, class X>
-void admit_updating(Moments<Adversary<V>>& m, std::int64_t n, const X& x) {
+void settle_moments(Moments<Adversary<V>>& m, std::int64_t n, const X& x) {
   if (!arithmetic().updates_moments || n < 2 || assay::attack_state().coin()) return;
   if (arithmetic().chain.kind == Chain::Kind::pairwise) return;
   std::vector<Adversary<V>> all;
@@ -80,7 +95,7 @@ Moments<S> moments(std::int64_t n, const X& x) {
     const S distance = x(k) - centre;
     return distance * distance;
   });
-  detail::admit_updating(m, n, x);
+  detail::settle_moments(m, n, x);
   return m;
 }
 
