@@ -2,6 +2,7 @@
 #
 #   assay_target(name)                         flags, include paths, warnings
 #   assay_tests(name LIBRARIES lib...)         one test program from test/*_test.cpp of the calling folder
+#   assay_unoptimised_under_sanitizers()       for the calling folder, whose code takes GCC minutes there
 
 # Results must not depend on which multiply-adds a compiler fuses: kernels ask for fused ones by name.
 set(ASSAY_FLAGS -ffp-contract=off -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion)
@@ -12,6 +13,14 @@ if(ASSAY_SANITIZE)
   add_compile_options(-fsanitize=${ASSAY_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${ASSAY_SANITIZE})
 endif()
+
+# Optimising what AddressSanitizer and UndefinedBehaviorSanitizer put into code that is inlined as deeply as Highway's
+# takes thirty times as long as compiling it without: softmax.cpp 220 s and 7 s.
+macro(assay_unoptimised_under_sanitizers)
+  if(ASSAY_SANITIZE MATCHES address AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    add_compile_options(-O0)
+  endif()
+endmacro()
 
 function(assay_target name)
   target_compile_options(${name} PRIVATE ${ASSAY_FLAGS})
