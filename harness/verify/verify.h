@@ -23,7 +23,7 @@ struct VerifyOptions {
   std::vector<std::string> impls;     // shell globs on kernel names; empty: all
   std::vector<Dtype> dtypes;          // empty: all
   std::optional<Case> only;           // one case instead of generated ones
-  std::uint64_t cases = 500;          // for each operator and dtype
+  std::uint64_t cases = 250;          // for each operator and dtype
   std::uint64_t seed = 0;
   std::optional<std::chrono::duration<double>> time;
   int jobs = 0;             // 0: one for each core
