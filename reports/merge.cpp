@@ -111,6 +111,7 @@ class MergedRow {
       for (const auto& [reason, cases] : part.undeclared) sum_.undeclared[reason] += cases;
       sum_.elements += part.elements;
       sum_.undecidable_elements += part.undecidable_elements;
+      sum_.undecidable_cases += part.undecidable_cases;
       // A NaN is worse than any number.
       if (!std::isnan(sum_.worst) && !(part.worst <= sum_.worst)) {
         sum_.worst = part.worst;

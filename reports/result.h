@@ -35,6 +35,7 @@ struct Row {
   std::map<std::string, std::uint64_t> undeclared;  // those of them not declared beforehand by the kernel
   std::uint64_t elements = 0;
   std::uint64_t undecidable_elements = 0;
+  std::uint64_t undecidable_cases = 0;  // in which more than kUndecidableLimit of the elements are
   double worst = 0;         // largest error/bound seen
   std::string worst_case;   // its case text
   std::string reason;       // why not_run, or a summary of what failed

@@ -1,6 +1,7 @@
 #include "row.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace assay {
@@ -14,10 +15,19 @@ bool could_show_a_fault(const Row& row) {
 
 }  // namespace
 
+// Of n cases k are undecidable: the share's relative standard error is at least that of k/n.
+bool proves_too_little(const Row& row) {
+  const double share = row.undecidable();
+  if (!(share > kUndecidableLimit)) return false;
+  const auto k = static_cast<double>(std::max<std::uint64_t>(row.undecidable_cases, 1));
+  const double n = std::max(k, static_cast<double>(count(row, Verdict::pass) + count(row, Verdict::vacuous)));
+  return share * (1 - 2 * std::sqrt((1 - k / n) / k)) > kUndecidableLimit;
+}
+
 Verdict row_verdict(const Row& row) {
   for (int v = kVerdicts - 1; is_fault(static_cast<Verdict>(v)); --v)
     if (count(row, static_cast<Verdict>(v)) > 0) return static_cast<Verdict>(v);
-  if (row.undecidable() > kUndecidableLimit) return Verdict::vacuous;
+  if (proves_too_little(row)) return Verdict::vacuous;
   if (count(row, Verdict::vacuous) > 0 && !could_show_a_fault(row)) return Verdict::vacuous;
   if (count(row, Verdict::suspicious) > 0) return Verdict::suspicious;
   if (count(row, Verdict::not_run) > 0) return Verdict::not_run;

@@ -12,13 +12,17 @@ namespace assay {
 // A row whose undecidable share is above this proves too little to pass.
 inline constexpr double kUndecidableLimit = 0.01;
 
+// Whether it is above by more than two standard errors. Undecidable elements come in whole cases: of ten cases, one whose
+// square overflows makes a tenth of the elements undecidable and shows nothing about the row. Where every case has such
+// elements, there is no such doubt.
+bool proves_too_little(const Row& row);
+
 // The `reason` of a row none of whose cases belong to this run (a small shard, a filter, no time left):
 // unlike other rows that are not_run, it says nothing about the machine.
 inline constexpr std::string_view kNoCases = "no case of this row belongs to this run";
 
 // The most severe verdict among the row's counts, with these exceptions: vacuous (when there is no fault)
-// only when no case could have shown one or more than kUndecidableLimit of the elements are undecidable;
-// refused only when every case was. A row without cases is not_run.
+// only when no case could have shown one or proves_too_little says so; refused only when every case was. A row without cases is not_run.
 Verdict row_verdict(const Row& row);
 
 // Who decides the exit code.

@@ -8,6 +8,7 @@
 
 #include "file.h"
 #include "json_reader.h"
+#include "row.h"
 
 namespace assay {
 namespace {
@@ -56,6 +57,7 @@ Json to_json(const Row& row) {
           {"undeclared", by_reason(row.undeclared)},
           {"elements", row.elements},
           {"undecidable", number(row.undecidable())},
+          {"undecidable_cases", row.undecidable_cases},
           {"worst", number(row.worst)},
           {"worst_case", row.worst_case},
           {"reason", row.reason},
@@ -103,6 +105,7 @@ void read_shares(const JsonReader& value, Row& row) {
   row.elements = value.count_or("elements", 0);
   row.undecidable_elements =
       static_cast<std::uint64_t>(std::llround(share * static_cast<double>(row.elements)));
+  row.undecidable_cases = value.count_or("undecidable_cases", share > kUndecidableLimit ? row.cases : 0);
 }
 
 Row read_row(const JsonReader& value) {

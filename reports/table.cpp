@@ -131,7 +131,7 @@ std::string summary(const Row& row, const Rules& rules) {
                                   counted(row.cases, "case")));
   if (row.verdict == Verdict::vacuous) {
     parts.push_back(
-        row.undecidable() > kUndecidableLimit
+        proves_too_little(row)
             ? fmt::format("vacuous: any result at all would have passed for {:.1f}% of its elements; "
                           "above {:.0f}% proves too little",
                           100 * row.undecidable(), 100 * kUndecidableLimit)

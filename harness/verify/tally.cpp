@@ -23,6 +23,8 @@ void Tally::add(const Finding& finding, const std::string& case_text, std::uint6
   ++row_.counts[static_cast<std::size_t>(j.verdict)];
   row_.elements += j.elements;
   row_.undecidable_elements += j.undecidable;
+  if (static_cast<double>(j.undecidable) > kUndecidableLimit * static_cast<double>(j.elements))
+    ++row_.undecidable_cases;
   if (j.worst > row_.worst || (j.worst == row_.worst && j.worst > 0 && index < worst_index_)) {
     row_.worst = j.worst;
     row_.worst_case = case_text;
@@ -56,6 +58,7 @@ void Tally::add(const Tally& other) {
   for (const auto& [reason, n] : o.undeclared) row_.undeclared[reason] += n;
   row_.elements += o.elements;
   row_.undecidable_elements += o.undecidable_elements;
+  row_.undecidable_cases += o.undecidable_cases;
   if (o.worst > row_.worst || (o.worst == row_.worst && other.worst_index_ < worst_index_)) {
     row_.worst = o.worst;
     row_.worst_case = o.worst_case;

@@ -42,6 +42,7 @@ TEST(Merge, SumsAndKeepsTheWorst) {
   a.refused = {{"large", 1}};
   a.elements = 100;
   a.undecidable_elements = 1;
+  a.undecidable_cases = 1;
   a.worst = 0.25;
   a.worst_case = "a";
   a.information = "jit";
@@ -49,6 +50,7 @@ TEST(Merge, SumsAndKeepsTheWorst) {
   b.refused = {{"large", 2}, {"strange", 1}};
   b.undeclared = {{"strange", 1}};
   b.elements = 50;
+  b.undecidable_cases = 2;
   b.worst = 0.75;
   b.worst_case = "b";
   b.information = "ref";
@@ -64,6 +66,7 @@ TEST(Merge, SumsAndKeepsTheWorst) {
   EXPECT_EQ(row.undeclared, (std::map<std::string, std::uint64_t>{{"strange", 1}}));
   EXPECT_EQ(row.elements, 150u);
   EXPECT_EQ(row.undecidable_elements, 1u);
+  EXPECT_EQ(row.undecidable_cases, 3u);
   EXPECT_EQ(row.worst, 0.75);
   EXPECT_EQ(row.worst_case, "b");
   EXPECT_EQ(row.information, "jit; ref");
@@ -93,6 +96,7 @@ TEST(Merge, JudgesTheWholeRowAgain) {
   Row undecidable = good;
   undecidable.elements = 1000;
   undecidable.undecidable_elements = 15;
+  undecidable.undecidable_cases = 5;
   undecidable.verdict = row_verdict(undecidable);
   Row decidable = good;
   decidable.elements = 1000;

@@ -36,6 +36,7 @@ TEST(RowVerdict, IsVacuousOnlyWhenEveryCaseIs) {
 TEST(RowVerdict, IsVacuousAboveOnePercentUndecidable) {
   Row row = row_of("relu", "cpu", "f32", {{pass, 10}});
   row.elements = 10'000;
+  row.undecidable_cases = 10;
   row.undecidable_elements = 100;
   EXPECT_EQ(row_verdict(row), pass);
   row.undecidable_elements = 101;
@@ -44,6 +45,23 @@ TEST(RowVerdict, IsVacuousAboveOnePercentUndecidable) {
   EXPECT_EQ(row_verdict(row), vacuous);
   row.counts[static_cast<std::size_t>(diverged)] = 1;
   EXPECT_EQ(row_verdict(row), diverged);
+}
+
+TEST(RowVerdict, IsNotVacuousForAFewCasesThatHappenToBeUndecidable) {
+  const auto with = [](std::uint64_t undecidable_cases, std::uint64_t cases) {
+    Row row = row_of("native_layer_norm", "cpu", "bf16", {{pass, cases}});
+    row.elements = 100 * cases;
+    row.undecidable_cases = undecidable_cases;
+    row.undecidable_elements = 100 * undecidable_cases;
+    return row_verdict(row);
+  };
+  EXPECT_EQ(with(1, 10), pass);
+  EXPECT_EQ(with(3, 250), pass);
+  EXPECT_EQ(with(12, 250), vacuous);
+  EXPECT_EQ(with(120, 10'000), pass);
+  EXPECT_EQ(with(130, 10'000), vacuous);
+  EXPECT_EQ(with(1, 1), vacuous);
+  EXPECT_EQ(with(2, 3), vacuous);
 }
 
 TEST(RowVerdict, IsRefusedOnlyWhenEveryCaseIs) {

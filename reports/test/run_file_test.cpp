@@ -123,6 +123,7 @@ TEST(RunFile, HasThisText) {
       "undeclared": {},
       "elements": 4000,
       "undecidable": 0.0,
+      "undecidable_cases": 0,
       "worst": 12345.0,
       "worst_case": "",
       "reason": "",
@@ -297,6 +298,7 @@ TEST(RunFile, RoundTripsAnyRow) {
       for (std::uint64_t& n : row.counts) n = *rc::gen::arbitrary<std::uint64_t>();
       row.elements = *rc::gen::inRange<std::uint64_t>(1, 1ull << 50);
       row.undecidable_elements = *rc::gen::inRange<std::uint64_t>(0, row.elements);
+      row.undecidable_cases = *rc::gen::inRange<std::uint64_t>(0, 1000);
       row.worst = *rc::gen::arbitrary<double>();
     }
     const RunResult back = run_from_json(to_json(run), "run.json");
@@ -307,6 +309,7 @@ TEST(RunFile, RoundTripsAnyRow) {
       RC_ASSERT(back.rows[i].verdict == run.rows[i].verdict);
       RC_ASSERT(back.rows[i].counts == run.rows[i].counts);
       RC_ASSERT(back.rows[i].undecidable_elements == run.rows[i].undecidable_elements);
+      RC_ASSERT(back.rows[i].undecidable_cases == run.rows[i].undecidable_cases);
       RC_ASSERT(back.rows[i].worst == run.rows[i].worst);
     }
   });

@@ -91,6 +91,7 @@ TEST(Table, ExplainsVacuousRowsAndUndeclaredRefusals) {
   Row undecidable = row_of("relu", "cpu", "f32", {{Verdict::pass, 4}});
   undecidable.elements = 1000;
   undecidable.undecidable_elements = 21;
+  undecidable.undecidable_cases = 4;
   undecidable.verdict = row_verdict(undecidable);
   Row refusing = row_of("relu", "cpu", "f64", {{Verdict::pass, 4}, {Verdict::refused, 2}});
   refusing.refused = {{"large", 2}};
