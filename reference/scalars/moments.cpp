@@ -37,14 +37,8 @@ template <class V>
 void admit_merging(Moments<Tracked<V>>& m, std::int64_t n, const MomentSizes<V>& sizes) {
   using C = Carrier<V>;
   using Bound = typename Tracked<V>::Bound;
-  if (sizes.nonfinite || !C::finite(m.mean.value) || !C::finite(m.squares.value)) {
-    if (sizes.nan) return;  // then both are
-    // Whether and where infinities meet depends on the parts.
-    m.mean = Tracked<V>::anything(m.mean.value);
-    m.squares = Tracked<V>::anything(m.squares.value);
-    return;
-  }
-  if (sizes.sum == 0) return;
+  if (sizes.nan) return;  // then both are
+  if (sizes.sum == 0 && !sizes.nonfinite()) return;
   const Arithmetic& a = arithmetic();
   const Rounding& to = a.accumulate;
   const auto u = static_cast<Bound>(to.format.unit);
@@ -60,6 +54,20 @@ void admit_merging(Moments<Tracked<V>>& m, std::int64_t n, const MomentSizes<V>&
   const Bound of_parts =
       u * (std::min(sizes.sum, depth * sizes.largest) + 4 * step * levels * sizes.largest) * growth +
       underflow;
+  const auto overflow = static_cast<Bound>(std::min(to.overflow, a.compute.overflow));
+  const Bound greatest = 4 * (sizes.largest + of_parts);  // that a mean or a distance from one may be
+  if (sizes.infinite && !sizes.open && greatest < overflow) {
+    if (!C::nan(m.mean.value)) m.mean.may_be |= kMayBeNan;
+    m.squares.value = V(std::numeric_limits<double>::infinity());
+    m.squares.may_be |= kMayBeNan;
+    return;
+  }
+  if (sizes.nonfinite() || !C::finite(m.mean.value) || !C::finite(m.squares.value)) {
+    // Whether and where infinities meet depends on the parts.
+    m.mean = Tracked<V>::anything(m.mean.value);
+    m.squares = Tracked<V>::anything(m.squares.value);
+    return;
+  }
   const Bound of_mean =
       u * (sizes.sum / count * (depth + 3 * step * levels) + step * levels * (sizes.largest + of_parts)) *
           growth +
@@ -69,9 +77,8 @@ void admit_merging(Moments<Tracked<V>>& m, std::int64_t n, const MomentSizes<V>&
                             u * (2 * depth + 2 * step + 1) * squares) *
                                growth +
                            8 * count * count * least;
-  const auto overflow = static_cast<Bound>(std::min(to.overflow, a.compute.overflow));
-  const auto admit = [&](Tracked<V>& t, Bound error, Bound greatest) {
-    if (!(greatest < overflow)) {
+  const auto admit = [&](Tracked<V>& t, Bound error, Bound largest) {
+    if (!(largest < overflow)) {
       t = Tracked<V>::anything(t.value);
       return;
     }
@@ -79,7 +86,7 @@ void admit_merging(Moments<Tracked<V>>& m, std::int64_t n, const MomentSizes<V>&
     t.grid = kNoGrid;
     if (!a.accumulates_in_compute) detail::round_once(t, a.compute);
   };
-  admit(m.mean, of_mean, 4 * (sizes.largest + of_parts));
+  admit(m.mean, of_mean, greatest);
   admit(m.squares, of_squares, 4 * count * (squares + of_squares));
 }
 

@@ -16,12 +16,13 @@ struct Moments {
   S mean, squares;
 };
 
-// With all that the numbers x may be: the sum and the maximum of |x|, and the sum of |x - mean|.
+// With all that the finite numbers among x may be: the sum and the maximum of |x|, and the sum of |x - mean|.
 template <class V>
 struct MomentSizes {
   typename Tracked<V>::Bound sum = 0, largest = 0, distances = 0;
-  bool nonfinite = false;  // some x is NaN or infinite, or may be
-  bool nan = false;        // some x is NaN for certain
+  bool nan = false, infinite = false;  // some x is, for certain
+  bool open = false;                   // some x may or may not be
+  bool nonfinite() const { return nan || infinite || open; }
 };
 
 // Adds to the moments of n numbers by two passes what merging parts may give.
@@ -58,8 +59,9 @@ void settle_moments(Moments<Tracked<V>>& m, std::int64_t n, const X& x) {
   for (std::int64_t k = 0; k < n; ++k) {
     const Tracked<V> t = closed(x(k));
     if (!C::finite(t.value) || t.may_be != 0) {
-      sizes.nonfinite = true;
-      sizes.nan |= C::nan(t.value) && t.error == 0 && t.may_be == 0;
+      const bool certain = !C::finite(t.value) && t.error == 0 && t.may_be == 0;
+      sizes.open |= !certain;
+      (C::nan(t.value) ? sizes.nan : sizes.infinite) |= certain;
       continue;
     }
     const auto size = C::size(t.value) + t.error;
@@ -68,7 +70,7 @@ void settle_moments(Moments<Tracked<V>>& m, std::int64_t n, const X& x) {
     if (C::finite(m.mean.value)) sizes.distances += C::size(t.value - m.mean.value) + t.error + m.mean.error;
   }
   // A sum of squares is never minus infinity, and NaN only where a number is not finite or the mean is NaN.
-  if (!sizes.nonfinite && C::finite(m.mean.value) && (m.mean.may_be & kMayBeNan) == 0)
+  if (!sizes.nonfinite() && C::finite(m.mean.value) && (m.mean.may_be & kMayBeNan) == 0)
     m.squares.may_be &= kMayBePositiveInfinity;
   keep_positive(m.squares);
   if (arithmetic().updates_moments && n >= 2) admit_merging(m, n, sizes);

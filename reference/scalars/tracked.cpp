@@ -241,12 +241,13 @@ Tracked<V> maximum(const Tracked<V>& x, const Tracked<V>& y) {
   const V value = maximum(a.value, b.value);
   if (!C::finite(a.value) || !C::finite(b.value)) {
     for (const auto& [one, other] : {std::pair{&a, &b}, std::pair{&b, &a}}) {
-      if (C::finite(one->value) || one->error != 0 || one->may_be != 0) continue;
+      const bool or_nan = one->may_be == kMayBeNan;
+      if (C::finite(one->value) || one->error != 0 || (one->may_be != 0 && !or_nan)) continue;
       if (C::nan(one->value)) return *one;
+      if (C::nan(other->value) || (or_nan && C::negative(one->value))) continue;
       if (C::negative(one->value)) return *other;
-      if (C::nan(other->value)) continue;
       Tracked<V> infinite = *one;
-      infinite.may_be = other->may_be & kMayBeNan;
+      infinite.may_be |= other->may_be & kMayBeNan;
       return infinite;
     }
     return Tracked<V>::anything(value);

@@ -222,11 +222,15 @@ Tracked<V> sqrt(const Tracked<V>& x) {
   using Bound = typename C::Bound;
   const Tracked<V> a = closed(x);
   const V y = sqrt(a.value);
-  if (!C::finite(a.value) || C::nan(y)) {
-    const bool certain = a.error == 0 && a.may_be == 0;
-    return certain ? Tracked<V>::exact(y) : Tracked<V>::anything(y);
-  }
+  const bool or_infinite = (a.may_be & kMayBePositiveInfinity) != 0;
+  const bool or_nan = (a.may_be & (kMayBeNegativeInfinity | kMayBeNan)) != 0;
   Tracked<V> r = Tracked<V>::exact(y);
+  if (!C::finite(a.value) || C::nan(y)) {
+    if (a.error != 0) return Tracked<V>::anything(y);
+    if (or_infinite && C::nan(y)) r.may_be |= kMayBePositiveInfinity;
+    if (or_nan && !C::nan(y)) r.may_be |= kMayBeNan;
+    return r;
+  }
   r.pending = true;
   r.free_sign = a.free_sign;
   const auto bits = [](const V& v) { return C::exponent(v) - C::grid(v) + 1; };
@@ -245,8 +249,8 @@ Tracked<V> sqrt(const Tracked<V>& x) {
   const auto extra = static_cast<Bound>(arithmetic().sqrt_extra * arithmetic().compute.format.unit);
   r.error += detail::inflate(extra * (r.magnitude + r.error));
   if (r.error != 0) r.grid = kNoGrid;
-  if ((a.may_be & kMayBePositiveInfinity) != 0) r.may_be |= kMayBePositiveInfinity;
-  if ((a.may_be & (kMayBeNegativeInfinity | kMayBeNan)) != 0) r.may_be |= kMayBeNan;
+  if (or_infinite) r.may_be |= kMayBePositiveInfinity;
+  if (or_nan) r.may_be |= kMayBeNan;
   return r;
 }
 

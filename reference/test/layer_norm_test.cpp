@@ -44,6 +44,21 @@ TEST(LayerNorm, TakesWeightAndBiasByTheirPlaceInTheRow) {
   EXPECT_EQ(c.values(), (std::vector<double>{8, 24, 12, 16}));
 }
 
+TEST(LayerNorm, OfARowWithAnInfinityIsNan) {
+  const Contract updating = parse_contract("moments=updating -- test", Dtype::f32);
+  for (const auto& row : {std::vector<double>{1, 2, HUGE_VAL}, {-HUGE_VAL, 0, 2}, {HUGE_VAL, 1, -HUGE_VAL}}) {
+    const auto c = layer_norm(row, 1e-5);
+    for (const Contract& k : {Contract{}, updating}) {
+      for (std::int64_t e = 0; e < 3; ++e) {
+        EXPECT_TRUE(c->evaluate().interval(0, e, k).contains(NAN));
+        EXPECT_FALSE(c->evaluate().interval(0, e, k).contains(0));
+      }
+      EXPECT_FALSE(c->evaluate().interval(1, 0, k).contains(0));
+      EXPECT_FALSE(c->evaluate().interval(2, 0, k).contains(1));
+    }
+  }
+}
+
 TEST(LayerNorm, OfEqualNumbersWithoutEps) {
   const auto c = layer_norm({2, 2, 2, 2}, 0);
   EXPECT_TRUE(std::isnan(c->values(0)[0]));

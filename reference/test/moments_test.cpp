@@ -95,6 +95,17 @@ TEST(MomentsByUpdating, AreDecidableAndExactForEqualNumbersOnlyWhereNothingRound
   EXPECT_FALSE(i.contains(1));
 }
 
+TEST(MomentsByUpdating, OfAnInfinityAreInfiniteOrNan) {
+  const Contract updating = contract("moments=updating");
+  const Interval i = variance({1, HUGE_VAL, 2, HUGE_VAL})->evaluate().interval(0, 0, updating);
+  EXPECT_TRUE(i.contains(HUGE_VAL));
+  EXPECT_TRUE(i.contains(NAN));
+  EXPECT_FALSE(i.contains(1));
+  EXPECT_FALSE(i.contains(-HUGE_VAL));
+  // A number that overflows when it is subtracted from another may make the same of finite ones, and anything of these.
+  EXPECT_TRUE(variance({1, HUGE_VAL, 3e38F, -3e38F})->evaluate().interval(0, 0, updating).undecidable());
+}
+
 TEST(Variance, DividesByWhatTheCorrectionLeaves) {
   const auto with = [](std::int64_t correction) {
     auto c = std::make_unique<Call>("var.correction");
