@@ -48,7 +48,13 @@ constexpr std::string_view kReduction =
     "sum follows strides and sizes\n"
     "bf16: compute=bf16 -- native/cpu/SumKernel.cpp CastStoreAccumulate adds the sums of parts in the result, as bf16; "
     "native/ReduceOps.cpp mean_out divides the rounded sum\n"
-    "f16: compute=f16 -- the same as f16";
+    "f16: compute=f16 -- the same in f16";
+
+// Three: (self - fmod) is rounded, and so is its quotient; to the nearest integer, where the formula takes the one below.
+constexpr std::string_view kFloorDivision =
+    "div=3 -- native/cpu/BinaryOpsKernel.cpp div_floor_kernel divides self - fmod(self, other)\n"
+    "bf16: compute=bf16 -- c10/util/BFloat16-math.h rounds every operation\n"
+    "f16: compute=f16 -- c10/util/Half-inl.h rounds every operation";
 
 constexpr std::string_view kConvolution =
     "layout_invariant=no row_invariant=no thread_invariant=no -- native/Convolution.cpp _select_conv_backend: oneDNN, "
@@ -65,6 +71,7 @@ constexpr std::array kEntries{
     // be rounded by itself. f16 has only the latter. A difference is a sum with -alpha (native/BinaryOps.cpp sub_out).
     Entry{"add.Tensor", kSum},
     Entry{"sub.Tensor", kDifference},
+    Entry{"div.Tensor_mode", kFloorDivision},
 
     // A product with the scale's reciprocal.
     Entry{

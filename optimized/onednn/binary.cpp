@@ -1,6 +1,7 @@
 // Operators of two tensors by oneDNN's binary primitive: alpha of sums is the scale of its second source.
 #include "operation.h"
 #include "ops/add.h"
+#include "ops/div.h"
 #include "ops/maximum.h"
 #include "ops/mul.h"
 
@@ -64,6 +65,7 @@ constexpr assay_kernel kernels[] = {
     ASSAY_ONEDNN_BINARY(ops::add_tensor, scaled<algorithm::binary_add>, kContract, kNativeBf16),
     ASSAY_ONEDNN_BINARY(ops::sub_tensor, scaled<algorithm::binary_sub>, kContract, kNativeBf16),
     ASSAY_ONEDNN_BINARY(ops::mul_tensor, plain<algorithm::binary_mul>, kContract, kNativeBf16),
+    ASSAY_ONEDNN_BINARY(ops::div_tensor, plain<algorithm::binary_div>, kContract, kNativeBf16),
     ASSAY_ONEDNN_BINARY(ops::maximum, plain<algorithm::binary_max>, kMaximumContract, kMaximumNativeBf16),
 };
 const Enrolled enrolled{kernels};

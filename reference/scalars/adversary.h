@@ -143,6 +143,14 @@ Adversary<V> minimum(const Adversary<V>& a, const Adversary<V>& b) {
   return -maximum(-a, -b);
 }
 template <class V>
+Adversary<V> trunc(const Adversary<V>& x) {
+  return {trunc(settled(x)), Adversary<V>::Pending::none};
+}
+template <class V>
+Adversary<V> floor(const Adversary<V>& x) {
+  return {floor(settled(x)), Adversary<V>::Pending::none};
+}
+template <class V>
 Adversary<V> abs(const Adversary<V>& x) {
   return {abs(x.value), x.pending};
 }

@@ -46,6 +46,9 @@ inline Dual maximum(const Dual& a, const Dual& b) { return is_nan(a.value) || a.
 inline Dual minimum(const Dual& a, const Dual& b) { return is_nan(a.value) || a.value <= b.value ? a : b; }
 inline Dual abs(const Dual& x) { return is_negative(x.value) ? -x : x; }
 
+inline Dual trunc(const Dual& x) { return {trunc(x.value), Real()}; }
+inline Dual floor(const Dual& x) { return {floor(x.value), Real()}; }
+
 inline Dual sqrt(const Dual& x) {
   const Real y = sqrt(x.value);
   return {y, x.tangent / (y + y)};

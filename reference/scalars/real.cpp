@@ -45,6 +45,18 @@ Real pow(const Real& x, const Real& y) {
   return r;
 }
 
+Real trunc(const Real& x) {
+  Real r;
+  mpfr_trunc(r.data(), x.data());
+  return r;
+}
+
+Real floor(const Real& x) {
+  Real r;
+  mpfr_floor(r.data(), x.data());
+  return r;
+}
+
 Real maximum(const Real& a, const Real& b) {
   if (is_nan(a) || is_nan(b)) return a + b;
   if (a == b) return is_negative(a) ? b : a;

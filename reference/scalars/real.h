@@ -61,6 +61,8 @@ inline bool is_finite(const Real& x) { return mpfr_number_p(x.data()) != 0; }
 inline bool is_negative(const Real& x) { return mpfr_signbit(x.data()) != 0; }  // of the sign bit: -0 is
 Real abs(const Real& x);
 Real sqrt(const Real& x);
+Real trunc(const Real& x);
+Real floor(const Real& x);
 Real exp(const Real& x);
 Real log(const Real& x);
 Real tanh(const Real& x);

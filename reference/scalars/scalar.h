@@ -4,6 +4,7 @@
 //   S(number)                a literal of the formula       param<S>(x)  an argument of the call: alpha, eps
 //   select(condition, a, b)  maximum, minimum (IEEE 754-2019: NaN wins, -0 < +0)       is_nan  abs  sqrt
 //   exp log tanh erf sin cos asin acos atan exp2 log2 expm1 log1p pow
+//   trunc floor              the nearest integer towards zero, the greatest one that is not larger
 //   either(a, b)             a, where kernels may as well compute b: the same number written in another way
 //   sum<S>(n, term)          term(0) + ... + term(n-1), in no particular order
 //   running_sums<S>(n, term, each)   each(k, term(0) + ... + term(k)) for every k, each in no particular order
@@ -101,6 +102,8 @@ inline double folded(double a, double) { return a; }
 inline double group(double x) { return x; }
 inline double abs(double x) { return std::fabs(x); }
 inline double sqrt(double x) { return std::sqrt(x); }
+inline double trunc(double x) { return std::trunc(x); }
+inline double floor(double x) { return std::floor(x); }
 inline double exp(double x) { return std::exp(x); }
 inline double log(double x) { return std::log(x); }
 inline double tanh(double x) { return std::tanh(x); }

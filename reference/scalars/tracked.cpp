@@ -339,6 +339,46 @@ Tracked<V> place_of_largest(std::span<const Tracked<V>> terms) {
   return Tracked<V>::exact(V(static_cast<double>(best)));
 }
 
+namespace {
+
+// Of a monotonic function to integers: they lie between those of the set's ends, and are numbers of every format that has
+// the argument. Where the set holds more than one, it is centred, so that it ends at them.
+template <class V, class Function>
+Tracked<V> integral(const Tracked<V>& x, const Function& function) {
+  using C = Carrier<V>;
+  using Bound = typename Tracked<V>::Bound;
+  const Tracked<V> t = closed(x);
+  const V value = function(t.value);
+  if (!C::finite(t.value) || !(t.error < std::numeric_limits<Bound>::infinity())) {
+    Tracked<V> r = t;
+    r.value = value;
+    return r;
+  }
+  Tracked<V> r = Tracked<V>::exact(value);
+  r.may_be = t.may_be;
+  r.free_sign = !t.sign_known();
+  if (t.error == 0) return r;
+  const V reach = C::to_value(detail::inflate(t.error));
+  const V least = function(t.value - reach), greatest = function(t.value + reach);
+  if (least == value && greatest == value) return r;
+  r.value = (least + greatest) / V(2);
+  r.error = detail::inflate(C::size(greatest - least) / 2);
+  r.magnitude = C::size(r.value);
+  r.grid = kNoGrid;
+  return r;
+}
+
+}  // namespace
+
+template <class V>
+Tracked<V> trunc(const Tracked<V>& x) {
+  return integral(x, [](const V& v) { return trunc(v); });
+}
+template <class V>
+Tracked<V> floor(const Tracked<V>& x) {
+  return integral(x, [](const V& v) { return floor(v); });
+}
+
 #define ASSAY_INSTANTIATE(V)                                                              \
   template struct Tracked<V>;                                                             \
   template struct ScalarOps<Tracked<V>>;                                                  \
@@ -352,6 +392,8 @@ Tracked<V> place_of_largest(std::span<const Tracked<V>> terms) {
   template Tracked<V> hull(const Tracked<V>&, const Tracked<V>&);                         \
   template Tracked<V> place_of_largest(std::span<const Tracked<V>>);                      \
   template Tracked<V> maximum(const Tracked<V>&, const Tracked<V>&);                      \
+  template Tracked<V> trunc(const Tracked<V>&);                                           \
+  template Tracked<V> floor(const Tracked<V>&);                                           \
   template Tracked<V> abs(const Tracked<V>&);
 
 ASSAY_INSTANTIATE(double)

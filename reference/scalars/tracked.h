@@ -82,6 +82,10 @@ Tracked<V> minimum(const Tracked<V>& x, const Tracked<V>& y) {
 template <class V>
 Tracked<V> abs(const Tracked<V>& x);
 template <class V>
+Tracked<V> trunc(const Tracked<V>& x);
+template <class V>
+Tracked<V> floor(const Tracked<V>& x);
+template <class V>
 Tracked<V> sqrt(const Tracked<V>& x);
 template <class V>
 Tracked<V> pow(const Tracked<V>& x, const Tracked<V>& y);

@@ -36,7 +36,8 @@ std::uint8_t piece_of(const V& v) {
 template <class V>
 std::uint8_t pieces(const Tracked<V>& t) {
   std::uint8_t p = piece_of(t.value);
-  if (t.error > 0 && !(Carrier<V>::finite(t.value) && Carrier<V>::least_size(t.value) > t.error)) p |= kFinite;
+  if (t.error > 0 && !(Carrier<V>::finite(t.value) && Carrier<V>::least_size(t.value) > t.error))
+    p |= kFinite;
   if ((p & kZeros) != 0 && t.free_sign) p |= kZeros;
   if ((t.may_be & kMayBeNan) != 0) p |= kNan;
   if ((t.may_be & kMayBePositiveInfinity) != 0) p |= kPositiveInfinity;

@@ -9,6 +9,38 @@ namespace {
 constexpr double kMax = std::numeric_limits<float>::max();
 constexpr double kMinNormal = std::numeric_limits<float>::min();
 
+// ---- Integers -------------------------------------------------------------------------------------------------------
+
+TEST(TrackedInteger, LiesBetweenThoseOfTheEnds) {
+  const Under under(Dtype::f32);
+  const auto is = [](const T& t, double lower, double upper) {
+    const Interval i = finish(t);
+    EXPECT_NEAR(i.lower, lower, 1e-12 * std::fabs(lower));
+    EXPECT_NEAR(i.upper, upper, 1e-12 * std::fabs(lower));
+  };
+  is(trunc(input(-2.5)), -2, -2);
+  is(floor(input(-2.5)), -3, -3);
+  is(floor(around(2.5, 0.2)), 2, 2);
+  is(floor(around(2.9, 0.2)), 2, 3);  // two integers, not three
+  is(floor(around(3.1, 0.2)), 2, 3);
+  is(trunc(around(-0.1, 0.2)), 0, 0);
+  is(floor(around(-0.1, 0.2)), -1, 0);
+  is(floor(around(0.5, 3)), -3, 3);
+  is(trunc(input(kMax)), kMax, kMax);
+  EXPECT_TRUE(finish(floor(input(INFINITY))).positive_infinity);
+  EXPECT_TRUE(finish(trunc(input(NAN))).nan);
+}
+
+TEST(TrackedInteger, KeepsTheSignOfZeroWhereItIsKnown) {
+  const Under under(Dtype::f32);
+  const Interval negative = finish(trunc(input(-0.25)));
+  EXPECT_TRUE(negative.exact_zero_sign && std::signbit(negative.value));
+  const Interval positive = finish(floor(input(0.25)));
+  EXPECT_TRUE(positive.exact_zero_sign && !std::signbit(positive.value));
+  EXPECT_TRUE(std::signbit(finish(floor(input(-0.0))).value));
+  EXPECT_FALSE(finish(trunc(around(0.1, 0.2))).exact_zero_sign);
+}
+
 // ---- Elementary functions -------------------------------------------------------------------------------------------
 
 TEST(TrackedFunction, IsStoredCorrectlyRoundedByDefault) {

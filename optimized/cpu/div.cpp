@@ -1,0 +1,70 @@
+// Division of tensors, and its quotient as an integer. Any layout and broadcasting (elementwise.h).
+//
+// "floor" takes the floor of the rounded quotient, and one less where that was rounded up to an integer: where
+// self - floor * other, which a fused multiply-add gives the right sign, is beyond 0 on the side away from other. As in
+// Python, 1.0 // 0.1 is 9 and not 10.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/div.cpp"
+#include "levels.h"
+
+#include "elementwise.h"
+#include "ops/div.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace assay::cpu::HWY_NAMESPACE {
+namespace {
+
+struct Div {
+  template <class D, class V>
+  HWY_INLINE V operator()(D, V self, V other) const {
+    return hn::Div(self, other);
+  }
+};
+
+struct DivTrunc {
+  template <class D, class V>
+  HWY_INLINE V operator()(D, V self, V other) const {
+    const V quotient = hn::Div(self, other);
+    return hn::CopySign(hn::Trunc(quotient), quotient);  // Highway's f64 Trunc for SSE2 takes -0.5 to +0
+  }
+};
+
+struct DivFloor {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V self, V other) const {
+    const V zero = hn::Zero(d), quotient = hn::Div(self, other);
+    const V floor = hn::CopySign(hn::Floor(quotient), quotient);
+    const V rest = hn::NegMulAdd(floor, other, self);
+    // 0 * infinity has no sign to compare: there it is that of self.
+    const V left = hn::IfThenElse(hn::IsInf(other), self, rest);
+    const auto opposite = hn::Or(hn::And(hn::Lt(left, zero), hn::Gt(other, zero)),
+                                 hn::And(hn::Gt(left, zero), hn::Lt(other, zero)));
+    const V least = hn::IfThenElse(hn::IsInf(other), hn::Set(d, hn::TFromD<D>(-1)),
+                                   hn::Sub(floor, hn::Set(d, hn::TFromD<D>(1))));
+    const V finite = hn::IfThenElse(hn::And(opposite, hn::IsFinite(floor)), least, floor);
+    const V of_infinity = hn::IfThenElse(hn::IsInf(self), hn::NaN(d), finite);
+    return hn::IfThenElse(hn::Eq(other, zero), quotient, of_infinity);
+  }
+};
+
+void div(const View& self, const View& other, View& out) { elementwise(Div{}, out, self, other); }
+
+void div_mode(const View& self, const View& other, std::optional<std::string_view> rounding_mode, View& out) {
+  if (!rounding_mode) return elementwise(Div{}, out, self, other);
+  if (*rounding_mode == "trunc") return elementwise(DivTrunc{}, out, self, other);
+  elementwise(DivFloor{}, out, self, other);
+}
+
+}  // namespace
+}  // namespace assay::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace assay::cpu {
+namespace {
+constexpr assay_kernel kernels[] = {ASSAY_CPU_LEVELS(ops::div_tensor, div, ASSAY_CPU_IN_PLACE),
+                                    ASSAY_CPU_LEVELS(ops::div_tensor_mode, div_mode, ASSAY_CPU_IN_PLACE)};
+const Enrolled enrolled{kernels};
+}  // namespace
+}  // namespace assay::cpu
+#endif
