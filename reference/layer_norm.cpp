@@ -64,8 +64,64 @@ struct LayerNormRstd {
   }
 };
 
-const EnrolledReference enrolled{
-    reference<ops::native_layer_norm, LayerNorm, LayerNormMean, LayerNormRstd>()};
+template <class S>
+S normalised(const S& x, const S& mean, const S& rstd) {
+  return folded((x - mean) * rstd, x * rstd + -mean * rstd);
+}
+
+struct LayerNormGradInput {
+  static RowShape rows(const Inputs& in, Sizes shape) { return LayerNorm::rows(in, shape); }
+
+  // Under affine=folded also with what belongs to input, and what is the same for a row, gathered.
+  template <class S>
+  void operator()(const Tensor<S>& grad, const Tensor<S>& input, Sizes /*normalized_shape*/,
+                  const Tensor<S>& means, const Tensor<S>& rstds, const Tensor<S>* weight,
+                  const Tensor<S>* /*bias*/, Sizes /*output_mask*/, Row<S>& out) const {
+    const std::int64_t n = out.size(), first = out.number() * n;
+    const S mean = means.at(out.number()), rstd = rstds.at(out.number()), count(n);
+    const auto weighted = [&](const S& y, std::int64_t k) {
+      return weight == nullptr ? y : y * weight->at(k);
+    };
+    const auto g = [&](std::int64_t k) { return weighted(grad.at(first + k), k); };
+    const auto x = [&](std::int64_t k) { return (input.at(first + k) - mean) * rstd; };
+    const S sum_g = group(sum<S>(n, g));
+    const S mean_g = group(sum_g / count);
+    const S mean_gx = group(sum<S>(n, [&](std::int64_t k) { return g(k) * x(k); }) / count);
+    const S sum_g_input =
+        sum<S>(n, [&](std::int64_t k) { return weighted(grad.at(first + k) * input.at(first + k), k); });
+    const S scale = group((sum_g * mean - sum_g_input) * rstd * rstd * rstd / count);
+    const S shift = group(-scale * mean - sum_g * rstd / count);
+    for (std::int64_t k = 0; k < n; ++k)
+      out[k] = folded(rstd * (g(k) - mean_g - x(k) * mean_gx),
+                      weighted(rstd * grad.at(first + k), k) + scale * input.at(first + k) + shift);
+  }
+};
+
+struct LayerNormGradWeight {
+  template <class S>
+  S operator()(const Tensor<S>& grad, const Tensor<S>& input, Sizes normalized_shape, const Tensor<S>& means,
+               const Tensor<S>& rstds, const Tensor<S>*, const Tensor<S>*, Sizes, const Index& i) const {
+    const std::int64_t n = elements(normalized_shape);
+    return sum<S>(elements(means.shape()), [&](std::int64_t row) {
+      const std::int64_t at = row * n + i.number();
+      return grad.at(at) * normalised(input.at(at), means.at(row), rstds.at(row));
+    });
+  }
+};
+
+struct LayerNormGradBias {
+  template <class S>
+  S operator()(const Tensor<S>& grad, const Tensor<S>&, Sizes normalized_shape, const Tensor<S>& means,
+               const Tensor<S>&, const Tensor<S>*, const Tensor<S>*, Sizes, const Index& i) const {
+    const std::int64_t n = elements(normalized_shape);
+    return sum<S>(elements(means.shape()), [&](std::int64_t row) { return grad.at(row * n + i.number()); });
+  }
+};
+
+const EnrolledReference enrolled[] = {
+    EnrolledReference{reference<ops::native_layer_norm, LayerNorm, LayerNormMean, LayerNormRstd>()},
+    EnrolledReference{reference<ops::native_layer_norm_backward, LayerNormGradInput, LayerNormGradWeight,
+                                LayerNormGradBias>()}};
 
 }  // namespace
 }  // namespace assay

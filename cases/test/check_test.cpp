@@ -166,6 +166,30 @@ TEST(Check, TakesAlternativesByFlags) {
   EXPECT_EQ(mode(true, 0).outputs[1].shape, (Shape{0}));
 }
 
+constexpr Operator owned{
+    .schema = parse_schema("owned(Tensor input, Tensor? weight, bool[2] mask) -> (Tensor, Tensor)"),
+    .shapes = "input=[N,C] weight=[C] -> [N,C], [C]",
+    .domains = "mask: mask(input, weight)"};
+
+TEST(Check, AMaskAsksForNoResultOfAnArgumentThatIsNone) {
+  const auto with = [](std::int64_t of_input, std::int64_t of_weight) {
+    return Given()
+        .tensor(Dtype::f32, {2, 6})
+        .none()
+        .integers({of_input, of_weight}, ASSAY_KIND_BOOLS)
+        .check(owned);
+  };
+  EXPECT_EQ(with(1, 1).error, "owned: mask asks for the result of weight, which is None");
+  ASSERT_TRUE(with(1, 0).ok());
+  EXPECT_EQ(with(1, 0).outputs[1].shape, (Shape{0}));
+  EXPECT_TRUE(Given()
+                  .tensor(Dtype::f32, {2, 6})
+                  .tensor(Dtype::f32, {6})
+                  .integers({0, 1}, ASSAY_KIND_BOOLS)
+                  .check(owned)
+                  .ok());
+}
+
 constexpr Operator place{
     .schema = parse_schema("place(Tensor self, int[1]? dim, bool keepdim=False) -> Tensor"),
     .positions = 1,

@@ -294,6 +294,10 @@ class Check {
         if (v.count != op_.schema.result_count)
           fail(i, "has {} values, but must have one for each of {} results", v.count,
                op_.schema.result_count);
+        for (std::size_t k = 0; k < std::min<std::size_t>(v.count, d.choices.size()); ++k)
+          if (v.as.integers[k] != 0 &&
+              values_[static_cast<std::size_t>(op_.schema.find(d.choices[k]))].kind == ASSAY_KIND_NONE)
+            return fail(i, "asks for the result of {}, which is None", d.choices[k]);
         return;
       default:
         return;
@@ -374,7 +378,7 @@ Domain domain(const Operator& op, std::string_view argument) {
     d.unless = op.schema.find(trim(what.substr(at + kUnless.size())));
     what = trim(what.substr(0, at));
   }
-  enum class Brackets : std::uint8_t { none, name, perhaps_name, choices };
+  enum class Brackets : std::uint8_t { none, name, perhaps_name, choices, perhaps_choices };
   struct Named {
     std::string_view name;
     Domain::Kind kind;
@@ -393,7 +397,7 @@ Domain domain(const Operator& op, std::string_view argument) {
                               {"window", Domain::Kind::window, Brackets::perhaps_name},
                               {"positives", Domain::Kind::positives, Brackets::perhaps_name},
                               {"naturals", Domain::Kind::naturals, Brackets::perhaps_name},
-                              {"mask", Domain::Kind::mask},
+                              {"mask", Domain::Kind::mask, Brackets::perhaps_choices},
                               {"given", Domain::Kind::given},
                               {"one_of", Domain::Kind::one_of, Brackets::choices},
                               {"dtype", Domain::Kind::dtype},
@@ -413,8 +417,11 @@ Domain domain(const Operator& op, std::string_view argument) {
   const bool closed = inside.ends_with(')');
   if (closed) inside = inside.substr(1, inside.size() - 2);
   const auto* named = std::ranges::find(kNames, what.substr(0, bracket), &Named::name);
+  const Brackets brackets = named != std::end(kNames) ? named->brackets : Brackets::none;
+  const bool has_choices = brackets == Brackets::choices || brackets == Brackets::perhaps_choices;
+  const bool free = brackets == Brackets::perhaps_name || brackets == Brackets::perhaps_choices;
   bool known = named != std::end(kNames) && (closed || inside.empty()) &&
-               (named->brackets == Brackets::perhaps_name || closed == (named->brackets != Brackets::none));
+               (free || closed == (brackets != Brackets::none));
   if (known) {
     d.kind = named->kind;
     d.filled = named->filled;
@@ -422,11 +429,11 @@ Domain domain(const Operator& op, std::string_view argument) {
     if (d.kind == Domain::Kind::scales) d.own = {Dtype::f32};
     if (d.kind == Domain::Kind::zero_points) d.own = {Dtype::i32};
     if (d.kind == Domain::Kind::index) d.own = {Dtype::i64, Dtype::i32};
-    if (closed && named->brackets != Brackets::choices) {
+    if (closed && !has_choices) {
       d.of = op.schema.find(inside);
       known = d.of >= 0;
     }
-    while (named->brackets == Brackets::choices && !inside.empty()) {
+    while (has_choices && !inside.empty()) {
       const std::size_t comma = inside.find(',');
       d.choices.push_back(trim(inside.substr(0, comma)));
       inside.remove_prefix(comma == std::string_view::npos ? inside.size() : comma + 1);

@@ -64,7 +64,7 @@ struct Domain {
   Kind kind = Kind::any;
   int of = -1;                              // the argument in brackets
   bool filled = false;                      // of axes: dimensions have elements; of an integer: not 0
-  std::vector<std::string_view> choices{};  // of one_of
+  std::vector<std::string_view> choices{};  // of one_of, dtypes; of a mask: arguments
   int unless = -1;                          // the argument without which this one may not be None
   std::vector<Dtype> own{};  // of a tensor: its dtypes, the usual one first; empty: the dtype rule's
 

@@ -48,6 +48,7 @@ struct Operator {
   //                       as many as the schema says (int[2]), or, as positives(input), as that tensor has behind the
   //                       first two; none where that is the default
   //   mask                for each result whether it is computed; one that is not has shape [0]
+  //   mask(a, b)          the same, of results that belong to these arguments: not of one that is None
   //   given               not None, although the schema would allow it
   //   one_of(none, tanh)  one of these strings
   //   dtype               None, or one of the operator's dtypes
@@ -77,8 +78,9 @@ struct Operator {
   // their arguments, each an argument of this operator or the only value for which they are the same.
   std::string_view aliases{};
 
-  // Of a gradient: the operator it is the gradient of, and which of its own arguments are results of that one, in order:
-  // "softmax.int(output)". Its arguments that the operator does not know are the gradients of the operator's results.
+  // Of a gradient: the operator it is the gradient of, and which of its own arguments are results of that one, in order,
+  // with "-" for one that it does not take: "softmax.int(output)". Its arguments that the operator does not know are the
+  // gradients of the operator's results.
   std::string_view gradient_of{};
   std::string_view source{};  // where the mathematics is defined
 };

@@ -52,7 +52,25 @@ ShapeMatch match_case(const Case& c) {
   return match_shapes(*c.op, Arguments(call).values());
 }
 
+namespace {
+
+// No mask asks for the result of an argument that is None.
+void settle_masks(Case& c) {
+  for (std::size_t i = 0; i < c.arguments.size(); ++i) {
+    auto* mask = std::get_if<std::vector<std::int64_t>>(&c.arguments[i]);
+    const Domain d = domain(*c.op, c.op->schema.argument_storage[i].name);
+    if (mask == nullptr || d.kind != Domain::Kind::mask) continue;
+    for (std::size_t k = 0; k < std::min(mask->size(), d.choices.size()); ++k)
+      if (std::holds_alternative<None>(
+              c.arguments[static_cast<std::size_t>(c.op->schema.find(d.choices[k]))]))
+        (*mask)[k] = 0;
+  }
+}
+
+}  // namespace
+
 Case settled(Case c) {
+  settle_masks(c);
   const auto is_computed = [](const ShapePattern& p) { return p.computed(); };
   if (std::ranges::none_of(shape_rule(*c.op).alternatives,
                            [&](const auto& a) { return std::ranges::any_of(a.inputs, is_computed); }))

@@ -192,6 +192,12 @@ constexpr std::array kEntries{
         "signed_zero=ignore -- native/cpu/layer_norm_kernel.cpp LayerNormKernelImplInternal: adds 0 where there is no "
         "bias\n"
         "bf16: compute=bf16 -- the same: mean, rstd, scale and bias are c10::BFloat16"},
+    Entry{
+        "native_layer_norm_backward",
+        "affine=folded div=1 layout_invariant=no row_invariant=no thread_invariant=no -- "
+        "native/cpu/layer_norm_kernel.cpp LayerNormBackwardKernelImplInternal: dX = rstd * dY * gamma + b * X + c, times "
+        "1 / N where the formula divides; the gradients of gamma and beta are added by thread\n"
+        "bf16: compute=bf16 -- the same: sums, b and c are c10::BFloat16"},
 
     // With bf16 rows along another dimension, the maximum of every second half of a vector is that of the first half
     // (native/cpu/SoftMaxKernel.cpp _vec_logsoftmax<BFloat16>, "max_fvec0.store" twice): no contract covers that.

@@ -50,6 +50,12 @@ bool is_known_fault(const Case& c, const Judgement& j) {
   if (op == "native_layer_norm")
     return j.detail.find(" is 0, but must be NaN") != std::string::npos ||
            j.detail.find("nan, but must be ") != std::string::npos;
+  // mean and rstd are read as if they had no gaps (native/cpu/layer_norm_kernel.cpp LayerNormBackwardKernelImplInternal).
+  if (op == "native_layer_norm_backward")
+    for (const char* name : {"mean", "rstd"})
+      if (std::get<TensorSpec>(c.arguments[static_cast<std::size_t>(c.op->schema.find(name))]).layout !=
+          Layout{})
+        return true;
   return false;
 }
 

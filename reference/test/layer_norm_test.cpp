@@ -44,6 +44,24 @@ TEST(LayerNorm, TakesWeightAndBiasByTheirPlaceInTheRow) {
   EXPECT_EQ(c.values(), (std::vector<double>{8, 24, 12, 16}));
 }
 
+TEST(LayerNormBackward, GivesTheNumbersOfTheFormula) {
+  Call c(
+      "native_layer_norm_backward");  // rows (-1, 1) and (3, 7), whose means are 0 and 5 and deviations 1 and 2
+  c.tensor(Dtype::f32, {2, 2}, {1, 3, 2, -2})
+      .tensor(Dtype::f32, {2, 2}, {-1, 1, 3, 7})
+      .integers({2})
+      .tensor(Dtype::f32, {2, 1}, {0, 5})
+      .tensor(Dtype::f32, {2, 1}, {1, 0.25})
+      .tensor(Dtype::f32, {2}, {2, 4})
+      .tensor(Dtype::f32, {2}, {0, 0})
+      .booleans({1, 1, 1});
+  c.evaluate();
+  // g = (2, 12) and (4, -8), x = (-1, 1) and (-0.5, 0.5), mean(g) = 7 and -2, mean(g x) = 5 and -3.
+  EXPECT_EQ(c.values(0), (std::vector<double>{0, 0, 1.125, -1.125}));
+  EXPECT_EQ(c.values(1), (std::vector<double>{-2, 2}));
+  EXPECT_EQ(c.values(2), (std::vector<double>{3, 1}));
+}
+
 TEST(LayerNorm, OfARowWithAnInfinityIsNan) {
   const Contract updating = parse_contract("moments=updating -- test", Dtype::f32);
   for (const auto& row : {std::vector<double>{1, 2, HUGE_VAL}, {-HUGE_VAL, 0, 2}, {HUGE_VAL, 1, -HUGE_VAL}}) {
