@@ -3,8 +3,8 @@
 #include <functional>
 #include <numeric>
 
+#include "norm.h"
 #include "reference_of.h"
-#include "scalars/moments.h"
 
 namespace assay {
 namespace {
@@ -16,16 +16,9 @@ std::int64_t elements(Sizes shape) {
 }
 
 template <class S>
-struct Statistics {
-  S mean, rstd;
-
-  // Of n neighbours. The mean square is not negative, which its bound does not know.
-  Statistics(const Tensor<S>& input, std::int64_t row, std::int64_t n, double eps) {
-    const Moments<S> m = moments<S>(n, [&](std::int64_t k) { return input.at(row * n + k); });
-    mean = m.mean;
-    rstd = S(1) / sqrt(maximum(m.squares / S(n), S(0)) + param<S>(eps));
-  }
-};
+Statistics<S> statistics(const Tensor<S>& input, std::int64_t row, std::int64_t n, double eps) {
+  return Statistics<S>::of(n, eps, [&](std::int64_t k) { return input.at(row * n + k); });
+}
 
 struct LayerNorm {
   static RowShape rows(const Inputs& in, Sizes shape) {
@@ -37,11 +30,9 @@ struct LayerNorm {
   void operator()(const Tensor<S>& input, Sizes /*normalized_shape*/, const Tensor<S>* weight,
                   const Tensor<S>* bias, double eps, Row<S>& out) const {
     const std::int64_t n = out.size(), first = out.number() * n;
-    const Statistics<S> s(input, out.number(), n, eps);
-    const S shift = -s.mean * s.rstd;
+    const Statistics<S> s = statistics(input, out.number(), n, eps);
     for (std::int64_t k = 0; k < n; ++k) {
-      const S x = input.at(first + k);
-      out[k] = folded((x - s.mean) * s.rstd, x * s.rstd + shift);
+      out[k] = s.normal(input.at(first + k));
       if (weight != nullptr) out[k] = out[k] * weight->at(k);
       if (bias != nullptr) out[k] = out[k] + bias->at(k);
     }
@@ -52,7 +43,7 @@ struct LayerNormMean {
   template <class S>
   S operator()(const Tensor<S>& input, Sizes normalized_shape, const Tensor<S>*, const Tensor<S>*, double eps,
                const Index& i) const {
-    return Statistics<S>(input, i.number(), elements(normalized_shape), eps).mean;
+    return statistics(input, i.number(), elements(normalized_shape), eps).mean;
   }
 };
 
@@ -60,7 +51,7 @@ struct LayerNormRstd {
   template <class S>
   S operator()(const Tensor<S>& input, Sizes normalized_shape, const Tensor<S>*, const Tensor<S>*, double eps,
                const Index& i) const {
-    return Statistics<S>(input, i.number(), elements(normalized_shape), eps).rstd;
+    return statistics(input, i.number(), elements(normalized_shape), eps).rstd;
   }
 };
 

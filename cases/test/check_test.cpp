@@ -6,6 +6,7 @@
 #include "given.h"
 #include "ops/add.h"
 #include "ops/convolution.h"
+#include "ops/group_norm.h"
 #include "ops/max_pool2d.h"
 #include "ops/mm.h"
 #include "ops/prelu.h"
@@ -145,6 +146,34 @@ TEST(Check, BindsNumbers) {
   EXPECT_FALSE(group(6, 15, 0).ok());
   EXPECT_EQ(Given().tensor(Dtype::f32, {1, 1}).none().integer(1).integer(1).integer(1).check(groups).error,
             "groups: weight is None, but must be given");
+}
+
+TEST(Check, BindsNumbersToProducts) {
+  const auto group = [](std::int64_t n, std::int64_t c, std::int64_t parts, std::int64_t weights = 6) {
+    return Given()
+        .tensor(Dtype::f32, {2, 6, 3, 5})
+        .tensor(Dtype::f32, {weights})
+        .none()
+        .integer(n)
+        .integer(c)
+        .integer(15)
+        .integer(parts)
+        .real(0.5)
+        .check(ops::native_group_norm);
+  };
+  const Checked right = group(2, 6, 3);
+  ASSERT_TRUE(right.ok()) << right.error;
+  EXPECT_EQ(right.outputs[0].shape, (Shape{2, 6, 3, 5}));
+  EXPECT_EQ(right.outputs[1].shape, (Shape{2, 3}));
+  EXPECT_EQ(group(2, 7, 3).error,
+            "native_group_norm: C is 7, but must be 6, the size of dimension 1 of input");
+  EXPECT_EQ(group(1, 6, 3).error,
+            "native_group_norm: N is 1, but must be 2, the size of dimension 0 of input");
+  EXPECT_EQ(group(2, 6, 0).error, "native_group_norm: group is 0, but must be positive");
+  EXPECT_EQ(
+      group(2, 6, 4).error,
+      "native_group_norm: input has shape [2x6x3x5], but dimension 1 must be a multiple of group, which is 4");
+  EXPECT_EQ(group(2, 6, 3, 5).argument, "weight");
 }
 
 constexpr Operator modes{

@@ -102,6 +102,8 @@ class Matcher {
     });
   }
 
+  static std::string product(const DimPattern& d) { return fmt::format("{}*{}", d.name, d.operands[0]); }
+
   bool match_product(const ShapePattern& p, const DimPattern& d, const Shape& shape, std::size_t at,
                      ShapeMatch& m) {
     const auto factor = binding_.sizes.find(d.name);
@@ -120,8 +122,8 @@ class Matcher {
                   fmt::format("dimension {} must be a multiple of {}, which is {}", at, symbol_from_[d.name],
                               factor->second));
     binding_.sizes[other] = shape[at] / factor->second;
-    symbol_from_[other] =
-        fmt::format("dimension {} of {} over {}", at, name(p.argument), symbol_from_[d.name]);
+    symbol_from_[product(d)] = fmt::format("dimension {} of {}", at, name(p.argument));
+    symbol_from_[other] = fmt::format("{} over {}", symbol_from_[product(d)], symbol_from_[d.name]);
     return true;
   }
 
@@ -131,11 +133,13 @@ class Matcher {
       const std::int64_t expected = number.value(binding_);
       if (given == expected) continue;
       m.argument = number.argument;
+      const DimPattern& size = number.size;
       const std::string of =
-          number.size.kind == DimPattern::Kind::symbol
-              ? fmt::format("the size of {}", symbol_from_[number.size.name])
-              : fmt::format("the number of elements of [{}]{}", text(binding_.runs[number.size.name]),
-                            run_from_[number.size.name]);
+          size.kind == DimPattern::Kind::run
+              ? fmt::format("the number of elements of [{}]{}", text(binding_.runs[size.name]),
+                            run_from_[size.name])
+              : fmt::format("the size of {}",
+                            symbol_from_[size.kind == DimPattern::Kind::product ? product(size) : size.name]);
       m.error = fmt::format("{}: {} is {}, but must be {}, {}", op_.schema.name, name(number.argument), given,
                             expected, of);
       return false;

@@ -62,7 +62,11 @@ class RuleParser {
   }
 
   DimPattern size() {
-    if (!accept("|")) return {DimPattern::Kind::symbol, word()};
+    if (!accept("|")) {
+      const std::string symbol = word();
+      if (accept("*")) return {DimPattern::Kind::product, symbol, 0, false, {word()}};
+      return {DimPattern::Kind::symbol, symbol};
+    }
     DimPattern d = run();
     if (!accept("|")) malformed(op_, "expected \"|\"", text_);
     return d;
@@ -180,6 +184,8 @@ bool ShapePattern::computed() const {
 
 std::int64_t BoundNumber::value(const ShapeBinding& binding) const {
   if (size.kind == DimPattern::Kind::symbol) return binding.sizes.at(size.name);
+  if (size.kind == DimPattern::Kind::product)
+    return binding.sizes.at(size.name) * binding.sizes.at(size.operands[0]);
   std::int64_t product = 1;
   for (const std::int64_t n : binding.runs.at(size.name)) product *= n;
   return product;

@@ -7,7 +7,7 @@
 //   dim         = symbol | number | symbol "*" symbol | run | window | "1" run | function "(" operand {"," operand} ")"
 //   run         = "*" [symbol] | "+" [symbol]
 //   window      = run "<" [symbol]
-//   size        = symbol | "|" run "|"
+//   size        = symbol ["*" symbol] | "|" run "|"
 //
 // A symbol (N, C, K) is one size, the same everywhere in the alternative. A run is any number of dimensions, the same
 // everywhere: "*" and "*M" are two of them, and "+M" is *M that has at least one dimension; "1*M" is a 1 for each of its
@@ -15,9 +15,9 @@
 // mostly fit into those of *S. A product "G*C" is a multiple of G, which an int argument says ("groups=G"). "~" lets a tensor broadcast by NumPy's rule: "[*]~" together with the others of that pattern, "[M,N]~" to
 // what the other tensors say that M and N are.
 //
-// What is no tensor may be bound too: a list of ints by a pattern (its numbers are sizes), an int by a size (a symbol, or
-// the number of elements of a run), and a bool by its value, for which the alternative stands. Patterns are matched in
-// order; where one has two runs, one of them is known by then.
+// What is no tensor may be bound too: a list of ints by a pattern (its numbers are sizes), an int by a size (a symbol, a
+// product that is a dimension of a tensor, or the number of elements of a run), and a bool by its value, for which the
+// alternative stands. Patterns are matched in order; where one has two runs, one of them is known by then.
 //
 // Dimensions of results may be computed: see shape_function.h for the functions, whose operands are runs, symbols and
 // arguments. So may those of a tensor argument, whose shape then says nothing of the others.
@@ -26,6 +26,7 @@
 //   normalized_shape=[+M] input=[*,*M] weight=[*M] bias=[*M] -> [*,*M], [*,1*M], [*,1*M]
 //   self=[*] -> [reduced(*,dim,keepdim)]
 //   groups=G input=[N,G*C,+S] weight=[G*K,C,*R<S] -> [N,G*K,convolved(*S,*R)]
+//   N=N C=G*K HxW=|*| group=G input=[N,G*K,*] weight=[G*K] -> [N,G*K,*], [N,G]
 //   groups=G input=[N,G*C,+S] weight=[G*K,C,*R<S] grad_output=[N,G*K,convolved(*S,*R)] -> [N,G*C,*S]
 #pragma once
 
@@ -72,10 +73,10 @@ struct ShapeBinding {
   std::map<std::string, Shape> runs;  // "*" is runs[""]
 };
 
-// An int argument that is a size, or the product of the sizes of a run; a bool argument that is a fixed value.
+// An int argument that is a size, or the product of two sizes or of those of a run; a bool argument that is a fixed value.
 struct BoundNumber {
   int argument = -1;
-  DimPattern size;  // symbol or run
+  DimPattern size;  // symbol, product or run
   std::int64_t value(const ShapeBinding& binding) const;
 };
 struct BoundFlag {

@@ -199,6 +199,15 @@ constexpr std::array kEntries{
         "1 / N where the formula divides; the gradients of gamma and beta are added by thread\n"
         "bf16: compute=bf16 -- the same: sums, b and c are c10::BFloat16"},
 
+    // Beside what is said of layer norm: with channels_last E[x^2] - E[x]^2, and the number of elements by which sums are
+    // divided in bf16; weights are read as if they had no gaps. No contract covers these.
+    Entry{
+        "native_group_norm",
+        "moments=updating affine=folded -- native/cpu/group_norm_kernel.cpp GroupNormKernelImplInternal: RowwiseMoments "
+        "(native/cpu/moments_utils.h), then x * scale + bias with scale = rstd * gamma, bias = -scale * mean + beta\n"
+        "signed_zero=ignore -- the same: adds 0 where there is no beta\n"
+        "bf16: compute=bf16 -- the same: mean, rstd, scale and bias are c10::BFloat16"},
+
     // With bf16 rows along another dimension, the maximum of every second half of a vector is that of the first half
     // (native/cpu/SoftMaxKernel.cpp _vec_logsoftmax<BFloat16>, "max_fvec0.store" twice): no contract covers that.
     Entry{

@@ -18,13 +18,15 @@ bool contains(std::string_view text, std::string_view part) {
 
 Rejection rejection(std::string_view type, std::string_view message) {
   constexpr std::array exhausted{"can't allocate memory", "not enough memory", "out of memory"};
-  // The last two: oneDNN has no code for this machine; a scalar argument beyond the range of the dtype.
+  // The last three: oneDNN has no code for this machine; a scalar argument beyond the range of the dtype; no code for
+  // these strides.
   constexpr std::array unsupported{"not implemented",
                                    "not support",
                                    "unsupported",
                                    "only supports",
                                    "could not create a primitive",
-                                   "cannot be converted to type"};
+                                   "cannot be converted to type",
+                                   "is_contiguous("};
   const auto said = [&](std::string_view part) { return contains(message, part); };
   if (type == "MemoryError" || std::ranges::any_of(exhausted, said)) return Rejection::failed;
   // None for every tensor: the dispatcher does not know whom to ask, and calls that NotImplementedError.

@@ -46,6 +46,8 @@ TEST(Rejection, TellsNoSupportFromWrongArguments) {
             Rejection::unsupported);
   EXPECT_EQ(rejection("RuntimeError", "value cannot be converted to type at::Half without overflow"),
             Rejection::unsupported);
+  EXPECT_EQ(rejection("RuntimeError", "Expected X.is_contiguous(memory_format) to be true, but got false."),
+            Rejection::unsupported);
   EXPECT_EQ(
       rejection("NotImplementedError", "Could not run 'aten::relu' with arguments from the 'Meta' backend."),
       Rejection::unsupported);

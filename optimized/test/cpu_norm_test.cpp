@@ -1,4 +1,4 @@
-// Layer norm: that bits do not depend on strides or on how many dimensions are normalised.
+// Layer and group norm: that bits do not depend on strides or on how many dimensions are normalised.
 #include "cpu_support.h"
 
 namespace assay::test {
@@ -55,6 +55,40 @@ TEST(CpuLayerNorm, OfTwoDimensionsIsThatOfOneRow) {
       ASSERT_EQ(y.bits(), z.bits()) << kernel.name << " " << name(dtype);
       ASSERT_EQ(rstd.bits(), flat_rstd.bits()) << kernel.name << " " << name(dtype);
     }
+}
+
+// With one group, group norm is layer norm but for the weights; without images it has one weight for each element.
+TEST(CpuGroupNorm, IsLayerNormOfOneGroup) {
+  const Shape shape{3, 5, 37};
+  const std::optional<Dtype> none;
+  for (const assay_kernel& kernel : levels("native_group_norm"))
+    for (const Dtype dtype : kFloats)
+      for (const auto& [in, out] : layout_pairs(shape)) {
+        Tensor x(dtype, shape, in), flat(dtype, {3, 185}), w(dtype, {5}), b(dtype, {5}), wide(dtype, {185}),
+            added(dtype, {185}), y(dtype, shape, out), z(dtype, {3, 185}), mean(dtype, {3, 1}),
+            rstd(dtype, {3, 1}), same(dtype, {3, 1}), again(dtype, {3, 1});
+        flat.fill(Normal(1));
+        x.fill_from(flat);
+        std::size_t k = 0, l = 0;
+        w.fill([&](auto&&...) { return 1.0 + static_cast<double>(k++); });
+        wide.fill([&](auto&&...) { return 1.0 + static_cast<double>(l++ / 37); });
+        k = l = 0;
+        b.fill([&](auto&&...) { return 0.5 * static_cast<double>(k++); });
+        added.fill([&](auto&&...) { return 0.5 * static_cast<double>(l++ / 37); });
+        call(kernel,
+             {value(x), value(w), value(b), value(std::int64_t{3}), value(std::int64_t{5}),
+              value(std::int64_t{37}), value(std::int64_t{1}), value(0.1)},
+             {&y, &mean, &rstd});
+        call(kernel,
+             {value(flat), value(wide), value(added), value(std::int64_t{3}), value(std::int64_t{185}),
+              value(std::int64_t{1}), value(std::int64_t{1}), value(0.1)},
+             {&z, &same, &again});
+        ASSERT_EQ(y.bits(), z.bits())
+            << kernel.name << " " << name(dtype) << " " << text(in) << " " << text(out);
+        ASSERT_EQ(mean.bits(), same.bits()) << kernel.name << " " << name(dtype);
+        ASSERT_EQ(rstd.bits(), again.bits()) << kernel.name << " " << name(dtype);
+        ASSERT_TRUE(y.gaps_untouched());
+      }
 }
 
 }  // namespace

@@ -1,0 +1,184 @@
+// The idea: three passes over a row that is brought into the compute type first (or lies so), the sum, the squared
+// distances from the mean, the results: (x - mean) * rstd * weight + bias. One pass that keeps sums of x and x^2 would lose
+// the variance where the mean is far from zero. Sums are those of chains.h. Rows are read and written as their strides say.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/normalise.cpp"
+#include "levels.h"
+
+#include <vector>
+
+#include "chains.h"
+#include "gather.h"
+#include "normalise.h"
+#include "parallel.h"
+#include "space.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace assay::cpu::HWY_NAMESPACE {
+namespace {
+
+constexpr std::int64_t kNormaliseGrain = 1 << 13;  // elements that are worth another thread
+
+template <class T>
+struct Rows {
+  using C = Compute<T>;
+  using D = hn::ScalableTag<C>;
+  using V = hn::Vec<D>;
+  static constexpr std::int64_t lanes = HWY_MAX_BYTES / sizeof(C);
+
+  const Normalisation& norm;
+  C eps;
+  std::vector<C> weight, bias;  // empty where there is none
+  Space rows;                   // operands 0 to 3 are out, input, mean, rstd
+  Space row;                    // operands 0 and 1 are out and input
+  std::int64_t n = 0;
+
+  explicit Rows(const Normalisation& what) : norm(what), eps(static_cast<C>(what.eps)) {
+    if (norm.input.rank() > kMaxRank) throw Refused("tensors of more than 64 dimensions are not supported");
+    const View fronts[] = {leading(norm.out, norm.first), leading(norm.input, norm.first), norm.mean,
+                           norm.rstd};
+    const View* const of_rows[] = {&fronts[0], &fronts[1], &fronts[2], &fronts[3]};
+    rows = row_major_space(of_rows, 4, 0, norm.first);
+    const View* const of_row[] = {&norm.out, &norm.input};
+    row = row_major_space(of_row, 2, norm.first, norm.input.rank());
+    n = row.count;
+    if (norm.weight != nullptr) weight = parameters(*norm.weight);
+    if (norm.bias != nullptr) bias = parameters(*norm.bias);
+  }
+
+  std::vector<C> parameters(const View& p) const {
+    std::vector<C> all(static_cast<std::size_t>(p.numel()));
+    const View* const views[] = {&p};
+    const Space space = row_major_space(views, 1, 0, p.rank());
+    if (!all.empty()) move_in(space, 0, p, p.as<const T>(), all.data());
+    return all;
+  }
+
+  // The elements of a space, of an operand that starts at `from`, side by side.
+  static void move_in(const Space& space, std::size_t operand, const View& view, const T* from, C* to) {
+    std::int64_t at = 0;
+    for (Runs run(space, 0, space.count); !run.done(); at += run.length, run.next())
+      gather(to + at, from + run.offset[operand], view.type(), space.rank == 0 ? 0 : space.stride[operand][0],
+             view.type(), run.length);
+  }
+  void move_out(const C* from, T* to) const {
+    std::int64_t at = 0;
+    for (Runs run(row, 0, n); !run.done(); at += run.length, run.next())
+      scatter(to + run.offset[0], norm.out.type(), row.rank == 0 ? 0 : row.stride[0][0], from + at,
+              run.length);
+  }
+
+  static HWY_INLINE V at(const C* p, std::int64_t m) {
+    return m < lanes ? load_n(D(), p, m) : hn::LoadU(D(), p);
+  }
+
+  // Of n numbers: their mean, and the mean square of their distances from it.
+  HWY_NOINLINE void measure(const C* x, C& mean, C& variance) const {
+    const auto count = static_cast<C>(n);
+    mean = chained_sum<C>(n, [&](std::int64_t i, std::int64_t m) HWY_ATTR { return at(x + i, m); }) / count;
+    const V middle = hn::Set(D(), mean);
+    const C squares = chained_sum<C>(n, [&](std::int64_t i, std::int64_t m) HWY_ATTR {
+      const V distance = hn::Sub(at(x + i, m), middle);
+      return hn::Mul(distance, distance);
+    });
+    variance = squares / count;
+  }
+
+  // `count` numbers from x to y, which may be one memory. weigh(i, m): the weights of numbers i to i + m - 1.
+  template <class Weigh, class Add>
+  HWY_INLINE void finish(const C* x, C* y, std::int64_t count, C mean, C rstd, const Weigh& weigh,
+                         const Add& add) const {
+    const D d;
+    const V middle = hn::Set(d, mean), factor = hn::Set(d, rstd);
+    for (std::int64_t i = 0; i < count; i += lanes) {
+      const std::int64_t m = HWY_MIN(lanes, count - i);
+      V value = hn::Mul(hn::Sub(at(x + i, m), middle), factor);
+      if (!weight.empty()) value = hn::Mul(value, weigh(i, m));
+      if (!bias.empty()) value = hn::Add(value, add(i, m));
+      if (m < lanes)
+        store_n(value, d, y + i, m);
+      else
+        hn::StoreU(value, d, y + i);
+    }
+  }
+
+  HWY_NOINLINE void finish_row(const C* x, C* y, C mean, C rstd, std::int64_t number) const {
+    const D d;
+    const std::int64_t sharing = weight.empty() && bias.empty() ? n : norm.sharing;
+    if (n == 0) return;
+    const std::int64_t first = number % norm.period * (n / sharing);
+    if (sharing == 1)
+      return finish(
+          x, y, n, mean, rstd,
+          [&](std::int64_t i, std::int64_t m) HWY_ATTR { return at(weight.data() + first + i, m); },
+          [&](std::int64_t i, std::int64_t m) HWY_ATTR { return at(bias.data() + first + i, m); });
+    for (std::int64_t k = 0; k < n / sharing; ++k) {
+      const auto c = static_cast<std::size_t>(first + k);
+      const V w = weight.empty() ? hn::Zero(d) : hn::Set(d, weight[c]);
+      const V b = bias.empty() ? hn::Zero(d) : hn::Set(d, bias[c]);
+      finish(
+          x + k * sharing, y + k * sharing, sharing, mean, rstd,
+          [&](std::int64_t, std::int64_t) HWY_ATTR { return w; },
+          [&](std::int64_t, std::int64_t) HWY_ATTR { return b; });
+    }
+  }
+
+  static C inverse_root(C x) {
+    const hn::CappedTag<C, 1> one;
+    return C{1} / hn::GetLane(hn::Sqrt(hn::Set(one, x)));
+  }
+
+  void statistics(const C* x, T* mean_at, T* rstd_at, C& mean, C& rstd) const {
+    C variance;
+    if (norm.given) {
+      gather(&mean, mean_at, norm.mean.type(), 1, norm.mean.type(), 1);
+      gather(&variance, rstd_at, norm.rstd.type(), 1, norm.rstd.type(), 1);
+      rstd = inverse_root(variance + eps);
+      return;
+    }
+    measure(x, mean, variance);
+    rstd = inverse_root(variance + eps);
+    scatter(mean_at, norm.mean.type(), 1, &mean, 1);
+    scatter(rstd_at, norm.rstd.type(), 1, &rstd, 1);
+  }
+
+  void run() const {
+    constexpr bool direct = std::is_same_v<T, C>;
+    const auto dense = [&](std::size_t operand) {
+      return direct && (row.rank == 0 || (row.rank == 1 && row.stride[operand][0] == 1));
+    };
+    const bool writes = dense(0), reads = dense(1);
+    parallel_for(rows.count, 1 + kNormaliseGrain / (n + 1),
+                 [&](std::int64_t begin, std::int64_t end) HWY_ATTR {
+                   std::vector<C> buffer(static_cast<std::size_t>(reads && writes ? 0 : n));
+                   std::int64_t number = begin;
+                   for (Runs run(rows, begin, end); !run.done(); run.next())
+                     for (std::int64_t i = 0; i < run.length; ++i, ++number) {
+                       const auto offset = [&](std::size_t k) {
+                         return run.offset[k] + (rows.rank == 0 ? 0 : i * rows.stride[k][0]);
+                       };
+                       T* const y = norm.out.template as<T>() + offset(0);
+                       T* const x = norm.input.template as<T>() + offset(1);
+                       const C* from = buffer.data();
+                       C* to = buffer.data();
+                       if constexpr (direct) {
+                         if (reads) from = x;
+                         if (writes) to = y;
+                       }
+                       if (!reads && n > 0) move_in(row, 1, norm.input, x, buffer.data());
+                       C mean, rstd;
+                       statistics(from, norm.mean.template as<T>() + offset(2),
+                                  norm.rstd.template as<T>() + offset(3), mean, rstd);
+                       finish_row(from, to, mean, rstd, number);
+                       if (!writes && n > 0) move_out(to, y);
+                     }
+                 });
+  }
+};
+
+}  // namespace
+
+void normalise(const Normalisation& n) { ASSAY_CPU_WITH_ELEMENT(n.input.type(), T, Rows<T>(n).run()); }
+
+}  // namespace assay::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();

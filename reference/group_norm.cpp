@@ -1,0 +1,53 @@
+#include "ops/group_norm.h"
+
+#include "norm.h"
+#include "reference_of.h"
+
+namespace assay {
+namespace {
+
+// Elements of one group, which are neighbours.
+std::int64_t of_group(std::int64_t C, std::int64_t HxW, std::int64_t group) { return C / group * HxW; }
+
+template <class S>
+Statistics<S> statistics(const Tensor<S>& input, std::int64_t row, std::int64_t n, double eps) {
+  return Statistics<S>::of(n, eps, [&](std::int64_t k) { return input.at(row * n + k); });
+}
+
+struct GroupNorm {
+  static RowShape rows(const Inputs& in, std::span<const std::int64_t> shape) {
+    const auto number = [&](std::string_view name) { return in.value(name).as.integer; };
+    return RowShape::blocks(shape, of_group(number("C"), number("HxW"), number("group")));
+  }
+
+  template <class S>
+  void operator()(const Tensor<S>& input, const Tensor<S>* weight, const Tensor<S>* bias, std::int64_t /*N*/,
+                  std::int64_t C, std::int64_t HxW, std::int64_t /*group*/, double eps, Row<S>& out) const {
+    const std::int64_t n = out.size(), first = out.number() * n;
+    const Statistics<S> s = statistics(input, out.number(), n, eps);
+    for (std::int64_t k = 0; k < n; ++k)
+      out[k] = s.normal(input.at(first + k), weight, bias, (first + k) / HxW % C);
+  }
+};
+
+struct GroupNormMean {
+  template <class S>
+  S operator()(const Tensor<S>& input, const Tensor<S>*, const Tensor<S>*, std::int64_t, std::int64_t C,
+               std::int64_t HxW, std::int64_t group, double eps, const Index& i) const {
+    return statistics(input, i.number(), of_group(C, HxW, group), eps).mean;
+  }
+};
+
+struct GroupNormRstd {
+  template <class S>
+  S operator()(const Tensor<S>& input, const Tensor<S>*, const Tensor<S>*, std::int64_t, std::int64_t C,
+               std::int64_t HxW, std::int64_t group, double eps, const Index& i) const {
+    return statistics(input, i.number(), of_group(C, HxW, group), eps).rstd;
+  }
+};
+
+const EnrolledReference enrolled{
+    reference<ops::native_group_norm, GroupNorm, GroupNormMean, GroupNormRstd>()};
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,41 @@
+// What normalisations have in common: the statistics of numbers, and numbers brought to mean 0 and variance 1.
+#pragma once
+
+#include "scalars/moments.h"
+#include "tensor.h"
+
+namespace assay {
+
+template <class S>
+struct Statistics {
+  S mean, rstd;
+
+  Statistics(const S& given_mean, const S& variance, double eps)
+      : mean(given_mean), rstd(S(1) / sqrt(variance + param<S>(eps))) {}
+
+  // Of n numbers. Their mean square is not negative, which its bound does not know.
+  template <class X>
+  static Statistics of(std::int64_t n, double eps, const X& x) {
+    const Moments<S> m = moments<S>(n, x);
+    return {m.mean, maximum(m.squares / S(n), S(0)), eps};
+  }
+
+  S normal(const S& x) const { return folded((x - mean) * rstd, x * rstd + -mean * rstd); }
+
+  // With weight and bias of place c, where there are any. Folded, they belong to scale and shift.
+  S normal(const S& x, const Tensor<S>* weight, const Tensor<S>* bias, std::int64_t c) const {
+    S direct = (x - mean) * rstd, scale = rstd;
+    if (weight != nullptr) {
+      direct = direct * weight->at(c);
+      scale = scale * weight->at(c);
+    }
+    S shift = -scale * mean;
+    if (bias != nullptr) {
+      direct = direct + bias->at(c);
+      shift = shift + bias->at(c);
+    }
+    return folded(direct, x * scale + shift);
+  }
+};
+
+}  // namespace assay
