@@ -5,6 +5,7 @@
 
 #include "given.h"
 #include "ops/add.h"
+#include "ops/batch_norm.h"
 #include "ops/convolution.h"
 #include "ops/group_norm.h"
 #include "ops/max_pool2d.h"
@@ -174,6 +175,29 @@ TEST(Check, BindsNumbersToProducts) {
       group(2, 6, 4).error,
       "native_group_norm: input has shape [2x6x3x5], but dimension 1 must be a multiple of group, which is 4");
   EXPECT_EQ(group(2, 6, 3, 5).argument, "weight");
+}
+
+TEST(Check, GivenUnlessIsNoneWhereTheOtherIsTrue) {
+  const auto norm = [](bool training, bool statistics) {
+    Given g;
+    g.tensor(Dtype::f32, {2, 6, 3}).none().none();
+    for (int k = 0; k < 2; ++k) {
+      if (statistics)
+        g.tensor(Dtype::f32, {6});
+      else
+        g.none();
+    }
+    return g.boolean(training).real(0.1).real(0.5).check(ops::native_batch_norm);
+  };
+  const Checked inference = norm(false, true), trained = norm(true, false);
+  ASSERT_TRUE(inference.ok()) << inference.error;
+  EXPECT_EQ(inference.outputs[1].shape, (Shape{0}));
+  ASSERT_TRUE(trained.ok()) << trained.error;
+  EXPECT_EQ(trained.outputs[2].shape, (Shape{6}));
+  EXPECT_EQ(norm(false, false).error,
+            "native_batch_norm: running_mean is None, but must be given where training is false");
+  EXPECT_EQ(norm(true, true).error,
+            "native_batch_norm: running_mean has shape [6], but must be None where training is true");
 }
 
 constexpr Operator modes{

@@ -229,13 +229,27 @@ class Check {
     }
   }
 
+  void given(std::size_t i, const Domain& d) {
+    const bool none = d.unless >= 0 && values_[static_cast<std::size_t>(d.unless)].as.integer != 0;
+    if (none == (values_[i].kind == ASSAY_KIND_NONE)) return;
+    const std::string_view where = d.unless < 0 ? "" : argument(static_cast<std::size_t>(d.unless)).name;
+    if (!none)
+      fail(i, "is None, but must be given{}{}{}", where.empty() ? "" : " where ", where,
+           where.empty() ? "" : " is false");
+    else if (is_tensor(i))
+      fail(i, "has shape [{}], but must be None where {} is true",
+           text({tensor(i).sizes().begin(), tensor(i).sizes().end()}), where);
+    else
+      fail(i, "must be None where {} is true", where);
+  }
+
   void attribute(std::size_t i) {
     const Domain d = domain(op_, argument(i).name);
     const assay_value& v = values_[i];
     if (d.kind == Domain::Kind::index && is_tensor(i)) return index(i, d);
     if (d.has_axes()) return axes(i, d);
+    if (d.kind == Domain::Kind::given) return given(i, d);
     if (v.kind == ASSAY_KIND_NONE) {
-      if (d.kind == Domain::Kind::given) fail(i, "is None, but must be given");
       if (d.unless >= 0 && values_[static_cast<std::size_t>(d.unless)].kind == ASSAY_KIND_NONE)
         fail(i, "is None, which it may only be where {} is given",
              argument(static_cast<std::size_t>(d.unless)).name);

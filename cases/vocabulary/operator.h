@@ -49,7 +49,7 @@ struct Operator {
   //                       first two; none where that is the default
   //   mask                for each result whether it is computed; one that is not has shape [0]
   //   mask(a, b)          the same, of results that belong to these arguments: not of one that is None
-  //   given               not None, although the schema would allow it
+  //   given               not None, although the schema would allow it; `given unless b`: None, if b is true
   //   one_of(none, tanh)  one of these strings
   //   dtype               None, or one of the operator's dtypes
   //   dtype_of(self)      the dtype of that tensor

@@ -22,7 +22,7 @@ constexpr std::array kFarReals{1e3, -1e4, 1e-6, 1e30, -1e-30};
 CaseValue default_of(const Operator& op, std::size_t i, Dtype dtype) {
   const Argument& a = op.schema.argument_storage[i];
   const Domain d = domain(op, a.name);
-  const bool given = d.unless >= 0;  // without it, both could be None
+  const bool given = d.unless >= 0 && d.kind != Domain::Kind::given;  // without it, both could be None
   if (a.has_default && !given) return default_value(a);
   if (a.optional && !given) return None{};
   if (a.list) {

@@ -132,6 +132,19 @@ std::string none_of_two(Draw&, Case& c, std::size_t i) {
   return "None";
 }
 
+std::string none_or_given(Draw&, Case& c, std::size_t i) {
+  const Domain d = domain(*c.op, c.op->schema.argument_storage[i].name);
+  if (d.kind != Domain::Kind::given) return {};
+  if (tensor(c, i) != nullptr) {
+    c.arguments[i] = None{};
+    return "None";
+  }
+  const TensorSpec* other = tensors_of(c).empty() ? nullptr : tensors_of(c).front();
+  if (other == nullptr || other->shape.empty()) return {};
+  c.arguments[i] = TensorSpec{other->dtype, {other->shape.front()}, {}};
+  return text(tensor(c, i)->shape);
+}
+
 // The data of an index tensor, which the case's family decides.
 std::string index_out_of_range(Draw& draw, Case& c, std::size_t i) {
   const Domain d = domain(*c.op, c.op->schema.argument_storage[i].name);
@@ -237,6 +250,7 @@ constexpr Breakage kBreakages[] = {
     {"a zero point out of range", zero_point_out_of_range},
     {"zero where that is not allowed", zero},
     {"None for two of which one must be given", none_of_two},
+    {"None where a tensor must be given, or a tensor where None must be", none_or_given},
     {"an axis that is named twice", axis_twice},
     {"a number that is no size of the tensors", not_the_size},
     {"a number of groups that leaves a rest", not_a_divisor},

@@ -60,7 +60,6 @@ TEST(CpuLayerNorm, OfTwoDimensionsIsThatOfOneRow) {
 // With one group, group norm is layer norm but for the weights; without images it has one weight for each element.
 TEST(CpuGroupNorm, IsLayerNormOfOneGroup) {
   const Shape shape{3, 5, 37};
-  const std::optional<Dtype> none;
   for (const assay_kernel& kernel : levels("native_group_norm"))
     for (const Dtype dtype : kFloats)
       for (const auto& [in, out] : layout_pairs(shape)) {

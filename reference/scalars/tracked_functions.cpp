@@ -226,7 +226,10 @@ Tracked<V> sqrt(const Tracked<V>& x) {
   const bool or_nan = (a.may_be & (kMayBeNegativeInfinity | kMayBeNan)) != 0;
   Tracked<V> r = Tracked<V>::exact(y);
   if (!C::finite(a.value) || C::nan(y)) {
-    if (a.error != 0) return Tracked<V>::anything(y);
+    // A set below zero has no roots, but what lies near it may be read as zero.
+    const bool below = C::finite(a.value) && a.may_be == 0 &&
+                       C::size(a.value) > 2 * a.error + Bound(arithmetic().compute.format.min_normal);
+    if (a.error != 0 && !below) return Tracked<V>::anything(y);
     if (or_infinite && C::nan(y)) r.may_be |= kMayBePositiveInfinity;
     if (or_nan && !C::nan(y)) r.may_be |= kMayBeNan;
     return r;

@@ -132,9 +132,10 @@ class RandomCall {
     text += std::string(a.name) + "=";
     if (a.is_tensor()) {
       const ShapePattern* pattern = alternative.pattern_of(i);
-      if (pattern == nullptr)
+      if (pattern == nullptr && !a.optional)
         throw std::logic_error("this generator knows no tensors outside the shape rule");
-      given_.push_back(!a.optional || domain(op_, a.name).kind == Domain::Kind::given || !one_in(4));
+      given_.push_back(pattern != nullptr &&
+                       (!a.optional || domain(op_, a.name).kind == Domain::Kind::given || !one_in(4)));
       if (given_.back()) return tensor(*pattern, binding, a.name);
       call.none();
       text += "none ";
