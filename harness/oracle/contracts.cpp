@@ -167,6 +167,14 @@ constexpr std::array kEntries{
         "layout_invariant=no -- native/cpu/UpSampleKernel.cpp: HelperInterpNearest computes sources in the dtype of the "
         "tensor, cpu_upsample_nearest_channels_last by native/UpSample.h nearest_idx in f32"},
 
+    // A scale may lead behind the image, and what is read there counts: no contract covers that.
+    Entry{
+        "upsample_bilinear2d",
+        "layout_invariant=no -- native/cpu/UpSampleKernel.cpp: HelperInterpLinear goes along one dimension after the "
+        "other, cpu_upsample_linear_channels_last multiplies the weights of both\n"
+        "bf16: compute=bf16 -- the same: scales, weights and, in HelperInterpLinear, products and sums as "
+        "c10::BFloat16"},
+
     Entry{"avg_pool2d",
           "signed_zero=ignore -- native/cpu/AvgPoolKernel.cpp cpu_avg_pool adds the quotient to a zero, "
           "cpu_avg_pool_channels_last stores it"},

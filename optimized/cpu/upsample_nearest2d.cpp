@@ -10,13 +10,11 @@
 
 #include "copy.h"
 #include "ops/upsample_nearest2d.h"
-#include "parallel.h"
+#include "resize.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace assay::cpu::HWY_NAMESPACE {
 namespace {
-
-constexpr std::int64_t kGrain = 32768;
 
 // The offset in one dimension of the input of each position of the output, in f32 as ATen computes it.
 std::vector<std::int64_t> sources(const View& self, const View& out, int d, std::optional<double> scale) {
@@ -44,26 +42,16 @@ HWY_NOINLINE void pick(T* to, std::int64_t step, const T* from, const std::vecto
 template <class T>
 void resize(const View& self, View& out, const std::vector<std::int64_t>& rows,
             const std::vector<std::int64_t>& columns) {
-  const bool along_channels = self.size(1) > 1 && self.stride(1) == 1 && out.stride(1) == 1;
-  const std::int64_t channels = along_channels ? 1 : self.size(1), height = out.size(2);
-  const std::int64_t work = out.size(3) * (along_channels ? self.size(1) : 1);
-  parallel_for(
-      out.size(0) * channels * height, 1 + kGrain / work, [&](std::int64_t begin, std::int64_t end) HWY_ATTR {
-        for (std::int64_t n = begin; n < end; ++n) {
-          const std::int64_t row = n % height, channel = n / height % channels, image = n / height / channels;
-          T* to = out.as<T>() + image * out.stride(0) + channel * out.stride(1) + row * out.stride(2);
-          const T* const from = self.as<const T>() + image * self.stride(0) + channel * self.stride(1) +
-                                rows[static_cast<std::size_t>(row)];
-          if (!along_channels) {
-            pick(to, out.stride(3), from, columns);
-            continue;
-          }
-          for (const std::int64_t offset : columns) {
-            copy_row(to, 1, from + offset, 1, self.size(1));
-            to += out.stride(3);
-          }
-        }
-      });
+  const bool pixels = along_channels(self, out);
+  resize_rows(self, out, pixels, [&](std::int64_t y, std::int64_t at, std::int64_t plane) HWY_ATTR {
+    T* to = out.as<T>() + at;
+    const T* const from = self.as<const T>() + plane + rows[static_cast<std::size_t>(y)];
+    if (!pixels) return pick(to, out.stride(3), from, columns);
+    for (const std::int64_t offset : columns) {
+      copy_row(to, 1, from + offset, 1, self.size(1));
+      to += out.stride(3);
+    }
+  });
 }
 
 void upsample_nearest2d(const View& self, std::span<const std::int64_t> /*output_size*/,

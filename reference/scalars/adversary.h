@@ -151,6 +151,10 @@ Adversary<V> floor(const Adversary<V>& x) {
   return {floor(settled(x)), Adversary<V>::Pending::none};
 }
 template <class V>
+FloorRange floor_range(const Adversary<V>& x, std::int64_t n) {
+  return floor_range(settled(x), n);
+}
+template <class V>
 Adversary<V> abs(const Adversary<V>& x) {
   return {abs(x.value), x.pending};
 }

@@ -46,6 +46,7 @@ inline Dual maximum(const Dual& a, const Dual& b) { return is_nan(a.value) || a.
 inline Dual minimum(const Dual& a, const Dual& b) { return is_nan(a.value) || a.value <= b.value ? a : b; }
 inline Dual abs(const Dual& x) { return is_negative(x.value) ? -x : x; }
 
+inline FloorRange floor_range(const Dual& x, std::int64_t n) { return floor_range(x.value, n); }
 inline Dual trunc(const Dual& x) { return {trunc(x.value), Real()}; }
 inline Dual floor(const Dual& x) { return {floor(x.value), Real()}; }
 

@@ -5,6 +5,7 @@
 //   select(condition, a, b)  maximum, minimum (IEEE 754-2019: NaN wins, -0 < +0)       is_nan  abs  sqrt
 //   exp log tanh erf sin cos asin acos atan exp2 log2 expm1 log1p pow
 //   trunc floor              the nearest integer towards zero, the greatest one that is not larger
+//   by_floor<S>(x, n, piece) piece(k) for k = floor(x), kept from 0 to n - 1; the pieces should meet where x is an integer
 //   either(a, b)             a, where kernels may as well compute b: the same number written in another way
 //   sum<S>(n, term)          term(0) + ... + term(n-1), in no particular order
 //   running_sums<S>(n, term, each)   each(k, term(0) + ... + term(k)) for every k, each in no particular order
@@ -57,6 +58,8 @@ void running_sums(std::int64_t n, Term&& term, Each&& each) {
   }
 }
 inline bool is_nan(double x) { return std::isnan(x); }
+inline double floor(double x) { return std::floor(x); }
+inline double either(double a, double) { return a; }
 template <class S, class Term>
 S largest_at(std::int64_t n, Term&& term) {
   if constexpr (requires { ScalarOps<S>::largest_at(n, term); }) {
@@ -73,6 +76,29 @@ S largest_at(std::int64_t n, Term&& term) {
     }
     return S(best);
   }
+}
+// Which of the integers from 0 to n - 1 is next to floor(x); 0 for NaN.
+template <class V>
+std::int64_t floor_within(const V& x, std::int64_t n) {
+  if (!(x > V(0))) return 0;
+  return x < V(n - 1) ? static_cast<std::int64_t>(static_cast<double>(floor(x))) : n - 1;
+}
+// What that may be for any kernel, and for the likely one.
+struct FloorRange {
+  std::int64_t likely, least, greatest;
+};
+template <class S>
+FloorRange floor_range(const S& x, std::int64_t n) {
+  const std::int64_t k = floor_within(x, n);
+  return {k, k, k};
+}
+template <class S, class Piece>
+S by_floor(const S& x, std::int64_t n, Piece&& piece) {
+  const FloorRange at = floor_range(x, n);
+  S result = piece(at.likely);
+  for (std::int64_t k = at.least; k <= at.greatest; ++k)
+    if (k != at.likely) result = either(result, piece(k));
+  return result;
 }
 template <class S>
 S cast(const S& x, Dtype d) {
@@ -97,13 +123,11 @@ struct ScalarOps<double> {
 };
 
 inline double select(bool condition, double a, double b) { return condition ? a : b; }
-inline double either(double a, double) { return a; }
 inline double folded(double a, double) { return a; }
 inline double group(double x) { return x; }
 inline double abs(double x) { return std::fabs(x); }
 inline double sqrt(double x) { return std::sqrt(x); }
 inline double trunc(double x) { return std::trunc(x); }
-inline double floor(double x) { return std::floor(x); }
 inline double exp(double x) { return std::exp(x); }
 inline double log(double x) { return std::log(x); }
 inline double tanh(double x) { return std::tanh(x); }

@@ -379,6 +379,19 @@ Tracked<V> floor(const Tracked<V>& x) {
   return integral(x, [](const V& v) { return floor(v); });
 }
 
+template <class V>
+FloorRange floor_range(const Tracked<V>& x, std::int64_t n) {
+  using C = Carrier<V>;
+  using Bound = typename Tracked<V>::Bound;
+  const Tracked<V> t = closed(x);
+  const std::int64_t likely = floor_within(t.value, n);
+  if (t.may_be != 0 || !C::finite(t.value) || !(t.error < std::numeric_limits<Bound>::infinity()))
+    return {likely, 0, n - 1};
+  if (t.error == 0) return {likely, likely, likely};
+  const V reach = C::to_value(detail::inflate(t.error));
+  return {likely, floor_within(t.value - reach, n), floor_within(t.value + reach, n)};
+}
+
 #define ASSAY_INSTANTIATE(V)                                                              \
   template struct Tracked<V>;                                                             \
   template struct ScalarOps<Tracked<V>>;                                                  \
@@ -394,6 +407,7 @@ Tracked<V> floor(const Tracked<V>& x) {
   template Tracked<V> maximum(const Tracked<V>&, const Tracked<V>&);                      \
   template Tracked<V> trunc(const Tracked<V>&);                                           \
   template Tracked<V> floor(const Tracked<V>&);                                           \
+  template FloorRange floor_range(const Tracked<V>&, std::int64_t);                       \
   template Tracked<V> abs(const Tracked<V>&);
 
 ASSAY_INSTANTIATE(double)

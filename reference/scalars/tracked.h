@@ -86,6 +86,8 @@ Tracked<V> trunc(const Tracked<V>& x);
 template <class V>
 Tracked<V> floor(const Tracked<V>& x);
 template <class V>
+FloorRange floor_range(const Tracked<V>& x, std::int64_t n);
+template <class V>
 Tracked<V> sqrt(const Tracked<V>& x);
 template <class V>
 Tracked<V> pow(const Tracked<V>& x, const Tracked<V>& y);

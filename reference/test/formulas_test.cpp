@@ -76,13 +76,18 @@ FORMULA(SumOfOne, return sum<S>(1, at) * S(3);)
 FORMULA(TinyLiteral, return S(1e-40) * a * S(1e30);)
 FORMULA(Spread, const S d = a - b; return maximum(d, a) + minimum(d, b) + select(d * d > p, a, b);)
 FORMULA(Negated, return p + -(a - b);)
+FORMULA(Interpolated, const S at_x = maximum(abs(a) * p, S(0));
+        return by_floor<S>(at_x, n, [&](std::int64_t k) {
+          const S l = minimum(maximum(at_x - S(k), S(0)), S(1));
+          return (S(1) - l) * at(k) + l * at(std::min(k + 1, n - 1));
+        });)
 FORMULA(SignedZero, return select(is_nan(a), a, a* S(0)) + b * S(0);)
 
 using All = std::tuple<Sum, Mean, SumOfSquares, Norm, ScaledSum, Sigmoid, Silu, GeluErf, GeluTanh, LogSumExp,
                        Variance, LayerNorm, BatchNorm, FoldedBatchNorm, Softplus, Elu, Clamp,
                        AbsoluteDifference, SumOfAbsolutes, Branch, BothBranches, Powers, Circle, Inverses,
                        Logarithms, Converted, Quotients, Polynomial, Cancellation, Halved, WithZero, SumOfOne,
-                       TinyLiteral, Spread, Negated, SignedZero>;
+                       TinyLiteral, Spread, Negated, Interpolated, SignedZero>;
 
 }  // namespace formulas
 

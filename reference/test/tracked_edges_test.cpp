@@ -31,6 +31,35 @@ TEST(TrackedInteger, LiesBetweenThoseOfTheEnds) {
   EXPECT_TRUE(finish(trunc(input(NAN))).nan);
 }
 
+TEST(TrackedInteger, PiecesAreThoseThatTheSetReaches) {
+  const Under under(Dtype::f32);
+  const auto pieces = [](const T& x) {
+    const FloorRange r = floor_range(x, 4);
+    EXPECT_TRUE(r.least <= r.likely && r.likely <= r.greatest);
+    return std::pair{r.least, r.greatest};
+  };
+  using Pair = std::pair<std::int64_t, std::int64_t>;
+  EXPECT_EQ(pieces(input(2)), (Pair{2, 2}));
+  EXPECT_EQ(pieces(around(2.5, 0.4)), (Pair{2, 2}));
+  EXPECT_EQ(pieces(around(2.5, 0.6)), (Pair{1, 3}));
+  EXPECT_EQ(pieces(around(2, 1e-9)), (Pair{1, 2}));
+  EXPECT_EQ(pieces(around(-7, 1)), (Pair{0, 0}));
+  EXPECT_EQ(pieces(around(1e30, 1)), (Pair{3, 3}));
+  EXPECT_EQ(pieces(around(0, kMax)), (Pair{0, 3}));
+  EXPECT_EQ(pieces(T::anything(1)), (Pair{0, 3}));
+  EXPECT_EQ(pieces(input(NAN)), (Pair{0, 3}));
+
+  // Two lines that meet in (2, 7): the hull is what both reach.
+  const T x = around(2, 0.25);
+  const Interval i = finish(by_floor<T>(x, 4, [&](std::int64_t k) {
+    const T l = minimum(maximum(x - T(k), T(0)), T(1));
+    return k < 2 ? T(6) + l : T(7) + T(4) * l;
+  }));
+  EXPECT_NEAR(i.upper, 8, 1e-5);
+  EXPECT_LE(i.lower, 6.75);
+  EXPECT_GE(i.lower, 5.99);
+}
+
 TEST(TrackedInteger, KeepsTheSignOfZeroWhereItIsKnown) {
   const Under under(Dtype::f32);
   const Interval negative = finish(trunc(input(-0.25)));

@@ -1,0 +1,56 @@
+#include "ops/upsample_bilinear2d.h"
+
+#include "reference_of.h"
+
+namespace assay {
+namespace {
+
+// One dimension.
+struct Resized {
+  std::int64_t size, out;
+  bool align_corners;
+  std::optional<double> scale;
+
+  // Where in the input the element `at` of the output lies.
+  template <class S>
+  S source(std::int64_t at) const {
+    if (align_corners) return out > 1 ? S(size - 1) / S(out - 1) * S(at) : S(0);
+    const S step = scale && *scale > 0 ? param<S>(1.0 / *scale) : S(size) / S(out);
+    return maximum(step * (S(at) + S(0.5)) - S(0.5), S(0));
+  }
+
+  // between(k, next, 1 - l, l) where the element `at` lies l behind k.
+  template <class S, class Between>
+  S interpolate(std::int64_t at, const Between& between) const {
+    if (size == out) return between(at, at, S(1), S(0));
+    const S x = source<S>(at);
+    return by_floor<S>(x, size, [&](std::int64_t k) {
+      const S l = minimum(maximum(x - S(k), S(0)), S(1));
+      return between(k, std::min(k + 1, size - 1), S(1) - l, l);
+    });
+  }
+};
+
+struct UpsampleBilinear2d {
+  template <class S>
+  S operator()(const Tensor<S>& self, std::span<const std::int64_t> output_size, bool align_corners,
+               std::optional<double> scales_h, std::optional<double> scales_w, const Index& i) const {
+    const Resized rows{self.size(2), output_size[0], align_corners, scales_h},
+        columns{self.size(3), output_size[1], align_corners, scales_w};
+    return rows.interpolate<S>(i[2], [&](std::int64_t h0, std::int64_t h1, const S& u0, const S& u1) {
+      return columns.interpolate<S>(i[3], [&](std::int64_t w0, std::int64_t w1, const S& v0, const S& v1) {
+        const S a = self(i[0], i[1], h0, w0), b = self(i[0], i[1], h0, w1), c = self(i[0], i[1], h1, w0),
+                d = self(i[0], i[1], h1, w1);
+        const S along_rows = u0 * (v0 * a + v1 * b) + u1 * (v0 * c + v1 * d);
+        const S along_columns = v0 * (u0 * a + u1 * c) + v1 * (u0 * b + u1 * d);
+        const S at_once = u0 * v0 * a + u0 * v1 * b + u1 * v0 * c + u1 * v1 * d;
+        return either(either(along_rows, along_columns), at_once);
+      });
+    });
+  }
+};
+
+const EnrolledReference enrolled{reference<ops::upsample_bilinear2d, UpsampleBilinear2d>()};
+
+}  // namespace
+}  // namespace assay
