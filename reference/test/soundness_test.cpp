@@ -146,7 +146,7 @@ std::map<std::string, std::string> contracts() {
 #if defined(__SANITIZE_ADDRESS__)
 constexpr int kContractCalls = 12;
 #else
-constexpr int kContractCalls = 60;
+constexpr int kContractCalls = 24;
 #endif
 
 class ContractSoundness : public ::testing::TestWithParam<std::pair<const std::string, std::string>> {};
