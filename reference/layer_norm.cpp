@@ -69,7 +69,7 @@ struct LayerNormGradInput {
                   const Tensor<S>& means, const Tensor<S>& rstds, const Tensor<S>* weight,
                   const Tensor<S>* /*bias*/, Sizes /*output_mask*/, Row<S>& out) const {
     const std::int64_t n = out.size(), first = out.number() * n;
-    const S mean = means.at(out.number()), rstd = rstds.at(out.number()), count(n);
+    const S mean = means.at(out.number()), rstd = rstds.at(out.number()), count = S(n);
     const auto weighted = [&](const S& y, std::int64_t k) {
       return weight == nullptr ? y : y * weight->at(k);
     };

@@ -127,7 +127,7 @@ class RuleParser {
     do {
       skip();
       if (text_.starts_with('*'))
-        d.operands.push_back("*" + run().name);
+        d.operands.push_back(fmt::format("*{}", run().name));
       else
         d.operands.push_back(word());
     } while (accept(","));
