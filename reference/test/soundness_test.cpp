@@ -144,7 +144,7 @@ std::map<std::string, std::string> contracts() {
 
 // Of each contract, operator and family. Under a sanitizer every line of code runs all the same.
 #if defined(__SANITIZE_ADDRESS__)
-constexpr int kContractCalls = 12;
+constexpr int kContractCalls = 4;
 #else
 constexpr int kContractCalls = 24;
 #endif
