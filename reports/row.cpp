@@ -19,8 +19,10 @@ bool could_show_a_fault(const Row& row) {
 bool proves_too_little(const Row& row) {
   const double share = row.undecidable();
   if (!(share > kUndecidableLimit)) return false;
+  const std::uint64_t cases = count(row, Verdict::pass) + count(row, Verdict::vacuous);
+  if (cases >= kManyCases) return true;
   const auto k = static_cast<double>(std::max<std::uint64_t>(row.undecidable_cases, 1));
-  const double n = std::max(k, static_cast<double>(count(row, Verdict::pass) + count(row, Verdict::vacuous)));
+  const double n = std::max(k, static_cast<double>(cases));
   return share * (1 - 2 * std::sqrt((1 - k / n) / k)) > kUndecidableLimit;
 }
 

@@ -12,9 +12,10 @@ namespace assay {
 // A row whose undecidable share is above this proves too little to pass.
 inline constexpr double kUndecidableLimit = 0.01;
 
-// Whether it is above by more than two standard errors. Undecidable elements come in whole cases: of ten cases, one whose
-// square overflows makes a tenth of the elements undecidable and shows nothing about the row. Where every case has such
-// elements, there is no such doubt.
+// Whether it is above; in a row of fewer cases than kManyCases, by more than two standard errors. Undecidable elements come in
+// whole cases: of ten cases, one whose square overflows makes a tenth of the elements undecidable and shows nothing about the
+// row. Where every case has such elements, there is no such doubt.
+inline constexpr std::uint64_t kManyCases = 200;
 bool proves_too_little(const Row& row);
 
 // The `reason` of a row none of whose cases belong to this run (a small shard, a filter, no time left):

@@ -137,11 +137,16 @@ void fill_edge(const Target& t, std::span<double> values) {
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = normal(t.own, i);
   const std::int64_t kind = t.own.below(0, kMixtures);
   if (kind == kMixtures - 1 && is_float(t.dtype)) return fill_rows(t, values);
-  Mixture m = mixture(edge_values(t.dtype, t.kinks), kind);
-  if (m.pool.empty()) return;
-  // Where there are many in one sum, it is NaN or infinite whatever else the kernel does: so many of them, or few.
   const auto most = static_cast<std::uint64_t>(std::clamp<std::int64_t>(t.terms, 1, 1 << 20));
   const auto powers = static_cast<std::int64_t>(std::bit_width(most));
+  EdgeValues edges = edge_values(t.dtype, t.kinks);
+  // Whether a sum of several of the largest numbers overflows depends on its order, and so tells little of a kernel: those, or
+  // the largest of which no sum overflows.
+  if (is_float(t.dtype) && most > 1 && t.own.below(6, 2) != 0)
+    for (double& x : edges.largest) x = std::ldexp(x, -static_cast<int>(powers) - 1);
+  Mixture m = mixture(edges, kind);
+  if (m.pool.empty()) return;
+  // Where there are many in one sum, it is NaN or infinite whatever else the kernel does: so many of them, or few.
   if (t.own.below(4, 4) != 0) m.one_in = std::max(m.one_in, 1 << t.own.below(5, powers));
   const Stream choice(t.own.word(2));
   const auto size = static_cast<std::int64_t>(m.pool.size());
