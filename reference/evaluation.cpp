@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <numeric>
 #include <optional>
 #include <stdexcept>
 
@@ -21,14 +22,30 @@ class EvaluationOf final : public Evaluation {
         tracked_wide_(inputs_, functions),
         dual_(inputs_, functions),
         adversary_(inputs_, functions),
-        adversary_wide_(inputs_, functions) {}
+        adversary_wide_(inputs_, functions),
+        integer_(inputs_, functions),
+        in_integers_(op.in_integers && !outputs.empty() && !is_float(outputs[0].computed_in)) {}
 
   void values(int output, std::span<double> out) override {
+    if (in_integers_) {
+      const std::vector<std::int64_t> exact = all_integers(output);
+      std::ranges::transform(exact, out.begin(), [](std::int64_t x) { return static_cast<double>(x); });
+      return;
+    }
     const StandardFloatState state;
     value_.read_all(output, out);
   }
 
+  bool integers(int output, std::span<std::int64_t> out) override {
+    if (in_integers_) std::ranges::copy(all_integers(output), out.begin());
+    return in_integers_;
+  }
+
   Interval interval(int output, std::int64_t element, const Contract& contract) override {
+    if (in_integers_) {
+      const double x = integer(output, element);
+      return {.value = x, .lower = x, .upper = x};
+    }
     const StandardFloatState state;
     const Arithmetic& a = arithmetic_of(contract, output);
     const ArithmeticScope scope(a);
@@ -37,11 +54,13 @@ class EvaluationOf final : public Evaluation {
   }
 
   double truth(int output, std::int64_t element) override {
+    if (in_integers_) return integer(output, element);
     const StandardFloatState state;
     return static_cast<double>(truth_.read(output, element));
   }
 
   bool truth_inside(int output, std::int64_t element, const Interval& interval) override {
+    if (in_integers_) return interval.contains(integer(output, element));
     const StandardFloatState state;
     const Dtype dtype = inputs_.outputs()[static_cast<std::size_t>(output)].dtype;
     return interval.contains(round_to(truth_.read(output, element), format(dtype)));
@@ -49,6 +68,7 @@ class EvaluationOf final : public Evaluation {
 
   double derivative(int output, std::int64_t element,
                     std::span<const std::vector<double>> direction) override {
+    if (in_integers_) return 0;
     const StandardFloatState state;
     if (!std::ranges::equal(direction, direction_)) {
       direction_.assign(direction.begin(), direction.end());
@@ -58,6 +78,7 @@ class EvaluationOf final : public Evaluation {
   }
 
   double attacked(int output, std::int64_t element, const Contract& contract, const Attack& attack) override {
+    if (in_integers_) return integer(output, element);
     const StandardFloatState state;
     const Arithmetic& a = arithmetic_of(contract, output);
     const ArithmeticScope scope(a);
@@ -73,6 +94,27 @@ class EvaluationOf final : public Evaluation {
   }
 
  private:
+  // As memory holds them.
+  std::int64_t low_bits(Integer x, int output) const {
+    std::int64_t memory = 0;
+    const Dtype dtype = inputs_.outputs()[static_cast<std::size_t>(output)].dtype;
+    store_integer(&memory, dtype, x.value);
+    return load_integer(&memory, dtype);
+  }
+  double integer(int output, std::int64_t element) {
+    return static_cast<double>(low_bits(integer_.read(output, element), output));
+  }
+  std::vector<std::int64_t> all_integers(int output) {
+    const Shape& shape = inputs_.outputs()[static_cast<std::size_t>(output)].shape;
+    std::vector<Integer> wide(static_cast<std::size_t>(
+        std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>())));
+    integer_.read_all(output, wide);
+    std::vector<std::int64_t> exact;
+    exact.reserve(wide.size());
+    for (const Integer x : wide) exact.push_back(low_bits(x, output));
+    return exact;
+  }
+
   template <class V>
   static double finished(const Adversary<V>& x, std::int64_t element) {
     ScalarOps<Adversary<V>>::begin(-1, element);  // whatever element of the row was asked for before
@@ -101,6 +143,8 @@ class EvaluationOf final : public Evaluation {
   Reader<Dual> dual_;
   Reader<Adversary<double>> adversary_;
   Reader<Adversary<Real>> adversary_wide_;
+  Reader<Integer> integer_;
+  bool in_integers_;
   std::optional<Contract> contract_;  // of what the readers keep
   std::vector<Arithmetic> arithmetic_;
   std::optional<Attack> attack_;

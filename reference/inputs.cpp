@@ -10,6 +10,12 @@
 namespace assay {
 namespace {
 
+std::int64_t converted(std::int64_t x, Dtype to) {
+  std::int64_t memory = 0;
+  store_integer(&memory, to, x);
+  return load_integer(&memory, to);
+}
+
 Decoded decode(const assay_tensor& tensor, std::optional<Dtype> convert) {
   const View& view = static_cast<const View&>(tensor);
   if (view.rank() > kMaxRank)
@@ -22,10 +28,18 @@ Decoded decode(const assay_tensor& tensor, std::optional<Dtype> convert) {
   d.values.reserve(static_cast<std::size_t>(numel));
   const auto* base = static_cast<const std::byte*>(tensor.data);
   const int element = bytes(d.dtype);
+  if (!is_float(d.dtype)) d.integers.reserve(static_cast<std::size_t>(numel));
   for (Index i(d.shape, 0); i.number() < numel; i.step()) {
     std::int64_t at = 0;
     for (int k = 0; k < i.rank(); ++k) at += i[k] * view.stride(k);
-    const double x = load(base + at * element, d.dtype);
+    if (is_float(d.dtype)) {
+      const double x = load(base + at * element, d.dtype);
+      d.values.push_back(convert ? round_to(x, format(*convert)) : x);
+      continue;
+    }
+    const std::int64_t n = load_integer(base + at * element, d.dtype);
+    d.integers.push_back(convert && !is_float(*convert) ? converted(n, *convert) : n);
+    const auto x = static_cast<double>(d.integers.back());
     d.values.push_back(convert ? round_to(x, format(*convert)) : x);
   }
   if (convert) d.dtype = *convert;
@@ -41,12 +55,13 @@ Inputs::Inputs(const Operator& op, std::span<const assay_value> arguments,
       values_(arguments.begin(), arguments.end()),
       outputs_(outputs.begin(), outputs.end()) {
   std::optional<Dtype> convert;
-  if (op.dtype_rule != DtypeRule::same && !outputs.empty() && is_float(outputs[0].computed_in))
-    convert = outputs[0].computed_in;
+  if (op.dtype_rule != DtypeRule::same && !outputs.empty()) convert = outputs[0].computed_in;
   const auto read = [&](std::size_t i, const assay_tensor* tensor) {
     if (tensor == nullptr) return;
     const Dtype own = static_cast<const View*>(tensor)->type();
-    const bool stays = convert && (own == *convert || own == Dtype::boolean);
+    // What the operator itself makes integers of is no conversion (quantize_per_tensor).
+    const bool stays =
+        convert && (own == *convert || own == Dtype::boolean || (is_float(own) && !is_float(*convert)));
     tensors_[i].push_back(decode(*tensor, stays ? std::nullopt : convert));
   };
   for (std::size_t i = 0; i < values_.size(); ++i) {

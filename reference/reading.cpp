@@ -102,5 +102,6 @@ template class Reader<Tracked<Real>>;
 template class Reader<Dual>;
 template class Reader<Adversary<double>>;
 template class Reader<Adversary<Real>>;
+template class Reader<Integer>;
 
 }  // namespace assay

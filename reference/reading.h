@@ -9,16 +9,17 @@
 #include "inputs.h"
 #include "scalars/adversary.h"
 #include "scalars/dual.h"
+#include "scalars/integer.h"
 #include "scalars/real.h"
 #include "scalars/tracked.h"
 #include "tensor.h"
 
 namespace assay {
 
-// Every scalar that references are instantiated with.
+// Every scalar that references are instantiated with; Integer only for operators that are computed in integers.
 template <template <class> class Of>
 using ForScalars = std::tuple<Of<double>, Of<Real>, Of<Tracked<double>>, Of<Tracked<Real>>, Of<Dual>,
-                              Of<Adversary<double>>, Of<Adversary<Real>>>;
+                              Of<Adversary<double>>, Of<Adversary<Real>>, Of<Integer>>;
 
 // The arguments of one call, read with S, for the result of shape `out`.
 template <class S>

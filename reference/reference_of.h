@@ -123,7 +123,9 @@ struct Binding {
 
   template <class S>
   static constexpr Body<S> body() {
-    if constexpr (Match::is_row)
+    if constexpr (std::is_same_v<S, Integer> && !op.in_integers)
+      return {};
+    else if constexpr (Match::is_row)
       return {nullptr, &row<S>};
     else
       return {&elements<S>, nullptr};

@@ -10,13 +10,15 @@
 #include "dtype.h"
 #include "index.h"
 #include "scalars/dual.h"
+#include "scalars/integer.h"
 #include "scalars/scalar.h"
 
 namespace assay {
 
-// A tensor argument, read once: row-major, in double.
+// A tensor argument, read once: row-major, in double. Beyond 2^53 only `integers` has every bit.
 struct Decoded {
   std::vector<double> values;
+  std::vector<std::int64_t> integers;  // of an integer dtype; else empty
   std::vector<std::int64_t> shape;
   Dtype dtype = Dtype::f32;
 };
@@ -27,7 +29,10 @@ class Tensor {
   Tensor() = default;
   // For results of shape `out`. `tangent` has one number for each element, or is null; only Dual looks at it.
   Tensor(const Decoded& source, std::span<const std::int64_t> out, const double* tangent = nullptr)
-      : values_(source.values.data()), tangent_(tangent), shape_(source.shape) {
+      : values_(source.values.data()),
+        integers_(source.integers.data()),
+        tangent_(tangent),
+        shape_(source.shape) {
     std::int64_t stride = 1;
     for (int d = rank() - 1; d >= 0; --d) {
       strides_[d] = stride;
@@ -61,18 +66,21 @@ class Tensor {
     return at(n);
   }
   // The element of this number of a tensor of integers, exactly: an index, or a term of a sum without rounding.
-  std::int64_t integer_at(std::int64_t n) const { return static_cast<std::int64_t>(values_[n]); }
+  std::int64_t integer_at(std::int64_t n) const { return integers_[n]; }
   bool is_finite(std::int64_t n) const { return std::isfinite(values_[n]); }
   // The element of this number in row-major order.
   S at(std::int64_t n) const {
     if constexpr (std::is_same_v<S, Dual>)
       return ScalarOps<S>::input(values_[n], tangent_ != nullptr ? tangent_[n] : 0);
+    else if constexpr (std::is_same_v<S, Integer>)
+      return ScalarOps<S>::input(integers_[n]);
     else
       return ScalarOps<S>::input(values_[n]);
   }
 
  private:
   const double* values_ = nullptr;
+  const std::int64_t* integers_ = nullptr;
   const double* tangent_ = nullptr;
   std::span<const std::int64_t> shape_;
   std::int64_t numel_ = 0;

@@ -8,6 +8,8 @@ namespace assay::ops {
 inline constexpr Operator add_tensor{
     .schema = parse_schema("add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"),
     .formula = "self + alpha * other",
+    .dtypes = kFloatingPoint | kArithmeticIntegers,
+    .in_integers = true,
     .dtype_rule = DtypeRule::promote,
     .shapes = "self=[*]~ other=[*]~ -> [*]",
     .domains = "alpha: real",
@@ -19,6 +21,8 @@ inline constexpr Operator add_tensor{
 inline constexpr Operator sub_tensor{
     .schema = parse_schema("sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"),
     .formula = "self - alpha * other",
+    .dtypes = kFloatingPoint | kArithmeticIntegers,
+    .in_integers = true,
     .dtype_rule = DtypeRule::promote,
     .shapes = "self=[*]~ other=[*]~ -> [*]",
     .domains = "alpha: real",

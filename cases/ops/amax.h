@@ -9,6 +9,8 @@ inline constexpr Operator amax{
     .schema = parse_schema("amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor"),
     .formula =
         "the largest number of self over the dimensions dim, all of them if none is named; NaN if there is one",
+    .dtypes = kFloatingPoint | kArithmeticIntegers,
+    .in_integers = true,
     .shapes = "self=[*] -> [reduced(*,dim,keepdim)]",
     .domains = "dim: filled_axes(self)",
     .source = "torch.amax; IEEE 754-2019, 9.6, maximum",
@@ -18,6 +20,8 @@ inline constexpr Operator argmax{
     .schema = parse_schema("argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor"),
     .formula =
         "the first index in dimension dim, or in row-major order, of NaN, if there is one, or of the largest number",
+    .dtypes = kFloatingPoint | kArithmeticIntegers,
+    .in_integers = true,
     .positions = 1,
     .shapes = "self=[*] -> [reduced(*,dim,keepdim)]",
     .domains = "dim: filled_axis(self)",

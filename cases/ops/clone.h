@@ -11,6 +11,7 @@ inline constexpr Operator clone{
     .schema = parse_schema("clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor"),
     .formula = "self, element by element, laid out as memory_format says",
     .dtypes = kFloatingPoint | kIntegers,
+    .in_integers = true,
     .shapes = "self=[*] -> [*]",
     .domains = "memory_format: format(self)",
     .properties = kElementwise | kIdempotent,

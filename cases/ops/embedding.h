@@ -10,6 +10,8 @@ inline constexpr Operator embedding{
         "embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, "
         "bool sparse=False) -> Tensor"),
     .formula = "out[..., j] = weight[indices[...], j]; the other arguments concern the gradient alone",
+    .dtypes = kFloatingPoint | kIntegers,
+    .in_integers = true,
     .shapes = "weight=[N,D] indices=[*] -> [*,D]",
     .domains = "indices: index(weight); padding_idx: integer",
     .source = "torch.nn.functional.embedding",

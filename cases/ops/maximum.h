@@ -8,6 +8,8 @@ namespace assay::ops {
 inline constexpr Operator maximum{
     .schema = parse_schema("maximum(Tensor self, Tensor other) -> Tensor"),
     .formula = "max(self, other)",
+    .dtypes = kFloatingPoint | kArithmeticIntegers,
+    .in_integers = true,
     .dtype_rule = DtypeRule::promote,
     .shapes = "self=[*]~ other=[*]~ -> [*]",
     .properties = kElementwise,

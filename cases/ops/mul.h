@@ -8,6 +8,8 @@ namespace assay::ops {
 inline constexpr Operator mul_tensor{
     .schema = parse_schema("mul.Tensor(Tensor self, Tensor other) -> Tensor"),
     .formula = "self * other",
+    .dtypes = kFloatingPoint | kArithmeticIntegers,
+    .in_integers = true,
     .dtype_rule = DtypeRule::promote,
     .shapes = "self=[*]~ other=[*]~ -> [*]",
     .properties = kElementwise,

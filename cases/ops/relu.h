@@ -8,6 +8,8 @@ namespace assay::ops {
 inline constexpr Operator relu{
     .schema = parse_schema("relu(Tensor self) -> Tensor"),
     .formula = "self < 0 ? 0 : self",
+    .dtypes = kFloatingPoint | kArithmeticIntegers,
+    .in_integers = true,
     .shapes = "self=[*] -> [*]",
     .properties = kElementwise | kIdempotent,
     .kinks = "0",

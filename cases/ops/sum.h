@@ -9,6 +9,8 @@ inline constexpr Operator sum_dim_int_list{
     .schema = parse_schema(
         "sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor"),
     .formula = "the sum of self over the dimensions dim, all of them if none is named",
+    .dtypes = kFloatingPoint | kArithmeticIntegers,
+    .in_integers = true,
     .dtype_rule = DtypeRule::dtype_argument,
     .shapes = "self=[*] -> [reduced(*,dim,keepdim)]",
     .domains = "dim: axes(self); dtype: dtype",

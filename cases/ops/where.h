@@ -8,6 +8,8 @@ namespace assay::ops {
 inline constexpr Operator where_self{
     .schema = parse_schema("where.self(Tensor condition, Tensor self, Tensor other) -> Tensor"),
     .formula = "condition ? self : other",
+    .dtypes = kFloatingPoint | kIntegers,
+    .in_integers = true,
     .dtype_rule = DtypeRule::promote,
     .shapes = "condition=[*]~ self=[*]~ other=[*]~ -> [*]",
     .domains = "condition: boolean",

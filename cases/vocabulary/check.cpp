@@ -141,6 +141,7 @@ class Check {
         fail(i, "has dtype {}, but {} has {}", name(*d), argument(*first).name, name(tensor(*first).type()));
     }
     for (std::size_t i = 0; i < values_.size() && checked_.ok(); ++i) dtype_of_tensor(i);
+    if (first) first_ = tensor(*first).type();
     if (checked_.ok()) result_ = result_dtype(first);
   }
 
@@ -171,7 +172,8 @@ class Check {
     } else if (op_.dtype_rule == DtypeRule::dtype_argument) {
       const int i = op_.schema.find("dtype");
       if (i >= 0 && values_[static_cast<std::size_t>(i)].kind == ASSAY_KIND_DTYPE)
-        result = dtype_of(values_[static_cast<std::size_t>(i)].as.dtype).value_or(result);
+        return dtype_of(values_[static_cast<std::size_t>(i)].as.dtype).value_or(result);
+      if (!is_float(result)) result = Dtype::i64;
     }
     return result;
   }
@@ -249,6 +251,9 @@ class Check {
     if (d.kind == Domain::Kind::index && is_tensor(i)) return index(i, d);
     if (d.has_axes()) return axes(i, d);
     if (d.kind == Domain::Kind::given) return given(i, d);
+    if (op_.in_integers && !is_float(result_) && argument(i).type == Type::scalar &&
+        v.kind == ASSAY_KIND_DOUBLE)
+      return fail(i, "is {}, but must be an integer where the result is of {}", v.as.real, name(result_));
     if (v.kind == ASSAY_KIND_NONE) {
       if (d.unless >= 0 && values_[static_cast<std::size_t>(d.unless)].kind == ASSAY_KIND_NONE)
         fail(i, "is None, which it may only be where {} is given",
@@ -264,6 +269,9 @@ class Check {
         const std::optional<Dtype> dtype = dtype_of(v.as.dtype);
         if (!dtype || !op_.dtypes.contains(*dtype))
           fail(i, "is {}, which {} does not compute in", dtype ? name(*dtype) : "unknown", op_.schema.name);
+        else if (first_ && is_float(*first_) && !is_float(*dtype))
+          fail(i, "is {}, which only tensors of integers are converted to, not one of {}", name(*dtype),
+               name(*first_));
         return;
       }
       case Domain::Kind::scale:
@@ -363,6 +371,7 @@ class Check {
   const Operator& op_;
   std::span<const assay_value> values_;
   Checked checked_;
+  std::optional<Dtype> first_;  // of the first tensor whose dtype the dtype rule is about
   Dtype result_ = Dtype::f32;
   ShapeMatch match_;
 };

@@ -67,8 +67,9 @@ struct DtypeSet {
 constexpr DtypeSet only(Dtype d) { return {static_cast<std::uint16_t>(1u << static_cast<int>(d))}; }
 inline constexpr DtypeSet kFloatingPoint =
     only(Dtype::f64) | only(Dtype::f32) | only(Dtype::f16) | only(Dtype::bf16);
-inline constexpr DtypeSet kIntegers = only(Dtype::i64) | only(Dtype::i32) | only(Dtype::i16) |
-                                      only(Dtype::i8) | only(Dtype::u8) | only(Dtype::boolean);
+inline constexpr DtypeSet kArithmeticIntegers = only(Dtype::i64) | only(Dtype::i32) | only(Dtype::i16) |
+                                              only(Dtype::i8) | only(Dtype::u8);
+inline constexpr DtypeSet kIntegers = kArithmeticIntegers | only(Dtype::boolean);
 
 // The dtype that ATen's type promotion gives two tensors of these dtypes (torch.promote_types).
 Dtype promote(Dtype a, Dtype b);

@@ -12,7 +12,8 @@ namespace assay {
 enum class DtypeRule : std::uint8_t {
   same,            // all tensors share one dtype; so do the results
   promote,         // ATen's type promotion (torch.result_type), zero-dimensional tensors yielding to others
-  dtype_argument,  // as `same`, but the argument `dtype`, unless None, is what the input is first converted to
+  dtype_argument,  // as `same`, but the argument `dtype`, unless None, is what the input is first converted to; it may only be
+                   // one of integers where the input is, which is converted to i64 if it is None
 };
 
 // Relations between runs that hold bit for bit, whatever the numbers are. The gate checks each one listed.
@@ -29,6 +30,9 @@ struct Operator {
   std::string_view
       formula{};  // one line, as a mathematician would write it; printed by `assay ops` and `explain`
   DtypeSet dtypes = kFloatingPoint;
+  // Whether the formula holds for integers: where all tensors are, it is computed exactly, modulo 2^bits of the result's
+  // dtype, as two's complement wraps, and there is no bound. Scalars must be integers then.
+  bool in_integers = false;
   DtypeRule dtype_rule = DtypeRule::same;
   std::uint32_t positions = 0;  // bit k: result k is made of positions (argmax), which are i64
 

@@ -49,6 +49,10 @@ class Evaluation {
   // The reference in double for every element of the output.
   virtual void values(int output, std::span<double> out) = 0;
 
+  // Whether the output is computed in integers (Operator::in_integers); then it is `out`, to the bit. Doubles hold integers up to
+  // 2^53, so that what the other functions say of such an output is for display, and for comparing what differs a lot.
+  virtual bool integers(int output, std::span<std::int64_t> out) = 0;
+
   // The interval of one element under the contract.
   virtual Interval interval(int output, std::int64_t element, const Contract& contract) = 0;
 

@@ -246,14 +246,23 @@ Case with_shapes(const Operator& op, Dtype dtype, const ShapeAlternative& altern
     if (const Domain d = domain(op, op.schema.argument_storage[i].name); d.kind == Domain::Kind::index)
       if (Shape& rows = std::get<TensorSpec>(c.arguments[static_cast<std::size_t>(d.of)]).shape; rows[0] == 0)
         if (numel(std::get<TensorSpec>(c.arguments[i]).shape) > 0) rows[0] = 1;
+  // Of integers, which otherwise give i64.
+  const int asked = op.dtype_rule == DtypeRule::dtype_argument ? op.schema.find("dtype") : -1;
+  if (asked >= 0 && !is_float(dtype) && dtype != Dtype::i64)
+    c.arguments[static_cast<std::size_t>(asked)] = dtype;
   return settled(std::move(c));
 }
 
 void draw_dtypes(Draw& draw, Case& c, Dtype result_dtype) {
   if (!draw.chance(25)) return;
+  // Of integers all are; of floating-point numbers mostly those, for there are more dtypes of integers.
+  const bool floats = is_float(result_dtype);
+  const bool integers = !floats || (c.op->in_integers && draw.chance(20));
   std::vector<Dtype> allowed;
-  for (int d = 0; d < kDtypes; ++d)
-    if (c.op->dtypes.contains(static_cast<Dtype>(d))) allowed.push_back(static_cast<Dtype>(d));
+  for (int d = 0; d < kDtypes; ++d) {
+    const auto dtype = static_cast<Dtype>(d);
+    if (c.op->dtypes.contains(dtype) && (is_float(dtype) ? floats : integers)) allowed.push_back(dtype);
+  }
 
   if (c.op->dtype_rule == DtypeRule::promote) {
     // What promotion gives depends on ranks too: try, and keep what gives the dtype asked for.

@@ -237,6 +237,13 @@ std::string zero(Draw&, Case& c, std::size_t i) {
   return "0";
 }
 
+std::string real_among_integers(Draw& draw, Case& c, std::size_t i) {
+  if (!c.op->in_integers || c.op->schema.argument_storage[i].type != Type::scalar) return {};
+  const double value = draw.pick(std::array<double, 3>{0.5, 2, -1.25});
+  c.arguments[i] = value;
+  return fmt::format("{}", value);
+}
+
 constexpr Breakage kBreakages[] = {
     {"another size", another_size},
     {"another number of dimensions", another_rank},
@@ -257,6 +264,7 @@ constexpr Breakage kBreakages[] = {
     {"a number that is too small", number_too_small},
     {"a list of another length", another_length},
     {"a number that is no size", another_factor},
+    {"a real number where integers are computed", real_among_integers},
 };
 
 }  // namespace

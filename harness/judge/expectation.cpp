@@ -26,6 +26,7 @@ Expectation::Expectation(const Call& call) : call_(call), arguments_(call) {
   if (reference == nullptr) throw std::logic_error(fmt::format("{} has no reference", call.op->schema.name));
   evaluation_ = reference->evaluate(arguments_.values(), call.outputs);
   values_.resize(call.outputs.size());
+  integers_.resize(call.outputs.size());
 }
 
 const std::vector<double>& Expectation::values(int output) {
@@ -37,6 +38,15 @@ const std::vector<double>& Expectation::values(int output) {
     evaluation_->values(output, v);
   }
   return v;
+}
+
+const std::vector<std::int64_t>* Expectation::integers(int output) {
+  std::vector<std::int64_t>& exact = integers_[static_cast<std::size_t>(output)];
+  if (exact.empty()) {
+    exact.resize(values(output).size());
+    if (!evaluation_->integers(output, exact)) exact.clear();
+  }
+  return exact.empty() ? nullptr : &exact;
 }
 
 const Interval& Expectation::interval(int output, std::int64_t element, const Contract& contract) {

@@ -22,6 +22,8 @@ class Expectation {
 
   const Call& call() const { return call_; }
   const std::vector<double>& values(int output);
+  // The output, to the bit, where it is computed in integers; else nullptr.
+  const std::vector<std::int64_t>* integers(int output);
   const Interval& interval(int output, std::int64_t element, const Contract& contract);
 
   // Whether the data could not show a fault: zeros, the first input and the output shifted by one element would all
@@ -36,6 +38,7 @@ class Expectation {
   Arguments arguments_;
   std::unique_ptr<Evaluation> evaluation_;
   std::vector<std::vector<double>> values_;
+  std::vector<std::vector<std::int64_t>> integers_;
   std::map<std::string, std::vector<std::unordered_map<std::int64_t, Interval>>>
       intervals_;  // by contract text
   std::map<std::string, bool> vacuous_;

@@ -47,6 +47,8 @@ class Comparison {
 
   void compare(int output, const std::vector<std::byte>& packed) {
     const Checked::Output& shape = expectation_.call().outputs[static_cast<std::size_t>(output)];
+    if (const std::vector<std::int64_t>* exact = expectation_.integers(output))
+      return compare_integers(output, packed, *exact, shape);
     const std::vector<double>& values = expectation_.values(output);
     const Format& f = format(shape.dtype);
     const auto size = static_cast<std::size_t>(bytes(shape.dtype));
@@ -68,6 +70,24 @@ class Comparison {
   }
 
  private:
+  // Where there is no bound: each element is right, or not.
+  void compare_integers(int output, const std::vector<std::byte>& packed,
+                        const std::vector<std::int64_t>& exact, const Checked::Output& shape) {
+    const auto size = static_cast<std::size_t>(bytes(shape.dtype));
+    for (std::size_t e = 0; e < exact.size(); ++e) {
+      const std::int64_t result = load_integer(packed.data() + e * size, shape.dtype);
+      if (result != exact[e] && diverged_++ == 0)
+        first_ = fmt::format("{} is {}, but must be {}", place(output, static_cast<std::int64_t>(e), shape),
+                             result, exact[e]);
+    }
+    judgement_.elements += exact.size();
+  }
+
+  std::string place(int output, std::int64_t e, const Checked::Output& shape) const {
+    return output_name(*expectation_.call().op, static_cast<std::size_t>(output)) +
+           index_text(shape.shape, e);
+  }
+
   // Of a large tensor, the elements that are farthest from the reference, in their order.
   template <class Distance>
   static void keep_farthest(std::vector<std::size_t>& elements, const Distance& distance) {
@@ -92,9 +112,8 @@ class Comparison {
     if (!std::isnan(ratio)) judgement_.worst = std::max(judgement_.worst, ratio);
     if (inside) return;
     if (diverged_++ == 0)
-      first_ = fmt::format("{}{} is {}, but must be {}",
-                           output_name(*expectation_.call().op, static_cast<std::size_t>(output)),
-                           index_text(shape.shape, e), shown(result, shape.dtype), shown(i, shape.dtype)) +
+      first_ = fmt::format("{} is {}, but must be {}", place(output, e, shape), shown(result, shape.dtype),
+                           shown(i, shape.dtype)) +
                (std::isfinite(ratio) && ratio > 1 ? fmt::format(" ({:.3g} times the bound)", ratio) : "");
   }
 

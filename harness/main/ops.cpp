@@ -164,6 +164,15 @@ void print_details(const Json& operators, bool contracts) {
   }
 }
 
+// Dtypes, with "integers" for all five that have a sign or a width.
+std::string shortened(const Json& dtypes) {
+  if (dtypes.empty()) return "-";
+  std::string s = joined(dtypes);
+  constexpr std::string_view kAll = "i64 i32 i16 i8 u8";
+  if (const std::size_t at = s.find(kAll); at != std::string::npos) s.replace(at, kAll.size(), "integers");
+  return s;
+}
+
 // One line an operator, one column a library, in it the dtypes that any of its kernels runs.
 void print_table(const Json& operators) {
   const auto library = [](const Json& kernel) {
@@ -171,20 +180,18 @@ void print_table(const Json& operators) {
     return impl.starts_with("plugin:") ? impl : impl.substr(0, impl.find('.'));
   };
   std::vector<std::string> libraries;
-  std::size_t widest = 8;
   for (const Json& op : operators) {
-    widest = std::max(widest, op["op"].get<std::string>().size());
     for (const Json& k : op["kernels"])
       if (std::ranges::find(libraries, library(k)) == libraries.end()) libraries.push_back(library(k));
   }
   // PyTorch, which has nearly all, after those that have some.
   std::stable_partition(libraries.begin(), libraries.end(),
                         [](const std::string& l) { return l != "torch"; });
-  fmt::print("{:<{}}", "", widest);
-  for (const std::string& l : libraries) fmt::print("  {:<20}", l);
-  fmt::print("\n");
+  std::vector<std::vector<std::string>> lines{{""}};
+  lines[0].insert(lines[0].end(), libraries.begin(), libraries.end());
   for (const Json& op : operators) {
-    std::string line = fmt::format("{:<{}}", op["op"].get<std::string>(), widest);
+    std::vector<std::string>& line = lines.emplace_back();
+    line.push_back(op["op"].get<std::string>());
     for (const std::string& l : libraries) {
       Json run = Json::array();
       for (const Json& d : op["dtypes"])
@@ -193,11 +200,19 @@ void print_table(const Json& operators) {
             run.push_back(d);
             break;
           }
-      line += fmt::format("  {:<20}", run.empty() ? "-" : joined(run));
+      line.push_back(shortened(run));
     }
-    fmt::print("{}\n", line.substr(0, line.find_last_not_of(' ') + 1));
   }
-  fmt::print("\n`assay ops NAME` tells the kernels of an operator, their contracts and why they refuse.\n");
+  std::vector<std::size_t> widths(libraries.size() + 1);
+  for (const auto& line : lines)
+    for (std::size_t c = 0; c < line.size(); ++c) widths[c] = std::max(widths[c], line[c].size());
+  for (const auto& line : lines) {
+    std::string text;
+    for (std::size_t c = 0; c < line.size(); ++c) text += fmt::format("{:<{}}", line[c], widths[c] + 2);
+    fmt::print("{}\n", text.substr(0, text.find_last_not_of(' ') + 1));
+  }
+  fmt::print(
+      "\nintegers: i64 i32 i16 i8 u8. `assay ops NAME` tells the kernels of an operator, their contracts and why they refuse.\n");
 }
 
 int ops_command(const Flags& flags) {

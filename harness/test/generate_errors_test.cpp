@@ -52,6 +52,7 @@ TEST(GenerateErrors, EveryKindOfErrorIsReached) {
     ++seen["table " + generate_error(toys::table, Dtype::f32, 0, i).broken];
     ++seen["mm " + generate_error(ops::mm, Dtype::f32, 0, i).broken];
     ++seen["add " + generate_error(ops::add_tensor, Dtype::f32, 0, i).broken];
+    ++seen["integers " + generate_error(ops::add_tensor, Dtype::i16, 0, i).broken];
     ++seen["softmax " + generate_error(ops::softmax_int, Dtype::f32, 0, i).argument];
     ++seen["prelu " + generate_error(ops::prelu, Dtype::f32, 0, i).argument];
     ++seen["groups " + generate_error(toys::groups, Dtype::f32, 0, i).broken];
@@ -69,6 +70,7 @@ TEST(GenerateErrors, EveryKindOfErrorIsReached) {
                              "choice None for two of which one must be given",
                              "add another size",
                              "add dimensions in another order",
+                             "integers a real number where integers are computed",
                              "softmax self",
                              "softmax dim",
                              "softmax dtype",

@@ -1,8 +1,10 @@
 #include "harness/judge/judge.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -91,6 +93,34 @@ TEST(Judge, SpecialValuesMustBeThere) {
   Judged infinite("relu:f32:self=3:data=normal:seed=1");
   infinite.set(1, INFINITY);
   EXPECT_EQ(infinite.judge().verdict, Verdict::diverged);
+}
+
+// Beyond 2^53 the neighbour of an integer is the same double.
+TEST(Judge, IntegersAreComparedToTheBit) {
+  const auto far = [](std::int64_t x) { return std::abs(static_cast<double>(x)) > 0x1p55; };
+  int judged = 0;
+  for (int seed = 0; seed < 40; ++seed) {
+    Judged t("mul.Tensor:i64:self=8,other=8:data=edge:seed=" + std::to_string(seed));
+    const std::vector<std::int64_t>& exact = *t.expectation->integers(0);
+    const auto found = std::ranges::find_if(exact, far);
+    if (found == exact.end()) continue;
+    const auto set = [&](std::size_t e, std::int64_t x) {
+      store_integer(t.outcome.outputs[0].data() + 8 * e, Dtype::i64, x);
+    };
+    for (std::size_t e = 0; e < exact.size(); ++e) set(e, exact[e]);
+    t.outcome.again = t.outcome.outputs;
+    EXPECT_EQ(t.judge().verdict, Verdict::pass) << seed;
+    const std::int64_t wrong = *found ^ 1;
+    ASSERT_EQ(static_cast<double>(wrong), static_cast<double>(*found)) << seed;
+    set(static_cast<std::size_t>(found - exact.begin()), wrong);
+    t.outcome.again = t.outcome.outputs;
+    const Judgement j = t.judge();
+    EXPECT_EQ(j.verdict, Verdict::diverged) << seed;
+    EXPECT_THAT(j.detail, HasSubstr(fmt::format("is {}, but must be {}; 1 of 8", wrong, *found)));
+    ++judged;
+  }
+  EXPECT_GE(judged, 3);
+  EXPECT_FALSE(Judged("mul.Tensor:f32:self=4,other=4:data=normal:seed=3").expectation->integers(0));
 }
 
 TEST(Judge, TheSignOfZeroCountsUnlessTheContractIgnoresIt) {

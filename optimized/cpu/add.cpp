@@ -10,6 +10,7 @@
 
 #include "elementwise.h"
 #include "ops/add.h"
+#include "wrap.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace assay::cpu::HWY_NAMESPACE {
@@ -17,18 +18,22 @@ namespace {
 
 struct Add {
   double alpha;
+  std::int64_t integer;
   template <class D, class V>
   HWY_INLINE V operator()(D d, V self, V other) const {
     return hn::MulAdd(hn::Set(d, static_cast<hn::TFromD<D>>(alpha)), other, self);
   }
+  HWY_INLINE std::int64_t integers(std::int64_t self, std::int64_t other) const {
+    return wrapping_add(self, wrapping_multiply(integer, other));
+  }
 };
 
 void add(const View& self, const View& other, Scalar alpha, View& out) {
-  elementwise(Add{alpha.real}, out, self, other);
+  elementwise(Add{alpha.real, alpha.integer}, out, self, other);
 }
 
 void sub(const View& self, const View& other, Scalar alpha, View& out) {
-  elementwise(Add{-alpha.real}, out, self, other);
+  elementwise(Add{-alpha.real, wrapping_multiply(-1, alpha.integer)}, out, self, other);
 }
 
 }  // namespace

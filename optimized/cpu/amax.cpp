@@ -3,6 +3,7 @@
 #define HWY_TARGET_INCLUDE "cpu/amax.cpp"
 #include "levels.h"
 
+#include "integers.h"
 #include "ops/amax.h"
 #include "places.h"
 #include "reduce.h"
@@ -30,10 +31,14 @@ struct Amax {
 };
 
 void amax(const View& self, std::span<const std::int64_t> dim, bool keepdim, View& out) {
+  if (!is_float(out.type()))
+    return reduce_integers<LargestInteger>(self, out, Axes(dim, self.rank()), keepdim);
   reduce(Amax{}, self, out, Axes(dim, self.rank()), keepdim);
 }
 
 void argmax(const View& self, std::optional<std::int64_t> dim, bool keepdim, View& out) {
+  if (!is_float(self.type()))
+    return reduce_integers<PlaceOfLargestInteger>(self, out, Axes(dim, self.rank()), keepdim);
   place_of_largest(self, out, Axes(dim, self.rank()), keepdim);
 }
 

@@ -6,6 +6,7 @@
 #include "levels.h"
 
 #include "gather.h"
+#include "integers.h"
 #include "lanes.h"
 #include "ops/cumsum.h"
 #include "parallel.h"
@@ -100,6 +101,7 @@ struct Cumsum {
 
 void cumsum(const View& self, std::int64_t dim, std::optional<Dtype>, View& out) {
   const int axis = static_cast<int>(dim < 0 ? dim + out.rank() : dim);
+  if (!is_float(out.type())) return running_sums_of_integers(self, out, axis);
   ASSAY_CPU_WITH_ELEMENT(out.type(), T, Cumsum<T>(self, out, axis).run());
 }
 

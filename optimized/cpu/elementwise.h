@@ -8,7 +8,9 @@
 //
 // op sees vectors of the compute type (element.h) and must treat each lane by itself. The inputs are
 // converted to the output's dtype first. An input may share the output's memory if it has its shape, strides
-// and dtype.
+// and dtype. Where the output is of integers, op has
+//
+//     std::int64_t integers(std::int64_t x) const;   // wraps as wrap.h does
 //
 // The idea: dimensions are put into the order of the output's memory and joined (space.h). If what remains of
 // the innermost one is long, and every operand has the output's dtype and stride 1 or 0 there, rows are
@@ -127,12 +129,18 @@ void process_folded(const Op& op, const Operands& operands, const Folded& folded
 }
 
 // Blocks in buffers of the compute type, for any strides and dtypes.
+template <class Op, std::size_t... k>
+HWY_NOINLINE void process_integers(const Op& op, std::int64_t* out, const std::int64_t* const* in,
+                                   std::int64_t n, std::index_sequence<k...>) {
+  for (std::int64_t i = 0; i < n; ++i) out[i] = op.integers(in[k][i]...);
+}
+
 template <class C, class Op, std::size_t... k>
 void process_blocks(const Op& op, const Operands& operands, std::int64_t begin, std::int64_t end,
                     std::index_sequence<k...> indices) {
   C buffer[sizeof...(k) + 1][kBlock];
   const C* const in[] = {buffer[k + 1]...};
-  const std::int64_t step[] = {(static_cast<void>(k), 1)...};
+  [[maybe_unused]] const std::int64_t step[] = {(static_cast<void>(k), 1)...};
   const Dtype type = operands.type();
   for (std::size_t j = 1; j <= sizeof...(k); ++j)
     if (operands.space.all_zero(static_cast<int>(j)))
@@ -146,7 +154,10 @@ void process_blocks(const Op& op, const Operands& operands, std::int64_t begin, 
         gather(to, operands.address(j, run.offset[j]), operands.view(j).type(), operands.inner_stride(j),
                type, run.length);
     }
-    process(op, buffer[0], in, step, n, indices);
+    if constexpr (std::is_same_v<C, std::int64_t>)
+      process_integers(op, buffer[0], in, n, indices);
+    else
+      process(op, buffer[0], in, step, n, indices);
     const C* from = buffer[0];
     for (Runs run(operands.space, at, at + n); !run.done(); from += run.length, run.next())
       scatter(operands.address(0, run.offset[0]), type, operands.inner_stride(0), from, run.length);
@@ -177,6 +188,11 @@ void elementwise(const Op& op, const View& out, const Inputs&... inputs) {
   const View* const views[] = {&out, &inputs...};
   const Space space = make_space(views, static_cast<int>(sizeof...(inputs)) + 1);
   const Operands operands{space, views};
+  if constexpr (requires { op.integers((static_cast<void>(inputs), std::int64_t{})...); })
+    if (!is_float(out.type()))
+      return parallel_for(space.count, kElementwiseGrain, [&](std::int64_t begin, std::int64_t end) HWY_ATTR {
+        process_blocks<std::int64_t>(op, operands, begin, end, std::index_sequence_for<Inputs...>());
+      });
   ASSAY_CPU_WITH_ELEMENT(out.type(), T, process_space<T>(op, operands, std::index_sequence_for<Inputs...>()));
 }
 

@@ -96,16 +96,93 @@ void gather_booleans(C* to, const std::uint8_t* from, std::int64_t step, std::in
   for (std::int64_t i = 0; i < n; ++i) to[i] = from[i * step] != 0 ? C{1} : C{0};
 }
 
+template <class C, class T>
+HWY_NOINLINE void gather_integers(C* to, const T* from, std::int64_t step, Dtype as, std::int64_t n) {
+  if constexpr (std::is_same_v<C, float>) {
+    if (as != Dtype::f32) {
+      for (std::int64_t i = 0; i < n; ++i)
+        to[i] = static_cast<float>(round_to(static_cast<double>(from[i * step]), format(as)));
+      return;
+    }
+  }
+  if (step == 1)
+    for (std::int64_t i = 0; i < n; ++i) to[i] = static_cast<C>(from[i]);
+  else
+    for (std::int64_t i = 0; i < n; ++i) to[i] = static_cast<C>(from[i * step]);
+}
+
+template <class T>
+HWY_NOINLINE void scatter_integers(T* to, std::int64_t step, const std::int64_t* from, std::int64_t n) {
+  if (step == 1)
+    for (std::int64_t i = 0; i < n; ++i) to[i] = static_cast<T>(from[i]);
+  else
+    for (std::int64_t i = 0; i < n; ++i) to[i * step] = static_cast<T>(from[i]);
+}
+
+// Values brought into the range of a dtype, in place.
+void wrap(std::int64_t* values, Dtype dtype, std::int64_t n) {
+  const auto keep = [&](auto low) {
+    for (std::int64_t i = 0; i < n; ++i) values[i] = static_cast<decltype(low)>(values[i]);
+  };
+  switch (dtype) {
+    case Dtype::i32:
+      return keep(std::int32_t{});
+    case Dtype::i16:
+      return keep(std::int16_t{});
+    case Dtype::i8:
+      return keep(std::int8_t{});
+    case Dtype::u8:
+      return keep(std::uint8_t{});
+    case Dtype::boolean:
+      for (std::int64_t i = 0; i < n; ++i) values[i] = values[i] != 0 ? 1 : 0;
+      return;
+    default:
+      return;
+  }
+}
+
+// Whether it was of integers.
+template <class C>
+bool gather_if_integers(C* to, const void* from, Dtype type, std::int64_t step, Dtype as, std::int64_t n) {
+  switch (type) {
+    case Dtype::i64:
+      gather_integers(to, static_cast<const std::int64_t*>(from), step, as, n);
+      return true;
+    case Dtype::i32:
+      gather_integers(to, static_cast<const std::int32_t*>(from), step, as, n);
+      return true;
+    case Dtype::i16:
+      gather_integers(to, static_cast<const std::int16_t*>(from), step, as, n);
+      return true;
+    case Dtype::i8:
+      gather_integers(to, static_cast<const std::int8_t*>(from), step, as, n);
+      return true;
+    case Dtype::u8:
+      gather_integers(to, static_cast<const std::uint8_t*>(from), step, as, n);
+      return true;
+    case Dtype::boolean:
+      gather_booleans(to, static_cast<const std::uint8_t*>(from), step, n);
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 void gather(float* to, const void* from, Dtype type, std::int64_t step, Dtype as, std::int64_t n) {
-  if (type == Dtype::boolean) return gather_booleans(to, static_cast<const std::uint8_t*>(from), step, n);
+  if (gather_if_integers(to, from, type, step, as, n)) return;
   ASSAY_CPU_WITH_ELEMENT(type, T, gather_elements(to, static_cast<const T*>(from), step, as, n));
 }
 
 void gather(double* to, const void* from, Dtype type, std::int64_t step, Dtype as, std::int64_t n) {
-  if (type == Dtype::boolean) return gather_booleans(to, static_cast<const std::uint8_t*>(from), step, n);
+  if (gather_if_integers(to, from, type, step, as, n)) return;
   ASSAY_CPU_WITH_ELEMENT(type, T, gather_elements(to, static_cast<const T*>(from), step, as, n));
+}
+
+void gather(std::int64_t* to, const void* from, Dtype type, std::int64_t step, Dtype as, std::int64_t n) {
+  gather_if_integers(to, from, type, step, as, n);
+  if (bytes(type) > bytes(as) || (bytes(type) == bytes(as) && type != as)) wrap(to, as, n);
 }
 
 void scatter(void* to, Dtype type, std::int64_t step, const float* from, std::int64_t n) {
@@ -121,6 +198,22 @@ void scatter(void* to, Dtype type, std::int64_t step, const float* from, std::in
 
 void scatter(void* to, Dtype, std::int64_t step, const double* from, std::int64_t n) {
   scatter_elements(static_cast<double*>(to), step, from, n);
+}
+
+void scatter(void* to, Dtype type, std::int64_t step, const std::int64_t* from, std::int64_t n) {
+  switch (type) {
+    case Dtype::i64:
+      return scatter_integers(static_cast<std::int64_t*>(to), step, from, n);
+    case Dtype::i32:
+      return scatter_integers(static_cast<std::int32_t*>(to), step, from, n);
+    case Dtype::i16:
+      return scatter_integers(static_cast<std::int16_t*>(to), step, from, n);
+    case Dtype::boolean:
+      for (std::int64_t i = 0; i < n; ++i) static_cast<std::uint8_t*>(to)[i * step] = from[i] != 0 ? 1 : 0;
+      return;
+    default:  // i8 and u8 have the same bits
+      return scatter_integers(static_cast<std::uint8_t*>(to), step, from, n);
+  }
 }
 
 }  // namespace assay::cpu::HWY_NAMESPACE

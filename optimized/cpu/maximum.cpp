@@ -18,6 +18,9 @@ struct Maximum {
     const V ordered = hn::IfThenElse(hn::Eq(self, other), hn::And(self, other), larger);
     return hn::IfThenElse(hn::IsNaN(self), self, ordered);
   }
+  HWY_INLINE std::int64_t integers(std::int64_t self, std::int64_t other) const {
+    return HWY_MAX(self, other);
+  }
 };
 
 void run(const View& self, const View& other, View& out) { elementwise(Maximum{}, out, self, other); }

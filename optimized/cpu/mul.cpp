@@ -5,6 +5,7 @@
 
 #include "elementwise.h"
 #include "ops/mul.h"
+#include "wrap.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace assay::cpu::HWY_NAMESPACE {
@@ -14,6 +15,9 @@ struct Mul {
   template <class D, class V>
   HWY_INLINE V operator()(D, V self, V other) const {
     return hn::Mul(self, other);
+  }
+  HWY_INLINE std::int64_t integers(std::int64_t self, std::int64_t other) const {
+    return wrapping_multiply(self, other);
   }
 };
 

@@ -18,6 +18,7 @@ struct Relu {
   HWY_INLINE V operator()(D d, V x) const {
     return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Zero(d), x);
   }
+  HWY_INLINE std::int64_t integers(std::int64_t x) const { return HWY_MAX(x, 0); }
 };
 
 struct LeakyRelu {

@@ -3,6 +3,7 @@
 #define HWY_TARGET_INCLUDE "cpu/sum.cpp"
 #include "levels.h"
 
+#include "integers.h"
 #include "ops/sum.h"
 #include "reduce.h"
 
@@ -36,6 +37,7 @@ struct Mean : Sum {
 using AxisList = std::optional<std::span<const std::int64_t>>;
 
 void sum(const View& self, AxisList dim, bool keepdim, std::optional<Dtype>, View& out) {
+  if (!is_float(out.type())) return reduce_integers<IntegerSum>(self, out, Axes(dim, self.rank()), keepdim);
   reduce(Sum{}, self, out, Axes(dim, self.rank()), keepdim);
 }
 void mean(const View& self, AxisList dim, bool keepdim, std::optional<Dtype>, View& out) {

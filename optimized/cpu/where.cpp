@@ -15,6 +15,9 @@ struct Where {
   HWY_INLINE V operator()(D d, V condition, V self, V other) const {
     return hn::IfThenElse(hn::Ne(condition, hn::Zero(d)), self, other);
   }
+  HWY_INLINE std::int64_t integers(std::int64_t condition, std::int64_t self, std::int64_t other) const {
+    return condition != 0 ? self : other;
+  }
 };
 
 void run(const View& condition, const View& self, const View& other, View& out) {

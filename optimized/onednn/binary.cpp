@@ -17,6 +17,7 @@ dnnl::primitive_desc_base build(const PrimitiveKey& key, const dnnl::engine& eng
 }
 
 void run(const Level& level, algorithm how, const View& self, const View& other, View& out, float scale = 1) {
+  refuse_integers(out);
   Operation operation(level, dnnl::primitive::kind::binary);
   operation.key.algorithm = how;
   const Descriptor result = describe(out);

@@ -54,6 +54,7 @@ dnnl::primitive_desc_base build_backward(const PrimitiveKey& key, const dnnl::en
 Descriptor padded(const View& tensor) { return with_rank(describe(tensor), std::max(2, tensor.rank())); }
 
 void run(const Level& level, algorithm how, const View& self, View& out, float alpha = 0, float beta = 0) {
+  refuse_integers(out);
   Operation operation(level, dnnl::primitive::kind::eltwise);
   operation.key.propagation = dnnl::prop_kind::forward_inference;
   operation.key.algorithm = how;

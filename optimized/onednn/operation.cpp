@@ -133,6 +133,10 @@ PrimitiveCache& primitives() {
   return cache;
 }
 
+void refuse_integers(const View& out) {
+  if (!is_float(out.type())) throw Refused("oneDNN computes with integers in f32, and saturates");
+}
+
 Descriptor describe(const View& tensor) {
   if (tensor.rank() > DNNL_MAX_NDIMS)
     throw Refused(fmt::format("{} has {} dimensions at most", version(), DNNL_MAX_NDIMS));

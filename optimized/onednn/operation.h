@@ -16,6 +16,10 @@ PrimitiveCache& primitives();
 // means nothing, becomes the contiguous one. Throws Refused for what oneDNN cannot describe.
 Descriptor describe(const View& tensor);
 
+// Throws Refused for a result of integers, of a primitive that computes: those of oneDNN stand for quantised numbers, are
+// computed in f32, and saturate, where ATen's wrap.
+void refuse_integers(const View& out);
+
 // The same tensor with dimensions of size 1 in front, as broadcasting reads it.
 Descriptor with_rank(const Descriptor& tensor, int rank);
 

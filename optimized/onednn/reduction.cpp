@@ -37,6 +37,7 @@ Descriptor kept(const View& self, const Axes& axes, bool keepdim, const View& ou
 
 template <algorithm how>
 void reduction(const Level& level, const View& self, const Axes& axes, bool keepdim, View& out) {
+  refuse_integers(out);
   Operation operation(level, dnnl::primitive::kind::reduction);
   operation.key.algorithm = how;
   operation.tensor(DNNL_ARG_SRC, self);

@@ -39,6 +39,67 @@ TEST(Clone, KeepsIntegersOfEveryDtype) {
   }
 }
 
+TEST(Integers, WrapAsTwosComplementDoes) {
+  Call add("add.Tensor");
+  add.tensor(Dtype::i8, {3}, {127, -128, 100}).tensor(Dtype::i8, {3}, {1, -1, 100}).integer(1);
+  expect(add, {-128, 127, -56});
+  Call sub("sub.Tensor");
+  sub.tensor(Dtype::u8, {2}, {0, 200}).tensor(Dtype::u8, {2}, {1, 50}).integer(3);
+  expect(sub, {253, 50});
+  Call mul("mul.Tensor");
+  mul.tensor(Dtype::i32, {2}, {65536, -3}).tensor(Dtype::i32, {2}, {65536, 5});
+  expect(mul, {0, -15});
+}
+
+TEST(Integers, AreExactBeyondWhatADoubleHolds) {
+  Call mul("mul.Tensor");
+  mul.tensor(Dtype::i64, {1}, {0x1p53 - 1}).tensor(Dtype::i64, {1}, {3});
+  std::vector<std::int64_t> exact(1);
+  ASSERT_TRUE(mul.evaluate().integers(0, exact));
+  EXPECT_EQ(exact[0], 3 * ((std::int64_t{1} << 53) - 1));
+  Call power("mul.Tensor");
+  power.tensor(Dtype::i64, {1}, {0x1p53 - 1}).tensor(Dtype::i64, {1}, {0x1p53 - 1});
+  ASSERT_TRUE(power.evaluate().integers(0, exact));
+  EXPECT_EQ(exact[0], 1 - (std::int64_t{1} << 54));  // modulo 2^64
+  Call real("mul.Tensor");
+  real.tensor(Dtype::f32, {1}, {2}).tensor(Dtype::i32, {1}, {3});
+  EXPECT_FALSE(real.evaluate().integers(0, exact));
+  EXPECT_EQ(real.outputs()[0].dtype, Dtype::f32);
+}
+
+// As in PyTorch: the tensor with dimensions decides the dtype, to which the other is converted before they are compared.
+TEST(Integers, AreConvertedToTheResultsDtypeFirst) {
+  Call c("maximum");
+  c.tensor(Dtype::i64, {}, {-1}).tensor(Dtype::u8, {2}, {1, 255});
+  expect(c, {255, 255});
+  EXPECT_EQ(c.outputs()[0].dtype, Dtype::u8);
+}
+
+TEST(Integers, SumTo64BitsUnlessAskedForLess) {
+  Call wide("sum.dim_IntList");
+  wide.tensor(Dtype::i8, {3}, {100, 100, 100}).none().boolean(false).none();
+  expect(wide, {300});
+  EXPECT_EQ(wide.outputs()[0].dtype, Dtype::i64);
+  Call narrow("sum.dim_IntList");
+  narrow.tensor(Dtype::i8, {3}, {100, 100, 100}).none().boolean(false).dtype(Dtype::u8);
+  expect(narrow, {44});
+  Call running("cumsum");
+  running.tensor(Dtype::u8, {3}, {200, 100, 7}).integer(0).none();
+  expect(running, {200, 300, 307});
+}
+
+TEST(Integers, AreComparedAsTheyAre) {
+  Call where("where.self");
+  where.tensor(Dtype::boolean, {2}, {1, 0}).tensor(Dtype::i16, {2}, {-5, 6}).tensor(Dtype::i16, {2}, {7, 8});
+  expect(where, {-5, 8});
+  Call largest("argmax");
+  largest.tensor(Dtype::i32, {4}, {-3, 7, 7, 2}).none().boolean(false);
+  expect(largest, {1});
+  Call relu("relu");
+  relu.tensor(Dtype::i32, {2}, {-3, 7});
+  expect(relu, {0, 7});
+}
+
 // The first four results of each are those of PyTorch 1.13.1.
 TEST(QuantizePerTensor, RoundsTiesToEvenAddsTheZeroPointAndSaturates) {
   expect(*quantize(Dtype::u8, 1, 1, {0.5, 1.5, 2.5, -0.5}), {1, 3, 3, 1});

@@ -1,0 +1,54 @@
+// Integer: 64 bits of two's complement that wrap, for references that hold for integers (Operator::in_integers). What is
+// kept of a result is its low bits, so that sums and products are those of the narrower dtype: both are modulo 2^bits.
+//
+// Only what such references use is here; a reference that uses more says so when it is compiled.
+#pragma once
+
+#include <cstdint>
+
+#include "scalar.h"
+
+namespace assay {
+
+struct Integer {
+  std::int64_t value = 0;
+
+  Integer() = default;
+  explicit constexpr Integer(std::int64_t v) : value(v) {}
+
+  friend bool operator==(Integer, Integer) = default;
+  friend auto operator<=>(Integer, Integer) = default;
+};
+
+namespace detail {
+constexpr std::uint64_t bits(Integer x) { return static_cast<std::uint64_t>(x.value); }
+constexpr Integer wrapped(std::uint64_t x) { return Integer(static_cast<std::int64_t>(x)); }
+}  // namespace detail
+
+constexpr Integer operator+(Integer a, Integer b) {
+  return detail::wrapped(detail::bits(a) + detail::bits(b));
+}
+constexpr Integer operator-(Integer a, Integer b) {
+  return detail::wrapped(detail::bits(a) - detail::bits(b));
+}
+constexpr Integer operator*(Integer a, Integer b) {
+  return detail::wrapped(detail::bits(a) * detail::bits(b));
+}
+
+inline bool is_nan(Integer) { return false; }
+inline Integer select(bool condition, Integer a, Integer b) { return condition ? a : b; }
+inline Integer maximum(Integer a, Integer b) { return a > b ? a : b; }
+
+template <>
+struct ScalarOps<Integer> {
+  static Integer input(std::int64_t x) { return Integer(x); }
+  static Integer parameter(double x) { return Integer(static_cast<std::int64_t>(x)); }
+  template <class Term>
+  static Integer sum(std::int64_t n, Term&& term) {
+    Integer s;
+    for (std::int64_t k = 0; k < n; ++k) s = s + term(k);
+    return s;
+  }
+};
+
+}  // namespace assay
