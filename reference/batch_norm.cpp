@@ -21,6 +21,12 @@ Statistics<S> statistics(const Tensor<S>& input, std::int64_t c, double eps) {
   return Statistics<S>::of(channel.size(), eps, [&](std::int64_t k) { return input.at(channel.number(k)); });
 }
 
+template <class S>
+Moments<S> channel_moments(const Tensor<S>& input, std::int64_t c) {
+  const Channel channel{Fibers(input.shape(), 1), c};
+  return moments<S>(channel.size(), [&](std::int64_t k) { return input.at(channel.number(k)); });
+}
+
 struct BatchNorm {
   static RowShape rows(const Inputs&, std::span<const std::int64_t> shape) {
     return RowShape::channels(shape);
@@ -56,8 +62,59 @@ struct BatchNormRstd {
   }
 };
 
-const EnrolledReference enrolled{
-    reference<ops::native_batch_norm, BatchNorm, BatchNormMean, BatchNormRstd>()};
+// With running statistics that are always there.
+struct FunctionalBatchNorm {
+  static RowShape rows(const Inputs& in, std::span<const std::int64_t> shape) {
+    return BatchNorm::rows(in, shape);
+  }
+
+  template <class S>
+  void operator()(const Tensor<S>& input, const Tensor<S>* weight, const Tensor<S>* bias,
+                  const Tensor<S>& running_mean, const Tensor<S>& running_var, bool training, double momentum,
+                  double eps, Row<S>& out) const {
+    BatchNorm{}(input, weight, bias, &running_mean, &running_var, training, momentum, eps, out);
+  }
+};
+
+template <class Result>
+struct Functional {
+  template <class S>
+  S operator()(const Tensor<S>& input, const Tensor<S>* weight, const Tensor<S>* bias,
+               const Tensor<S>& running_mean, const Tensor<S>& running_var, bool training, double momentum,
+               double eps, const Index& i) const {
+    return Result{}(input, weight, bias, &running_mean, &running_var, training, momentum, eps, i);
+  }
+};
+
+template <class S>
+S updated(const S& running, const S& found, double momentum) {
+  return (S(1) - param<S>(momentum)) * running + param<S>(momentum) * found;
+}
+
+struct RunningMean {
+  template <class S>
+  S operator()(const Tensor<S>& input, const Tensor<S>*, const Tensor<S>*, const Tensor<S>& running_mean,
+               const Tensor<S>&, bool training, double momentum, double, const Index& i) const {
+    if (!training) return running_mean[i];
+    return updated(running_mean[i], channel_moments(input, i[0]).mean, momentum);
+  }
+};
+
+struct RunningVar {
+  template <class S>
+  S operator()(const Tensor<S>& input, const Tensor<S>*, const Tensor<S>*, const Tensor<S>&,
+               const Tensor<S>& running_var, bool training, double momentum, double, const Index& i) const {
+    if (!training) return running_var[i];
+    const std::int64_t n = Channel{Fibers(input.shape(), 1), i[0]}.size();
+    return updated(running_var[i], channel_moments(input, i[0]).squares / S(n - 1), momentum);
+  }
+};
+
+const EnrolledReference enrolled[] = {
+    EnrolledReference{reference<ops::native_batch_norm, BatchNorm, BatchNormMean, BatchNormRstd>()},
+    EnrolledReference{
+        reference<ops::native_batch_norm_legit_functional, FunctionalBatchNorm, Functional<BatchNormMean>,
+                  Functional<BatchNormRstd>, RunningMean, RunningVar>()}};
 
 }  // namespace
 }  // namespace assay

@@ -33,7 +33,7 @@ struct Argument {
 };
 
 inline constexpr std::size_t kMaxArguments = 16;
-inline constexpr std::size_t kMaxResults = 4;
+inline constexpr std::size_t kMaxResults = 5;
 
 struct Schema {
   std::string_view text{};      // all of it, normalised as written

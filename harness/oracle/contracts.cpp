@@ -66,6 +66,17 @@ constexpr std::string_view kConvolution =
     "IA-32 Software Developer's Manual, volume 2)\n"
     "f16: compute=f16 -- native/CPUBlas.cpp gemm for Half adds as f16";
 
+// rstd is 0 where variance and eps are (native/Normalization.cpp InvStd): no contract covers that.
+constexpr std::string_view kBatchNorm =
+    "affine=folded -- native/cpu/batch_norm_kernel.cpp batch_norm_cpu_collect_linear_and_constant_terms: alpha = "
+    "invstd * weight, beta = bias - mean * alpha\n"
+    "signed_zero=ignore -- the same: adds 0 where there is no bias\n"
+    "layout_invariant=no row_invariant=no thread_invariant=no -- native/Normalization.cpp "
+    "batch_norm_cpu_transform_input_template: another formula where tensors have gaps; "
+    "native/cpu/batch_norm_kernel.cpp batch_norm_cpu_collect_stats_channels_last_impl: sums for each thread\n"
+    "bf16: compute=bf16 -- native/cpu/batch_norm_kernel.cpp batch_norm_cpu_contiguous_impl<BFloat16>: alpha and beta "
+    "are c10::BFloat16, and mean in batch_norm_cpu_collect_stats_contiguous_impl";
+
 constexpr std::array kEntries{
     // Full vectors take one multiply-add; the tail, and tensors with other strides, the scalar formula, whose product may
     // be rounded by itself. f16 has only the latter. A difference is a sum with -alpha (native/BinaryOps.cpp sub_out).
@@ -218,17 +229,8 @@ constexpr std::array kEntries{
         "GroupNormKernelImplChannelsLastInternal: other sums, for each thread where images are large\n"
         "bf16: compute=bf16 -- the same: mean, rstd, scale and bias are c10::BFloat16"},
 
-    // rstd is 0 where variance and eps are (native/Normalization.cpp InvStd): no contract covers that.
-    Entry{
-        "native_batch_norm",
-        "affine=folded -- native/cpu/batch_norm_kernel.cpp batch_norm_cpu_collect_linear_and_constant_terms: alpha = "
-        "invstd * weight, beta = bias - mean * alpha\n"
-        "signed_zero=ignore -- the same: adds 0 where there is no bias\n"
-        "layout_invariant=no row_invariant=no thread_invariant=no -- native/Normalization.cpp "
-        "batch_norm_cpu_transform_input_template: another formula where tensors have gaps; "
-        "native/cpu/batch_norm_kernel.cpp batch_norm_cpu_collect_stats_channels_last_impl: sums for each thread\n"
-        "bf16: compute=bf16 -- native/cpu/batch_norm_kernel.cpp batch_norm_cpu_contiguous_impl<BFloat16>: alpha and beta "
-        "are c10::BFloat16, and mean in batch_norm_cpu_collect_stats_contiguous_impl"},
+    Entry{"native_batch_norm", kBatchNorm},
+    Entry{"_native_batch_norm_legit_functional", kBatchNorm},
 
     // With bf16 rows along another dimension, the maximum of every second half of a vector is that of the first half
     // (native/cpu/SoftMaxKernel.cpp _vec_logsoftmax<BFloat16>, "max_fvec0.store" twice): no contract covers that.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <pybind11/eval.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "contracts.h"
@@ -45,10 +46,35 @@ std::string cpu_capability(const py::module_& torch) {
   return std::string(rest.substr(0, rest.find('\n')));
 }
 
+// What is called where torch's operator of the name would not do.
+struct StandIn {
+  std::string_view op;
+  std::string_view calls;  // the schema of the operator of torch's that it calls
+  const char* function;    // of Python, with the names of the module torch
+};
+constexpr StandIn kStandIns[] = {
+    // Quantised tensors are integers to us, and to torch a type of their own.
+    {"quantize_per_tensor",
+     "quantize_per_tensor(Tensor self, float scale, int zero_point, ScalarType dtype) -> Tensor",
+     "lambda self, scale, zero_point, dtype: quantize_per_tensor(self, scale, zero_point, "
+     "{uint8: quint8, int8: qint8}[dtype]).int_repr()"},
+    // Torch has it since 2.0, as this: the operator that updates running statistics in place, on copies of them.
+    {"_native_batch_norm_legit_functional",
+     "native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool "
+     "training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+     "lambda input, weight, bias, mean, var, *rest: (lambda mean, var: "
+     "(*native_batch_norm(input, weight, bias, mean, var, *rest), mean, var))(mean.clone(), var.clone())"},
+};
+
 int threads() {
   const char* text = std::getenv("OMP_NUM_THREADS");
   const int n = text == nullptr ? 1 : std::atoi(text);
   return n > 0 ? n : 1;
+}
+
+// The overload's own callable saves a Python frame.
+py::object callable(const py::object& overload) {
+  return py::hasattr(overload, "_op") ? py::object(overload.attr("_op")) : overload;
 }
 
 }  // namespace
@@ -110,20 +136,15 @@ std::vector<assay_kernel> Torch::kernels(std::span<const Operator* const> operat
     kernel.run = run_torch;
     kernel.refuses = refuses_torch;
     kernel.contract = contract_of(schema.name).data();
-    if (std::string reason = drift(schema.text); !reason.empty()) {
+    const auto* const stand_in = std::ranges::find(kStandIns, schema.name, &StandIn::op);
+    const bool direct = stand_in == std::end(kStandIns);
+    if (std::string reason = drift(direct ? schema.text : stand_in->calls); !reason.empty()) {
       kernel.unavailable = unavailable(std::move(reason));
     } else {
       TorchOperator& entry = operators_.emplace_back();
-      const py::object found = overload(schema.name);
       entry.tensors = &tensors_;
-      // The overload's own callable saves a Python frame.
-      entry.function = py::hasattr(found, "_op") ? py::object(found.attr("_op")) : found;
-      // Quantised tensors are integers to us, and to torch a type of their own.
-      if (schema.name == "quantize_per_tensor")
-        entry.function = py::eval(
-            "lambda self, scale, zero_point, dtype: quantize_per_tensor(self, scale, zero_point, "
-            "{uint8: quint8, int8: qint8}[dtype]).int_repr()",
-            torch_.attr("__dict__"));
+      entry.function = direct ? callable(overload(schema.name))
+                              : py::object(py::eval(stand_in->function, torch_.attr("__dict__")));
       for (const Argument& argument : schema.arguments()) {
         if (domain(*op, argument.name).kind == Domain::Kind::mask) entry.mask = schema.find(argument.name);
         if (argument.keyword_only)

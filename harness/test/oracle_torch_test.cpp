@@ -18,6 +18,7 @@
 #include "harness/run/describe.h"
 #include "harness/run/lane.h"
 #include "ops/add.h"
+#include "ops/batch_norm.h"
 #include "ops/mm.h"
 #include "ops/prelu.h"
 #include "ops/relu.h"
@@ -141,6 +142,24 @@ TEST_F(TorchTest, GivesKnownResults) {
     const Call backward = call(ops::prelu_backward, {tensor(d, {2, 2}, {1, 2, 3, 4}), x, w});
     EXPECT_EQ(result(backward, 0), (Numbers{1, -0.5, 1.5, 4}));
     EXPECT_EQ(result(backward, 1), (Numbers{-9, -4}));
+  }
+}
+
+// An input that was written to would be a failure of the call.
+TEST_F(TorchTest, UpdatesCopiesOfRunningStatistics) {
+  for (const Layout& layout : {Layout{}, Layout{Layout::Kind::step2, {}}}) {
+    const TensorData x = tensor(Dtype::f32, {2, 2}, {1, 2, 3, 6}),
+                     mean = tensor(Dtype::f32, {2}, {10, 20}, layout),
+                     var = tensor(Dtype::f32, {2}, {1, 4}, layout);
+    const auto norm = [&](bool training) {
+      return call(ops::native_batch_norm_legit_functional,
+                  {x, None{}, None{}, mean, var, training, 0.25, 1e-5}, layout);
+    };
+    EXPECT_EQ(result(norm(true), 1), (Numbers{2, 4}));
+    EXPECT_EQ(result(norm(true), 3), (Numbers{8, 16}));
+    EXPECT_EQ(result(norm(true), 4), (Numbers{1.25, 5}));
+    EXPECT_EQ(result(norm(false), 3), (Numbers{10, 20}));
+    EXPECT_EQ(result(norm(false), 4), (Numbers{1, 4}));
   }
 }
 

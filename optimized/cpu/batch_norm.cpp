@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "channels_first.h"
+#include "copy.h"
 #include "normalise.h"
 #include "ops/batch_norm.h"
 
@@ -13,9 +14,9 @@ HWY_BEFORE_NAMESPACE();
 namespace assay::cpu::HWY_NAMESPACE {
 namespace {
 
-void native_batch_norm(const View& input, const View* weight, const View* bias, const View* running_mean,
-                       const View* running_var, bool training, double, double eps, View& out, View& mean,
-                       View& rstd) {
+void run(const View& input, const View* weight, const View* bias, const View* running_mean,
+         const View* running_var, bool training, double eps, View& out, View& mean, View& rstd,
+         const RunningStatistics* running) {
   const ChannelsFirst from(input), to(out);
   const std::int64_t channels = std::max<std::int64_t>(input.size(1), 1);
   normalise({.input = from.view(),
@@ -28,7 +29,29 @@ void native_batch_norm(const View& input, const View* weight, const View* bias, 
              .bias = bias,
              .sharing = input.numel() / channels,
              .period = channels,
-             .eps = eps});
+             .eps = eps,
+             .running = running});
+}
+
+void native_batch_norm(const View& input, const View* weight, const View* bias, const View* running_mean,
+                       const View* running_var, bool training, double, double eps, View& out, View& mean,
+                       View& rstd) {
+  run(input, weight, bias, running_mean, running_var, training, eps, out, mean, rstd, nullptr);
+}
+
+void copy_numbers(const View& from, View& to) {
+  ASSAY_CPU_WITH_ELEMENT(
+      from.type(), T, copy_row(to.as<T>(), to.stride(0), from.as<const T>(), from.stride(0), from.size(0)));
+}
+
+void functional(const View& input, const View* weight, const View* bias, const View& running_mean,
+                const View& running_var, bool training, double momentum, double eps, View& out, View& mean,
+                View& rstd, View& running_mean_out, View& running_var_out) {
+  const RunningStatistics running{running_mean, running_var, running_mean_out, running_var_out, momentum};
+  run(input, weight, bias, &running_mean, &running_var, training, eps, out, mean, rstd, &running);
+  if (training) return;
+  copy_numbers(running_mean, running_mean_out);
+  copy_numbers(running_var, running_var_out);
 }
 
 }  // namespace
@@ -39,7 +62,9 @@ HWY_AFTER_NAMESPACE();
 namespace assay::cpu {
 namespace {
 constexpr const char* kContract = "chain=blocked(16) -- optimized/cpu/chains.h: sixteen chains, then a tree";
-constexpr assay_kernel kernels[] = {ASSAY_CPU_LEVELS(ops::native_batch_norm, native_batch_norm, kContract)};
+constexpr assay_kernel kernels[] = {
+    ASSAY_CPU_LEVELS(ops::native_batch_norm, native_batch_norm, kContract),
+    ASSAY_CPU_LEVELS(ops::native_batch_norm_legit_functional, functional, kContract)};
 const Enrolled enrolled{kernels};
 }  // namespace
 }  // namespace assay::cpu

@@ -72,16 +72,15 @@ struct Rows {
     return m < lanes ? load_n(D(), p, m) : hn::LoadU(D(), p);
   }
 
-  // Of n numbers: their mean, and the mean square of their distances from it.
-  HWY_NOINLINE void measure(const C* x, C& mean, C& variance) const {
+  // Of n numbers: their mean, and the sum of the squares of their distances from it.
+  HWY_NOINLINE void measure(const C* x, C& mean, C& squares) const {
     const auto count = static_cast<C>(n);
     mean = chained_sum<C>(n, [&](std::int64_t i, std::int64_t m) HWY_ATTR { return at(x + i, m); }) / count;
     const V middle = hn::Set(D(), mean);
-    const C squares = chained_sum<C>(n, [&](std::int64_t i, std::int64_t m) HWY_ATTR {
+    squares = chained_sum<C>(n, [&](std::int64_t i, std::int64_t m) HWY_ATTR {
       const V distance = hn::Sub(at(x + i, m), middle);
       return hn::Mul(distance, distance);
     });
-    variance = squares / count;
   }
 
   // `count` numbers from x to y, which may be one memory. weigh(i, m): the weights of numbers i to i + m - 1.
@@ -128,18 +127,30 @@ struct Rows {
     return C{1} / hn::GetLane(hn::Sqrt(hn::Set(one, x)));
   }
 
-  void statistics(const C* x, T* mean_at, T* rstd_at, C& mean, C& rstd) const {
-    C variance;
+  void join(const View& last, const View& next, std::int64_t number, C found) const {
+    C running;
+    gather(&running, last.as<const T>() + number * last.stride(0), last.type(), 1, last.type(), 1);
+    running =
+        static_cast<C>(1 - norm.running->momentum) * running + static_cast<C>(norm.running->momentum) * found;
+    scatter(next.as<T>() + number * next.stride(0), next.type(), 1, &running, 1);
+  }
+
+  void statistics(const C* x, std::int64_t number, T* mean_at, T* rstd_at, C& mean, C& rstd) const {
+    C variance, squares;
     if (norm.given) {
       gather(&mean, mean_at, norm.mean.type(), 1, norm.mean.type(), 1);
       gather(&variance, rstd_at, norm.rstd.type(), 1, norm.rstd.type(), 1);
       rstd = inverse_root(variance + eps);
       return;
     }
-    measure(x, mean, variance);
+    measure(x, mean, squares);
+    variance = squares / static_cast<C>(n);
     rstd = inverse_root(variance + eps);
     scatter(mean_at, norm.mean.type(), 1, &mean, 1);
     scatter(rstd_at, norm.rstd.type(), 1, &rstd, 1);
+    if (norm.running == nullptr) return;
+    join(norm.running->mean, norm.running->mean_out, number, mean);
+    join(norm.running->var, norm.running->var_out, number, squares / static_cast<C>(n - 1));
   }
 
   void run() const {
@@ -167,7 +178,7 @@ struct Rows {
                        }
                        if (!reads && n > 0) move_in(row, 1, norm.input, x, buffer.data());
                        C mean, rstd;
-                       statistics(from, norm.mean.template as<T>() + offset(2),
+                       statistics(from, number, norm.mean.template as<T>() + offset(2),
                                   norm.rstd.template as<T>() + offset(3), mean, rstd);
                        finish_row(from, to, mean, rstd, number);
                        if (!writes && n > 0) move_out(to, y);

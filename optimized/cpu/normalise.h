@@ -13,6 +13,13 @@
 #define ASSAY_CPU_NORMALISATION
 namespace assay::cpu {
 
+// Statistics of earlier batches, one number for each row, which those of this one join: (1 - momentum) * last + momentum *
+// new, where n - 1 is the divisor of the new variance.
+struct RunningStatistics {
+  View mean, var, mean_out, var_out;
+  double momentum;
+};
+
 struct Normalisation {
   View input, out;  // of one shape: the first `first` dimensions number rows, the others are a row
   int first;
@@ -23,6 +30,7 @@ struct Normalisation {
   std::int64_t sharing = 1;  // neighbours in a row that have one weight
   std::int64_t period = 1;   // rows after which weights begin anew
   double eps = 0;
+  const RunningStatistics* running = nullptr;
 };
 
 // The first dimensions of a view.
