@@ -1,6 +1,7 @@
 #include "ops/quantized_linear.h"
 
 #include "reference_of.h"
+#include "requantised.h"
 
 namespace assay {
 namespace {
@@ -17,11 +18,7 @@ struct QuantizedLinear {
     for (std::int64_t k = 0; k < terms; ++k)
       total += (input.integer_at(row * terms + k) - input_zero_point) *
                (weight.integer_at(j * terms + k) - weight_zero_point.integer_at(c));
-    const S factor = param<S>(input_scale) * weight_scale.at(c) / param<S>(output_scale);
-    // Beyond this many steps the result is at an end of the range whatever the zero point is.
-    const S steps = maximum(minimum(S(static_cast<double>(total)) * factor, S(1024)), S(-1024));
-    const S q = cast<S>(steps, Dtype::i32) + S(static_cast<double>(output_zero_point));
-    return select(is_nan(steps), S(0), maximum(minimum(q, S(255)), S(0)));
+    return requantised(total, input_scale, weight_scale.at(c), output_scale, output_zero_point);
   }
 };
 

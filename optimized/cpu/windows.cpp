@@ -86,6 +86,7 @@ template <class W>
 void gather(W* to, std::int64_t columns, const Image& image, const Movement& m, std::int64_t begin,
             std::int64_t end) {
   const W* const data = static_cast<const W*>(image.data);
+  const W outside = static_cast<W>(image.outside);
   const std::size_t last = m.size() - 1;
   const std::int64_t rows = taps(m) * image.channels;
   const bool by_rows = gathers_rows(image);
@@ -112,17 +113,17 @@ void gather(W* to, std::int64_t columns, const Image& image, const Movement& m, 
           if (k >= in.first && k < in.last)
             std::memcpy(row, data + from + k * step, static_cast<std::size_t>(image.channels) * sizeof(W));
           else
-            std::fill_n(row, image.channels, W{0});
+            std::fill_n(row, image.channels, outside);
         }
         continue;
       }
       for (std::int64_t c = 0; c < image.channels; ++c) {
         W* const row = to + (t * image.channels + c) * columns + column;
-        std::fill_n(row, in.first, W{0});
+        std::fill_n(row, in.first, outside);
         if (in.last > in.first)
           copy(row + in.first, data + c * image.channel_stride + from + in.first * step, step,
                in.last - in.first);
-        std::fill_n(row + in.last, n - in.last, W{0});
+        std::fill_n(row + in.last, n - in.last, outside);
       }
     }
     at.advance(n);
@@ -220,6 +221,8 @@ void gather_windows(void* to, std::int64_t columns, const Image& image, const Mo
                     std::int64_t begin, std::int64_t end) {
   if (begin == end || taps(movement) == 0) return;
   switch (image.bytes) {
+    case 1:
+      return gather(static_cast<std::uint8_t*>(to), columns, image, movement, begin, end);
     case 2:
       return gather(static_cast<std::uint16_t*>(to), columns, image, movement, begin, end);
     case 4:

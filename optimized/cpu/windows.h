@@ -66,11 +66,12 @@ struct Image {
   int bytes;  // of an element
   std::int64_t channels, channel_stride;
   std::span<const std::int64_t> sizes, strides;
+  std::uint64_t outside = 0;  // the bits of what stands around the image
 };
 
-// Positions [begin, end) of the movement: for each, taps x channels elements, zero outside of the image. They lie at
-// to[row * columns + column] for row = tap * channels + channel and column = position - begin or, if the channels are
-// neighbours, at to[column * rows + row]: see gathers_rows(). `columns` may be more than there are positions.
+// Positions [begin, end) of the movement: for each, taps x channels elements, `outside` for those around the image. They
+// lie at to[row * columns + column] for row = tap * channels + channel and column = position - begin or, if the channels
+// are neighbours, at to[column * rows + row]: see gathers_rows(). `columns` may be more than there are positions.
 void gather_windows(void* to, std::int64_t columns, const Image& image, const Movement& movement,
                     std::int64_t begin, std::int64_t end);
 bool gathers_rows(const Image& image);

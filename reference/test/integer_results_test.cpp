@@ -121,6 +121,48 @@ TEST(QuantizePerTensor, AdmitsBothNeighboursOnlyWhereTheQuotientIsNearATie) {
   EXPECT_EQ(far.upper, 93);
 }
 
+struct Weights {
+  Shape shape;
+  std::vector<double> numbers, scale, zero_point;
+};
+
+// Of strides and dilations of 1, with scales that are 1 unless said otherwise.
+std::unique_ptr<Call> quantized_convolution(Shape shape, std::vector<double> x, double input_zero_point,
+                                            const Weights& w, double bias, std::int64_t padding,
+                                            double output_scale, std::int64_t output_zero_point) {
+  auto c = std::make_unique<Call>("quantized_convolution");
+  const std::int64_t outputs = w.shape[0], groups = shape[1] / w.shape[1];
+  const auto own = static_cast<std::int64_t>(w.scale.size());
+  c->tensor(Dtype::u8, std::move(shape), x).tensor(Dtype::i8, w.shape, w.numbers);
+  c->tensor(Dtype::f32, {own}, w.scale).tensor(Dtype::i32, {own}, w.zero_point);
+  c->tensor(Dtype::i32, {outputs}, std::vector<double>(static_cast<std::size_t>(outputs), bias));
+  c->integers({1}).integers({padding}).integers({1}).integer(groups);
+  c->real(1)
+      .integer(static_cast<std::int64_t>(input_zero_point))
+      .real(output_scale)
+      .integer(output_zero_point);
+  return c;
+}
+
+TEST(QuantizedConvolution, AddsNothingAroundTheImage) {
+  const Weights w{{1, 1, 2}, {2, 3}, {0.5}, {1}};  // stands for 1 and 2
+  expect(*quantized_convolution({1, 1, 3}, {10, 20, 30}, 10, w, 0, 1, 1, 3), {3, 13, 28, 13});
+  // With zeros around the image, which stand for -10, this would be 250 and 245.
+  expect(*quantized_convolution({1, 1, 1}, {10}, 10, w, 0, 1, 1, 255), {255, 255});
+}
+
+TEST(QuantizedConvolution, RoundsTiesToEvenBeforeTheZeroPointIsAdded) {
+  const Weights w{{1, 1, 2}, {1, 2}, {0.5}, {0}};
+  // 0.5, 10.5, 25.5 and 10.5 steps.
+  expect(*quantized_convolution({1, 1, 3}, {10, 20, 30}, 10, w, 1, 1, 1, 3), {3, 13, 29, 13});
+}
+
+TEST(QuantizedConvolution, GivesEachChannelOfEachGroupItsScaleAndZeroPoint) {
+  const Weights w{{4, 1, 1}, {3, -2, 1, 2}, {1, 0.5, 2, 1}, {1, -3, 0, 4}};
+  // 4 * 2, 4 * 1, 6 * 1 and 6 * -2
+  expect(*quantized_convolution({1, 2, 1}, {5, 7}, 1, w, 0, 0, 2, 10), {14, 11, 16, 4});
+}
+
 TEST(DequantizePerTensor, IsExactButForOneRounding) {
   Call c("dequantize_per_tensor");
   c.tensor(Dtype::u8, {3}, {0, 128, 255}).real(0.5).integer(128);
