@@ -19,9 +19,9 @@ inline constexpr Operator quantized_convolution{
         "ties go to even before output_zero_point is added, NaN becomes 0",
     .dtypes = only(Dtype::u8),
     .shapes =
-        "groups=G input=[N,G*C,+S] weight=[G*K,C,*R<S] weight_scale=[G*K] weight_zero_point=[G*K] bias=[G*K] -> "
-        "[N,G*K,convolved(*S,*R)]; "
         "groups=G input=[N,G*C,+S] weight=[G*K,C,*R<S] weight_scale=[1] weight_zero_point=[1] bias=[G*K] -> "
+        "[N,G*K,convolved(*S,*R)]; "
+        "groups=G input=[N,G*C,+S] weight=[G*K,C,*R<S] weight_scale=[G*K] weight_zero_point=[G*K] bias=[G*K] -> "
         "[N,G*K,convolved(*S,*R)]",
     .domains =
         "weight: dtypes(i8); weight_scale: scales; weight_zero_point: zero_points(weight); bias: dtypes(i32); "

@@ -17,8 +17,8 @@ inline constexpr Operator quantized_linear{
         "0 to 255; ties go to even before output_zero_point is added, NaN becomes 0",
     .dtypes = only(Dtype::u8),
     .shapes =
-        "input=[*,K] weight=[N,K] weight_scale=[N] weight_zero_point=[N] bias=[N] -> [*,N]; "
-        "input=[*,K] weight=[N,K] weight_scale=[1] weight_zero_point=[1] bias=[N] -> [*,N]",
+        "input=[*,K] weight=[N,K] weight_scale=[1] weight_zero_point=[1] bias=[N] -> [*,N]; "
+        "input=[*,K] weight=[N,K] weight_scale=[N] weight_zero_point=[N] bias=[N] -> [*,N]",
     .domains =
         "weight: dtypes(i8); weight_scale: scales; weight_zero_point: zero_points(weight); bias: dtypes(i32); "
         "input_scale: scale; input_zero_point: zero_point(input); output_scale: scale; "

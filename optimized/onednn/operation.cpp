@@ -173,6 +173,8 @@ Operation::Operation(const Level& level, dnnl::primitive::kind kind) : level_(&l
   key.kind = kind;
 }
 
+bool Operation::asks_only() { return asking_only; }
+
 void Operation::tensor(int argument, const View& view, const Descriptor& as) {
   key.memories.push_back(as);
   bound_.push_back({argument, view.data});

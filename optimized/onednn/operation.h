@@ -30,6 +30,9 @@ class Operation {
 
   PrimitiveKey key;
 
+  // Whether run() will only ask: then tensors may be without data.
+  static bool asks_only();
+
   // Adds a tensor as argument DNNL_ARG_...; the order is that of key.memories.
   void tensor(int argument, const View& view) { tensor(argument, view, describe(view)); }
   void tensor(int argument, const View& view, const Descriptor& as);
