@@ -51,7 +51,29 @@ struct Place {
   }
 };
 
+// A plane at a time, so that its indices are looked through once.
+struct MaxPool2dBackward {
+  static RowShape rows(const Inputs&, std::span<const std::int64_t> shape) {
+    return RowShape::blocks(shape, shape[shape.size() - 2] * shape[shape.size() - 1]);
+  }
+
+  template <class S>
+  void operator()(const Tensor<S>& grad, const Tensor<S>&, Sizes, Sizes, Sizes, Sizes, bool,
+                  const Tensor<S>& indices, Row<S>& plane) const {
+    const std::int64_t size = grad.size(grad.rank() - 2) * grad.size(grad.rank() - 1);
+    std::vector<std::vector<std::int64_t>> from(static_cast<std::size_t>(plane.size()));
+    for (std::int64_t o = plane.number() * size; o < (plane.number() + 1) * size; ++o)
+      from[static_cast<std::size_t>(indices.integer_at(o))].push_back(o);
+    for (std::int64_t i = 0; i < plane.size(); ++i) {
+      const std::vector<std::int64_t>& terms = from[static_cast<std::size_t>(i)];
+      plane[i] = sum<S>(static_cast<std::int64_t>(terms.size()),
+                        [&](std::int64_t k) { return grad.at(terms[static_cast<std::size_t>(k)]); });
+    }
+  }
+};
+
 const EnrolledReference enrolled[] = {
+    EnrolledReference{reference<ops::max_pool2d_with_indices_backward, MaxPool2dBackward>()},
     EnrolledReference{reference<ops::max_pool2d_with_indices, Value, Place>()},
     EnrolledReference{reference<ops::max_pool2d, Value>()}};
 

@@ -23,6 +23,22 @@ inline constexpr Operator max_pool2d_with_indices{
     .source = "torch.nn.functional.max_pool2d; ATen native/cpu/MaxPoolKernel.cpp",
 };
 
+// Whatever made the indices: they need not be those of a maximum, nor lie in the window of their element.
+inline constexpr Operator max_pool2d_with_indices_backward{
+    .schema = parse_schema(
+        "max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, "
+        "int[2] padding, int[2] dilation, bool ceil_mode, Tensor indices) -> Tensor"),
+    .formula =
+        "out[..., i] = sum of grad_output[..., o] over all o in the same plane with indices[..., o] = i",
+    .shapes =
+        "self=[N,C,H,W] grad_output=[N,C,pooled(H,W)] indices=[N,C,pooled(H,W)] -> [N,C,H,W]; "
+        "self=[C,H,W] grad_output=[C,pooled(H,W)] indices=[C,pooled(H,W)] -> [C,H,W]",
+    .domains =
+        "kernel_size: window; stride: positives; padding: naturals; dilation: positives; indices: place(self)",
+    .gradient_of = "max_pool2d_with_indices(-, indices)",
+    .source = "tools/autograd/derivatives.yaml of PyTorch, max_pool2d_with_indices",
+};
+
 inline constexpr Operator max_pool2d{
     .schema = parse_schema(
         "max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, "

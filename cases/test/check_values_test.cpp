@@ -127,6 +127,31 @@ TEST(Check, LooksAtIndicesWhereThereIsData) {
   EXPECT_TRUE(Given().tensor(Dtype::f32, {3, 2}).tensor(Dtype::i64, {4}).check(table).ok());
 }
 
+constexpr Operator planes{.schema = parse_schema("planes(Tensor self, Tensor places) -> Tensor"),
+                          .shapes = "self=[N,H,W] places=[N] -> [N]",
+                          .domains = "places: place(self)"};
+
+TEST(Check, LooksAtPlacesInPlanes) {
+  const auto check = [](Shape self, std::vector<std::int64_t> places) {
+    Given g;
+    g.tensor(Dtype::f32, std::move(self))
+        .tensor(Dtype::i64, {static_cast<std::int64_t>(places.size())},
+                reinterpret_cast<std::byte*>(places.data()));
+    return g.check(planes);
+  };
+  EXPECT_TRUE(check({2, 3, 4}, {0, 11}).ok());
+  EXPECT_EQ(check({2, 3, 4}, {0, 12}).error,
+            "planes: places has the index 12, but a plane of self has 12 places: it must be from 0 to 11");
+  EXPECT_EQ(check({2, 1, 1}, {-1, 0}).error,
+            "planes: places has the index -1, but a plane of self has 1 place: it must be from 0 to 0");
+  EXPECT_EQ(check({2, 3, 0}, {0, 0}).error, "planes: places has shape [2], but self has no places");
+  EXPECT_TRUE(check({0, 3, 0}, {}).ok());
+  EXPECT_EQ(Given().tensor(Dtype::f32, {2, 3, 4}).tensor(Dtype::i32, {2}).check(planes).error,
+            "planes: places has dtype i32, but must be i64");
+  EXPECT_EQ(domain(planes, "places").choices_of(Shape{2, 3, 4}), 12);
+  EXPECT_EQ(domain(table, "indices").choices_of(Shape{2, 3, 4}), 2);
+}
+
 TEST(Domain, IsParsedOrRefused) {
   const Domain mode = domain(choice, "mode");
   EXPECT_EQ(mode.kind, Domain::Kind::one_of);

@@ -210,12 +210,13 @@ class Check {
   // Where there is no data to look at, only whether any index could be right.
   void index(std::size_t i, const Domain& d) {
     const auto of = static_cast<std::size_t>(d.of);
-    const std::int64_t rows = tensor(of).rank() > 0 ? tensor(of).size(0) : 0;
+    const std::int64_t rows = d.choices_of(tensor(of).sizes());
+    const std::string_view what = d.plane ? "place" : "row";
     const View& indices = tensor(i);
     const std::int64_t n = indices.numel();
     if (n > 0 && rows == 0)
-      return fail(i, "has shape [{}], but {} has no rows",
-                  text({indices.sizes().begin(), indices.sizes().end()}), argument(of).name);
+      return fail(i, "has shape [{}], but {} has no {}s",
+                  text({indices.sizes().begin(), indices.sizes().end()}), argument(of).name, what);
     if (indices.data == nullptr) return;
     for (std::int64_t k = 0; k < n; ++k) {
       std::int64_t at = 0, left = k;
@@ -226,8 +227,9 @@ class Check {
       const std::int64_t row =
           load_integer(indices.as<const char>() + at * bytes(indices.type()), indices.type());
       if (row < 0 || row >= rows)
-        return fail(i, "has the index {}, but {} has {} row{}: it must be from 0 to {}", row,
-                    argument(of).name, rows, rows == 1 ? "" : "s", rows - 1);
+        return fail(i, "has the index {}, but {} has {} {}{}: it must be from 0 to {}", row,
+                    d.plane ? "a plane of " + std::string(argument(of).name) : std::string(argument(of).name),
+                    rows, what, rows == 1 ? "" : "s", rows - 1);
     }
   }
 
@@ -427,6 +429,7 @@ Domain domain(const Operator& op, std::string_view argument) {
                               {"dtype_of", Domain::Kind::dtype_of, Brackets::name},
                               {"boolean", Domain::Kind::boolean},
                               {"index", Domain::Kind::index, Brackets::name},
+                              {"place", Domain::Kind::index, Brackets::name},
                               {"integer", Domain::Kind::integer},
                               {"nonzero", Domain::Kind::integer, Brackets::none, true},
                               {"format", Domain::Kind::format, Brackets::name},
@@ -451,7 +454,9 @@ Domain domain(const Operator& op, std::string_view argument) {
     if (d.kind == Domain::Kind::boolean) d.own = {Dtype::boolean};
     if (d.kind == Domain::Kind::scales) d.own = {Dtype::f32};
     if (d.kind == Domain::Kind::zero_points) d.own = {Dtype::i32};
-    if (d.kind == Domain::Kind::index) d.own = {Dtype::i64, Dtype::i32};
+    d.plane = named->name == "place";
+    if (d.kind == Domain::Kind::index) d.own = {Dtype::i64};
+    if (named->name == "index") d.own.push_back(Dtype::i32);
     if (closed && !has_choices) {
       d.of = op.schema.find(inside);
       known = d.of >= 0;

@@ -66,11 +66,17 @@ struct Domain {
   bool filled = false;                      // of axes: dimensions have elements; of an integer: not 0
   std::vector<std::string_view> choices{};  // of one_of, dtypes; of a mask: arguments
   int unless = -1;                          // the argument without which this one may not be None
+  bool plane = false;                       // of an index: into planes of the tensor, not of its rows
   std::vector<Dtype> own{};  // of a tensor: its dtypes, the usual one first; empty: the dtype rule's
 
   // A number for each dimension of an image, or one for all.
   bool is_spatial() const {
     return kind == Kind::window || kind == Kind::positives || kind == Kind::naturals;
+  }
+  // Of an index: how many there are to name, of a tensor of this shape.
+  std::int64_t choices_of(std::span<const std::int64_t> shape) const {
+    if (plane) return shape.size() < 2 ? 0 : shape[shape.size() - 2] * shape[shape.size() - 1];
+    return shape.empty() ? 0 : shape[0];
   }
   bool has_axes() const { return kind == Kind::axis || kind == Kind::axes; }
 };

@@ -59,6 +59,7 @@ struct Operator {
   //   dtype_of(self)      the dtype of that tensor
   //   boolean             of a tensor: its dtype is bool, whatever the dtype rule says of the others
   //   index(weight)       of a tensor: i64 or i32, each a row of that tensor, from 0
+  //   place(self)         of a tensor: i64, each an element of a plane of that tensor, its last two dimensions, from 0
   //   integer, nonzero    any integer, and any but 0
   //   real unless min     None only where the argument `min` is given
   //   format(self)        a memory format that fits that tensor's dimensions

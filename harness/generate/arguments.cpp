@@ -229,13 +229,13 @@ Case with_shapes(const Operator& op, Dtype dtype, const ShapeAlternative& altern
       c.arguments.push_back(default_of(op, i, dtype));
       continue;
     }
+    const std::vector<Dtype> own = domain(op, a.name).own;
     if (pattern->computed()) {
-      c.arguments.push_back(TensorSpec{dtype, {}, {}});
+      c.arguments.push_back(TensorSpec{own.empty() ? dtype : own.front(), {}, {}});
       continue;
     }
     Shape shape = instantiate(*pattern, binding);
     if (pattern->broadcast && draw != nullptr) shape = broadcastable(*draw, shape);
-    const std::vector<Dtype> own = domain(op, a.name).own;
     const Dtype usual = own.empty()                         ? dtype
                         : draw != nullptr && own.size() > 1 ? draw->pick(own)
                                                             : own.front();
@@ -243,7 +243,8 @@ Case with_shapes(const Operator& op, Dtype dtype, const ShapeAlternative& altern
   }
   // Where there are no rows, no index could be right.
   for (std::size_t i = 0; i < op.schema.argument_count; ++i)
-    if (const Domain d = domain(op, op.schema.argument_storage[i].name); d.kind == Domain::Kind::index)
+    if (const Domain d = domain(op, op.schema.argument_storage[i].name);
+        d.kind == Domain::Kind::index && !d.plane)
       if (Shape& rows = std::get<TensorSpec>(c.arguments[static_cast<std::size_t>(d.of)]).shape; rows[0] == 0)
         if (numel(std::get<TensorSpec>(c.arguments[i]).shape) > 0) rows[0] = 1;
   // Of integers, which otherwise give i64.

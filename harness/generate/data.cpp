@@ -49,7 +49,7 @@ std::vector<Target> targets_of(const Case& c, Dtype result) {
     const Domain d = domain(*c.op, c.op->schema.argument_storage[argument].name);
     const auto* of =
         d.of < 0 ? nullptr : std::get_if<TensorSpec>(&c.arguments[static_cast<std::size_t>(d.of)]);
-    if (d.kind == Domain::Kind::index && of != nullptr) t.rows = of->shape.empty() ? 0 : of->shape[0];
+    if (d.kind == Domain::Kind::index && of != nullptr) t.rows = d.choices_of(of->shape);
     if (d.kind == Domain::Kind::zero_points && of != nullptr) t.zero_points = integer_range(of->dtype);
     t.scales = d.kind == Domain::Kind::scales;
     t.own = Stream(mix(c.seed, mix(argument + 1, item)));

@@ -151,7 +151,7 @@ std::string index_out_of_range(Draw& draw, Case& c, std::size_t i) {
   if (d.kind != Domain::Kind::index) return {};
   const bool negative = draw.chance(50);
   c.data = negative ? kNegativeIndex : kPastEnd;
-  return negative ? "-1" : fmt::format("{}", tensor(c, static_cast<std::size_t>(d.of))->shape[0]);
+  return negative ? "-1" : fmt::format("{}", d.choices_of(tensor(c, static_cast<std::size_t>(d.of))->shape));
 }
 
 std::string axis_twice(Draw& draw, Case& c, std::size_t i) {

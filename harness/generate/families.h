@@ -26,7 +26,7 @@ struct Target {
   int precision = 24;         // significand bits of the format that a strict kernel computes in
   std::string_view kinks;     // Operator::kinks
   std::vector<Range> ranges;  // this tensor's of Operator::ranges
-  std::int64_t rows = -1;     // of an index tensor: how many rows it may name
+  std::int64_t rows = -1;     // of an index tensor: how many rows, or places, it may name
   bool scales = false;        // of quantised weights
   std::optional<IntegerRange> zero_points{};  // the range of what they are zero points of
   Stream own{0};                              // this tensor's numbers

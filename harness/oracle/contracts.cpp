@@ -186,6 +186,10 @@ constexpr std::array kEntries{
         "bf16: compute=bf16 -- the same: scales, weights and, in HelperInterpLinear, products and sums as "
         "c10::BFloat16"},
 
+    Entry{
+        "max_pool2d_with_indices_backward",
+        "bf16: compute=bf16 -- native/cpu/MaxPoolKernel.cpp cpu_max_pool_backward adds to grad_input, as bf16"},
+
     Entry{"avg_pool2d",
           "signed_zero=ignore -- native/cpu/AvgPoolKernel.cpp cpu_avg_pool adds the quotient to a zero, "
           "cpu_avg_pool_channels_last stores it"},

@@ -146,6 +146,8 @@ std::vector<assay_kernel> Torch::kernels(std::span<const Operator* const> operat
       entry.function = direct ? callable(overload(schema.name))
                               : py::object(py::eval(stand_in->function, torch_.attr("__dict__")));
       for (const Argument& argument : schema.arguments()) {
+        // Torch writes where these say, unchecked: a wrong one would end the worker, or worse.
+        if (domain(*op, argument.name).plane) kernel.flags &= ~std::uint32_t{ASSAY_CHECKS_ARGUMENTS};
         if (domain(*op, argument.name).kind == Domain::Kind::mask) entry.mask = schema.find(argument.name);
         if (argument.keyword_only)
           entry.keywords.emplace_back(argument.name.data(), argument.name.size());

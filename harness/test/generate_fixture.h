@@ -50,6 +50,13 @@ inline constexpr Operator table{
     .domains = "indices: index(weight); unused: integer",
 };
 
+inline constexpr Operator planes{
+    .schema = parse_schema("assay::toy_planes(Tensor self, Tensor places) -> Tensor"),
+    .formula = "",
+    .shapes = "self=[*,H,W] places=[*,H,W] -> [*,H,W]",
+    .domains = "places: place(self)",
+};
+
 inline constexpr Operator copy{
     .schema = parse_schema("assay::toy_copy(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor"),
     .formula = "",
@@ -105,8 +112,8 @@ inline constexpr Operator place{
     .domains = "dim: filled_axes(self)",
 };
 
-inline const std::array<const Operator*, 16>& all() {
-  static const std::array<const Operator*, 16> operators{&ops::relu,
+inline const std::array<const Operator*, 17>& all() {
+  static const std::array<const Operator*, 17> operators{&ops::relu,
                                                          &ops::prelu,
                                                          &ops::prelu_backward,
                                                          &ops::add_tensor,
@@ -116,6 +123,7 @@ inline const std::array<const Operator*, 16>& all() {
                                                          &whole_numbers,
                                                          &choice,
                                                          &table,
+                                                         &planes,
                                                          &copy,
                                                          &steps,
                                                          &layers,

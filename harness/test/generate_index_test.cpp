@@ -1,4 +1,4 @@
-// Tensors of indices: rows that their table has, and, where a case is an error, one that it has not.
+// Tensors of indices: rows that their table has, or places of a plane, and, where a case is an error, one that it has not.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -57,6 +57,23 @@ TEST(GenerateIndex, OneIndexIsOutOfRangeWhereAFamilySaysSo) {
   EXPECT_THAT(below.error, HasSubstr("indices has the index -1"));
   indices = indices_of(below);
   EXPECT_EQ(std::ranges::count(indices, -1.0), 1);
+}
+
+TEST(GenerateIndex, PlacesAreElementsOfOnePlane) {
+  std::set<double> seen;
+  for (const Family& f : families()) {
+    const std::string family(f.name);
+    if (family == kPastEnd || family == kNegativeIndex) continue;
+    const Call call = call_of(fmt::format("toy_planes:f32:self=5x3x2,places=5x3x2:data={}:seed=20", family));
+    ASSERT_TRUE(call.error.empty()) << call.error;
+    for (const double place : indices_of(call)) {
+      ASSERT_TRUE(place >= 0 && place < 6 && place == std::nearbyint(place)) << family << " " << place;
+      seen.insert(place);
+    }
+  }
+  EXPECT_EQ(seen.size(), 6u);
+  EXPECT_EQ(call_of("toy_planes:f32:self=5x3x2,places=5x3x2:data=past_end:seed=20").error,
+            "toy_planes: places has the index 6, but a plane of self has 6 places: it must be from 0 to 5");
 }
 
 }  // namespace

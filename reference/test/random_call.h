@@ -68,9 +68,11 @@ class RandomCall {
     for (std::size_t i = 0; i < op_.schema.argument_count; ++i) argument(i, alternative, binding);
     for (const auto& [i, shape] : computed_shapes(op_, call.arguments())) {
       const auto at = static_cast<std::size_t>(i);
-      elements[at] = draw_elements(shape, dtype_, op_.schema.argument_storage[at].name);
+      const Domain d = domain(op_, op_.schema.argument_storage[at].name);
+      const Dtype dtype = d.own.empty() ? dtype_ : d.own.front();
+      elements[at] = draw_elements(shape, dtype, op_.schema.argument_storage[at].name);
       text += std::string(op_.schema.argument_storage[at].name) + "=[" + assay::text(shape) + "] ";
-      call.replace(at, dtype_, shape, elements[at]);
+      call.replace(at, dtype, shape, elements[at]);
     }
   }
 
@@ -253,8 +255,9 @@ class RandomCall {
 
   void tensor(const ShapePattern& pattern, const ShapeBinding& binding, std::string_view argument) {
     if (pattern.computed()) {  // from arguments that are drawn later
+      const Domain d = domain(op_, argument);
       shapes_.emplace_back();
-      call.tensor(dtype_, {}, {0});
+      call.tensor(d.own.empty() ? dtype_ : d.own.front(), {}, {0});
       return;
     }
     const Domain d = domain(op_, argument);
@@ -291,16 +294,15 @@ class RandomCall {
   bool is_indexed(int tensor) const {
     return std::ranges::any_of(op_.schema.arguments(), [&](const Argument& a) {
       const Domain d = domain(op_, a.name);
-      return d.kind == Domain::Kind::index && d.of == tensor;
+      return d.kind == Domain::Kind::index && !d.plane && d.of == tensor;
     });
   }
 
-  // From 0, of a tensor of integers: two for a boolean, the rows for an index, else what u8 and i8 hold.
+  // From 0, of a tensor of integers: two for a boolean, rows or places for an index, else what u8 and i8 hold.
   std::int64_t choices(const Domain& d) const {
     if (d.kind == Domain::Kind::boolean) return 2;
     if (d.kind != Domain::Kind::index) return 128;
-    const Shape& rows = shapes_.at(static_cast<std::size_t>(d.of));
-    return rows.empty() ? 1 : std::max<std::int64_t>(rows[0], 1);
+    return std::max<std::int64_t>(d.choices_of(shapes_.at(static_cast<std::size_t>(d.of))), 1);
   }
 
   const Operator& op_;
