@@ -98,6 +98,10 @@ std::string_view text(dnnl::primitive::kind kind) {
       return "reduction";
     case dnnl::primitive::kind::reorder:
       return "reorder";
+    case dnnl::primitive::kind::layer_normalization:
+      return "layer normalization";
+    case dnnl::primitive::kind::batch_normalization:
+      return "batch normalization";
     case dnnl::primitive::kind::pooling_v2:
       return "pooling";
     default:
@@ -180,7 +184,7 @@ void Operation::tensor(int argument, const View& view, const Descriptor& as) {
   bound_.push_back({argument, view.data});
 }
 
-void Operation::run(PrimitiveCache::Build build) {
+bool Operation::run(PrimitiveCache::Build build) {
   constexpr auto is_f32 = [](const Descriptor& memory) {
     return memory.dtype == dnnl::memory::data_type::f32;
   };
@@ -192,7 +196,7 @@ void Operation::run(PrimitiveCache::Build build) {
   } catch (const dnnl::error& error) {
     throw Refused(reason(key, error));
   }
-  if (asking_only) return;
+  if (asking_only) return false;
   std::unordered_map<int, dnnl::memory> arguments;
   for (std::size_t i = 0; i < bound_.size(); ++i)
     arguments.emplace(bound_[i].argument, dnnl::memory(made->memories[i], engine(), bound_[i].data));
@@ -203,6 +207,7 @@ void Operation::run(PrimitiveCache::Build build) {
   made->primitive.execute(stream, arguments);
   stream.wait();
   say_information(made->information);
+  return true;
 }
 
 }  // namespace assay::onednn

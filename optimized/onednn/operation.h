@@ -37,8 +37,8 @@ class Operation {
   void tensor(int argument, const View& view) { tensor(argument, view, describe(view)); }
   void tensor(int argument, const View& view, const Descriptor& as);
 
-  // Throws Refused with oneDNN's reason if it has no such primitive. Under AskingOnly that is all it does.
-  void run(PrimitiveCache::Build build);
+  // Whether it ran: under AskingOnly it does not. Throws Refused with oneDNN's reason if it has no such primitive.
+  bool run(PrimitiveCache::Build build);
 
  private:
   struct Bound {
