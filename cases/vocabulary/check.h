@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "domain.h"
 #include "operator.h"
 #include "shape_rule.h"
 
@@ -31,61 +32,5 @@ Checked check_arguments(const Operator& op, std::span<const assay_value> argumen
 // something is wrong with the others.
 std::vector<std::pair<int, Shape>> computed_shapes(const Operator& op,
                                                    std::span<const assay_value> arguments);
-
-// "dim: axis(self); alpha: real", parsed; see Operator::domains.
-struct Domain {
-  enum class Kind : std::uint8_t {
-    any,
-    axis,
-    axes,
-    real,
-    epsilon,
-    fraction,
-    natural,
-    divisor,
-    mask,
-    given,
-    one_of,
-    window,
-    positives,
-    naturals,
-    dtype,
-    dtype_of,
-    boolean,
-    index,
-    integer,
-    format,
-    dtypes,
-    scale,
-    zero_point,
-    scales,
-    zero_points
-  };
-  Kind kind = Kind::any;
-  int of = -1;                              // the argument in brackets
-  bool filled = false;                      // of axes: dimensions have elements; of an integer: not 0
-  std::vector<std::string_view> choices{};  // of one_of, dtypes; of a mask: arguments
-  int unless = -1;                          // the argument without which this one may not be None
-  bool plane = false;                       // of an index: into planes of the tensor, not of its rows
-  std::vector<Dtype> own{};  // of a tensor: its dtypes, the usual one first; empty: the dtype rule's
-
-  // A number for each dimension of an image, or one for all.
-  bool is_spatial() const {
-    return kind == Kind::window || kind == Kind::positives || kind == Kind::naturals;
-  }
-  // Of an index: how many there are to name, of a tensor of this shape.
-  std::int64_t choices_of(std::span<const std::int64_t> shape) const {
-    if (plane) return shape.size() < 2 ? 0 : shape[shape.size() - 2] * shape[shape.size() - 1];
-    return shape.empty() ? 0 : shape[0];
-  }
-  bool has_axes() const { return kind == Kind::axis || kind == Kind::axes; }
-};
-Domain domain(const Operator& op, std::string_view argument);
-
-// Operator::ranges of a tensor argument. Throws std::invalid_argument when they are malformed.
-struct Range {
-  double least = 0, greatest = 0;
-};
-std::vector<Range> ranges(const Operator& op, std::string_view argument);
 
 }  // namespace assay
