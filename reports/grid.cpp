@@ -118,9 +118,13 @@ std::string block(const Group& group, std::vector<std::string> dtypes, bool firs
     out += paragraph(title, "", "  ");
     title.clear();
   }
+  // Nothing stands behind the last cell of a line without a number of cases.
+  const auto columns = [&](const std::string& dtype) {
+    return first || dtype != dtypes.back() ? cell_columns : 0;
+  };
   std::string header = pad_right(title, name_columns);
-  for (const std::string& dtype : dtypes) header += pad_right(printable(dtype), cell_columns);
-  out += style.heading(header + pad_left(first ? "cases" : "", kCasesColumn)) + "\n";
+  for (const std::string& dtype : dtypes) header += pad_right(printable(dtype), columns(dtype));
+  out += style.heading(header + (first ? pad_left("cases", kCasesColumn) : "")) + "\n";
   for (const Kernel& kernel : group.kernels) {
     std::string name = label(kernel);
     if (width(name) + kGap > name_columns) {
@@ -130,8 +134,8 @@ std::string block(const Group& group, std::vector<std::string> dtypes, bool firs
     out += pad_right(name, name_columns);
     for (const std::string& dtype : dtypes) {
       const auto row = kernel.rows.find(dtype);
-      out += row == kernel.rows.end() ? pad_right("-", cell_columns)
-                                      : styled_cell(*row->second, rules, style, cell_columns);
+      out += row == kernel.rows.end() ? pad_right("-", columns(dtype))
+                                      : styled_cell(*row->second, rules, style, columns(dtype));
     }
     out += first ? pad_left(grouped(cases(kernel)), kCasesColumn) : "";
     out += "\n";

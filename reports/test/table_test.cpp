@@ -87,6 +87,18 @@ TEST(Table, SaysThatTheRunIsIncomplete) {
   EXPECT_NE(text.find(", seed 42, shard 2/4.\n"), std::string::npos);
 }
 
+TEST(Table, DtypesThatDoNotFitStandBelow) {
+  RunResult run;
+  for (const char* dtype : {"f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "u8", "bool"})
+    run.rows.push_back(
+        row_of("a_name_that_takes_much_of_a_line_by_itself", "cpu", dtype, {{Verdict::pass, 1}}));
+  const std::string text = table(run);
+  EXPECT_NE(text.find("\na_name_that_takes_much_of_a_line_by_itself (more dtypes)\n"), std::string::npos)
+      << text;
+  EXPECT_EQ(text.find(" \n"), std::string::npos) << text;
+  for (const Row& row : run.rows) EXPECT_NE(text.find(' ' + row.dtype), std::string::npos) << row.dtype;
+}
+
 TEST(Table, ExplainsVacuousRowsAndUndeclaredRefusals) {
   Row undecidable = row_of("relu", "cpu", "f32", {{Verdict::pass, 4}});
   undecidable.elements = 1000;
