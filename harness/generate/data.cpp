@@ -64,7 +64,7 @@ std::vector<Target> targets_of(const Case& c, Dtype result) {
   }
   for (Target& t : targets) {
     t.tensors = static_cast<int>(targets.size());
-    t.terms = terms;
+    t.terms = (c.op->properties & kElementwise) != 0 ? 1 : terms;
     t.precision = format(result == Dtype::f64 ? Dtype::f64 : Dtype::f32).precision;
     for (const Target& other : targets)
       if (t.twin < 0 && other.ordinal != t.ordinal && other.shape == t.shape) t.twin = other.ordinal;
