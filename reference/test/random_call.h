@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
+#include <numeric>
 #include <random>
 #include <string>
 
@@ -52,6 +54,21 @@ class RandomCall {
     const ShapeRule& rule = shape_rule(op_);
     const ShapeAlternative& alternative = rule.alternatives[below(rule.alternatives.size())];
     ShapeBinding binding;
+    do binding = draw_sizes(alternative, largest);
+    while (!is_small(alternative, binding));
+    for (std::size_t i = 0; i < op_.schema.argument_count; ++i) argument(i, alternative, binding);
+    for (const auto& [i, shape] : computed_shapes(op_, call.arguments())) {
+      const auto at = static_cast<std::size_t>(i);
+      const Domain d = domain(op_, op_.schema.argument_storage[at].name);
+      const Dtype dtype = d.own.empty() ? dtype_ : d.own.front();
+      elements[at] = draw_elements(shape, dtype, op_.schema.argument_storage[at].name);
+      text += std::string(op_.schema.argument_storage[at].name) + "=[" + assay::text(shape) + "] ";
+      call.replace(at, dtype, shape, elements[at]);
+    }
+  }
+
+  ShapeBinding draw_sizes(const ShapeAlternative& alternative, int largest) {
+    ShapeBinding binding;
     // Of images, channels and positions together make the sums.
     windows_ = false;
     for (const std::string& run : alternative.runs())
@@ -65,15 +82,18 @@ class RandomCall {
                                               : below(3);
       for (Shape& sizes = binding.runs[run]; d > 0; --d) sizes.push_back(size(4));
     }
-    for (std::size_t i = 0; i < op_.schema.argument_count; ++i) argument(i, alternative, binding);
-    for (const auto& [i, shape] : computed_shapes(op_, call.arguments())) {
-      const auto at = static_cast<std::size_t>(i);
-      const Domain d = domain(op_, op_.schema.argument_storage[at].name);
-      const Dtype dtype = d.own.empty() ? dtype_ : d.own.front();
-      elements[at] = draw_elements(shape, dtype, op_.schema.argument_storage[at].name);
-      text += std::string(op_.schema.argument_storage[at].name) + "=[" + assay::text(shape) + "] ";
-      call.replace(at, dtype, shape, elements[at]);
-    }
+    return binding;
+  }
+
+  // The few calls of tensors that are larger would take most of the time.
+  static bool is_small(const ShapeAlternative& alternative, const ShapeBinding& binding) {
+    return std::ranges::all_of(alternative.inputs, [&](const ShapePattern& pattern) {
+      return pattern.computed() || numel(instantiate(pattern, binding)) <= 1024;
+    });
+  }
+
+  static std::int64_t numel(const Shape& shape) {
+    return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
   }
 
   std::size_t below(std::size_t n) { return static_cast<std::size_t>(random_() % n); }
@@ -282,10 +302,8 @@ class RandomCall {
     const Domain d = domain(op_, argument);
     const bool real = d.own.empty() ? is_float(dtype_) : d.own.front() == Dtype::f32;
     const std::vector<Range> interesting = ranges(op_, argument);
-    std::int64_t numel = 1;
-    for (const std::int64_t n : shape) numel *= n;
     std::vector<double> e;
-    for (std::int64_t n = 0; n < numel; ++n)
+    for (std::int64_t n = numel(shape); n > 0; --n)
       e.push_back(!real ? static_cast<double>(below(static_cast<std::size_t>(choices(d))))
                         : round_to(number(format(dtype), interesting), format(dtype)));
     return e;
