@@ -75,6 +75,31 @@ TEST(Dtype, RoundsTiesToEven) {
   EXPECT_TRUE(std::signbit(round_to(-f.min_subnormal / 4, f)));
 }
 
+// Every number of a narrow format, what lies between it and the next, and both with the other sign.
+TEST(Dtype, RoundsToTheNeighbour) {
+  for (const Dtype d : {Dtype::f16, Dtype::bf16, Dtype::f8e4m3, Dtype::f8e5m2}) {
+    const Format& f = format(d);
+    for (std::uint32_t code = 0;; ++code) {
+      const std::uint32_t next = code + 1;
+      const double low = load(&code, d), high = load(&next, d), half = low + (high - low) / 2;
+      if (!std::isfinite(high)) break;
+      ASSERT_EQ(round_to(low, f), low);
+      ASSERT_EQ(round_to(half, f), code % 2 == 0 ? low : high) << half;
+      ASSERT_EQ(round_to(-half, f), code % 2 == 0 ? -low : -high) << half;
+      ASSERT_EQ(round_to(std::nextafter(half, low), f), low) << half;
+      ASSERT_EQ(round_to(std::nextafter(half, high), f), high) << half;
+      for (const double between : {half, std::nextafter(low, high), std::nextafter(high, low)}) {
+        ASSERT_EQ(round_down(between, f), low) << between;
+        ASSERT_EQ(round_up(between, f), high) << between;
+        ASSERT_EQ(round_down(-between, f), -high) << between;
+        ASSERT_EQ(round_up(-between, f), -low) << between;
+        ASSERT_FALSE(std::signbit(round_down(between, f)));
+        ASSERT_TRUE(std::signbit(round_up(-between, f)));
+      }
+    }
+  }
+}
+
 TEST(Dtype, Overflows) {
   EXPECT_EQ(round_to(65519.9, format(Dtype::f16)), 65504.0);
   EXPECT_EQ(round_to(65520.0, format(Dtype::f16)), kInfinity);

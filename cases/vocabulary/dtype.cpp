@@ -36,7 +36,21 @@ constexpr Format kFormats[] = {
     make_format(52, 51, 0x1p52 - 1, false),                      // bool
 };
 
-// x as a multiple of the format's spacing at x, rounded by `to_integer`.
+// x as a multiple of the format's spacing at x, to nearest even, and that spacing. Of a format that is narrower than f32
+// or f32, and an x that is not far beyond its range: a double of that size has the spacing for its unit.
+struct Multiple {
+  double nearest, spacing;
+  double below(double x) const { return nearest > x ? nearest - spacing : nearest; }
+};
+bool has_multiple(double x, const Format& f) { return f.precision <= 24 && std::fabs(x) < 0x1p500; }
+Multiple multiple(double x, const Format& f) {
+  const int exponent = static_cast<int>(std::bit_cast<std::uint64_t>(x) >> 52 & 0x7ff) - 1023;
+  const double spacing = power_of_two(std::max(exponent, f.min_exponent) - f.precision + 1);
+  const double large = 0x1.8p52 * spacing;
+  return {std::copysign((x + large) - large, x), spacing};
+}
+
+// The same for any format and number, rounded by `to_integer`.
 template <class Round>
 double quantise(double x, const Format& f, Round to_integer) {
   if (!std::isfinite(x) || x == 0 || f.precision >= 53) return x;
@@ -128,13 +142,15 @@ IntegerRange integer_range(Dtype dtype) {
 }
 
 double round_to(double x, const Format& f) {
-  const double r = quantise(x, f, [](double q) { return std::nearbyint(q); });
+  const double r = has_multiple(x, f) ? multiple(x, f).nearest
+                                      : quantise(x, f, [](double q) { return std::nearbyint(q); });
   if (std::fabs(r) <= f.max || !std::isfinite(r)) return std::isinf(r) && !f.has_infinity ? std::nan("") : r;
   return f.has_infinity ? std::copysign(std::numeric_limits<double>::infinity(), x) : std::nan("");
 }
 
 double round_down(double x, const Format& f) {
-  const double r = quantise(x, f, [](double q) { return std::floor(q); });
+  const double r =
+      has_multiple(x, f) ? multiple(x, f).below(x) : quantise(x, f, [](double q) { return std::floor(q); });
   if (r > f.max && std::isfinite(x)) return f.max;
   return r < -f.max ? -std::numeric_limits<double>::infinity() : r;
 }

@@ -1,9 +1,11 @@
 # What every target of Assay shares.
 #
 #   assay_target(name)                         flags, include paths, warnings
-#   assay_tests(name LIBRARIES lib...)         one test program from test/*_test.cpp of the calling folder
+#   assay_tests(name [OPTIMISED] LIBRARIES lib...)
+#                                              one test program from test/*_test.cpp of the calling folder; OPTIMISED
+#                                              if it computes so much that this pays for the compiler's time
 #   assay_compiled_as_released()               for the calling folder: its libraries are the same in dev and release
-#   assay_unoptimised_under_sanitizers()       for the calling folder, whose libraries take GCC minutes there
+#   assay_precompile(name header...)           where ASSAY_PRECOMPILED_HEADERS is on, beside the standard library's
 
 # Results must not depend on which multiply-adds a compiler fuses: kernels ask for fused ones by name.
 set(ASSAY_FLAGS -ffp-contract=off -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion)
@@ -13,6 +15,12 @@ endif()
 if(ASSAY_SANITIZE)
   add_compile_options(-fsanitize=${ASSAY_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${ASSAY_SANITIZE})
+  foreach(sanitizer address thread)  # each compiler has another way to ask
+    if(ASSAY_SANITIZE MATCHES ${sanitizer})
+      string(TOUPPER ${sanitizer} upper)
+      add_compile_definitions(ASSAY_SANITIZE_${upper})
+    endif()
+  endforeach()
 endif()
 
 # The tests then look at the code that people get, and ccache has it for the release build: half of that build's time.
@@ -26,13 +34,22 @@ macro(assay_compiled_as_released)
   endif()
 endmacro()
 
-# Optimising what AddressSanitizer and UndefinedBehaviorSanitizer put into code that is inlined as deeply as Highway's
-# takes thirty times as long as compiling it without: softmax.cpp 220 s and 7 s.
-macro(assay_unoptimised_under_sanitizers)
-  if(ASSAY_SANITIZE MATCHES address AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    set(ASSAY_FLAGS ${ASSAY_FLAGS} -O0)
+# Reading headers is a third of what a compiler does here. Not in dev and release: objects that were compiled with
+# precompiled headers are not those of ccache, and sources must stand without them.
+option(ASSAY_PRECOMPILED_HEADERS "Precompile the headers of libraries" OFF)
+if(ASSAY_PRECOMPILED_HEADERS AND ASSAY_CCACHE)
+  foreach(language C CXX)
+    set(CMAKE_${language}_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros
+        ${ASSAY_CCACHE})
+  endforeach()
+endif()
+function(assay_precompile name)
+  if(ASSAY_PRECOMPILED_HEADERS)
+    target_precompile_headers(${name} PRIVATE
+      <algorithm> <array> <chrono> <cmath> <filesystem> <functional> <map> <memory> <optional> <random> <set> <span>
+      <sstream> <string> <vector> <fmt/format.h> ${ARGN})
   endif()
-endmacro()
+endfunction()
 
 function(assay_target name)
   target_compile_options(${name} PRIVATE ${ASSAY_FLAGS})
@@ -43,17 +60,21 @@ function(assay_tests name)
   if(NOT ASSAY_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "" "" "LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "OPTIMISED" "" "LIBRARIES" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/test/*_test.cpp)
   if(NOT sources)
     return()
   endif()
   add_executable(${name} ${sources})
-  list(REMOVE_ITEM ASSAY_FLAGS -O0)
   assay_target(${name})
   if(ASSAY_AS_RELEASED)
-    target_compile_options(${name} PRIVATE -UNDEBUG -O2 -g -D_GLIBCXX_ASSERTIONS -Werror)
+    target_compile_options(${name} PRIVATE -UNDEBUG -D_GLIBCXX_ASSERTIONS -Werror
+                                           $<IF:$<BOOL:${ARG_OPTIMISED}>,-O2,-O0> -g1)
   endif()
+  if(ASSAY_SANITIZE AND ARG_OPTIMISED)
+    target_compile_options(${name} PRIVATE -O1)
+  endif()
+  assay_precompile(${name} <gtest/gtest.h> <gmock/gmock.h>)
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} GTest::gtest GTest::gmock GTest::gtest_main)
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600)
 endfunction()

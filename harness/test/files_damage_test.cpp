@@ -8,7 +8,7 @@
 #include "vocabulary/operators.h"
 
 // HDF5 1.10 loses a few bytes for each damaged object that it meets.
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(ASSAY_SANITIZE_ADDRESS)
 extern "C" const char* __lsan_default_suppressions() { return "leak:libhdf5"; }
 #endif
 

@@ -18,7 +18,7 @@ namespace assay {
 inline std::string run_test_worker() { return ASSAY_RUN_TEST_WORKER; }
 
 // Elements of a tensor of 256 MiB. ThreadSanitizer looks at every access: there, one of 16 MiB has to do.
-#if defined(__SANITIZE_THREAD__)
+#if defined(ASSAY_SANITIZE_THREAD)
 inline constexpr std::int64_t kHuge = 4 << 20;
 #else
 inline constexpr std::int64_t kHuge = 64 << 20;

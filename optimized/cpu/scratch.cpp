@@ -6,7 +6,7 @@ namespace assay::cpu {
 namespace {
 
 constexpr std::align_val_t kLine{64};
-#ifdef __SANITIZE_ADDRESS__
+#ifdef ASSAY_SANITIZE_ADDRESS
 constexpr std::int64_t kKept = 0;  // so that the sanitizer sees the end of every allocation
 #else
 constexpr std::int64_t kKept = std::int64_t{8} << 20;

@@ -218,7 +218,7 @@ class Worst {
 };
 
 // Sanitizers make a look at many floats slow: then a smaller sample.
-#ifdef __SANITIZE_ADDRESS__
+#ifdef ASSAY_SANITIZE_ADDRESS
 constexpr std::uint32_t kStep = 10007;
 #else
 constexpr std::uint32_t kStep = 61;
