@@ -8,14 +8,14 @@ namespace {
 struct Add {
   template <class S>
   S operator()(const Tensor<S>& self, const Tensor<S>& other, Scalar alpha, const Index& i) const {
-    return self[i] + param<S>(alpha.real) * other[i];
+    return self[i] + param<S>(alpha) * other[i];
   }
 };
 
 struct Sub {
   template <class S>
   S operator()(const Tensor<S>& self, const Tensor<S>& other, Scalar alpha, const Index& i) const {
-    return self[i] - param<S>(alpha.real) * other[i];
+    return self[i] - param<S>(alpha) * other[i];
   }
 };
 

@@ -48,7 +48,9 @@ struct Convolution {
       return input.at(element(k / n) + at[t]) * weight.at(factor(k / n) + tap[t]);
     });
     // Zeros around the image are there, or are left out: it matters where one meets an infinity or NaN.
-    return zero_times_infinity ? either(result, result + S(0) * S(INFINITY)) : result;
+    if constexpr (!std::is_same_v<S, Integer>)
+      if (zero_times_infinity) return either(result, result + S(0) * S(INFINITY));
+    return result;
   }
 };
 

@@ -19,9 +19,9 @@ struct Addmm {
   S operator()(const Tensor<S>& self, const Tensor<S>& mat1, const Tensor<S>& mat2, Scalar beta, Scalar alpha,
                const Index& i) const {
     const std::int64_t depth = mat1.size(1);
-    const S factor = param<S>(alpha.real);
+    const S factor = param<S>(alpha);
     const bool adds = beta.real != 0;
-    const S addend = adds ? param<S>(beta.real) * self[i] : S(0);
+    const S addend = adds ? param<S>(beta) * self[i] : S(0);
     const auto product = [&](std::int64_t k) { return mat1(i[0], k) * mat2(k, i[1]); };
     const S by_terms = sum<S>(depth + (adds ? 1 : 0), [&](std::int64_t k) {
       if (k == depth) return addend;

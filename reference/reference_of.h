@@ -10,7 +10,7 @@
 //
 // One functor for each result, in order. It takes the schema's arguments in order, then what it computes:
 //   Tensor: const Tensor<S>&    Tensor?: const Tensor<S>*    Tensor[]: std::span<const Tensor<S>>
-//   every other type as in kernel.h; a Scalar becomes a number of the formula by param<S>(alpha.real)
+//   every other type as in kernel.h; a Scalar becomes a number of the formula by param<S>(alpha)
 //   const Index& i               the result's element i, which the functor returns
 //   Row<S>& row                  a row of results that share work, which the functor fills; the functor says which
 //                                elements are a row: the int argument that is its dimension,
@@ -28,6 +28,15 @@
 #include "reading.h"
 
 namespace assay {
+
+// A Scalar of the call as a number of the formula; integers beyond 2^53, too.
+template <class S>
+S param(Scalar x) {
+  if constexpr (std::is_same_v<S, Integer>)
+    return S(x.integer);
+  else
+    return param<S>(x.real);
+}
 
 // These are the compile errors of a mismatch.
 template <bool ok, std::size_t schema_has, std::size_t reference_has>

@@ -13,6 +13,8 @@ inline constexpr Operator convolution{
         "out[n,k,o] = bias[k] + sum over c, r of input[n, c, o*stride - padding + r*dilation] * weight[k,c,r], "
         "zeros around the input, channels c of k's group; transposed: input[n, c, i] * weight[c,k,r] where "
         "o = i*stride - padding + r*dilation",
+    .dtypes = kFloatingPoint | kArithmeticIntegers,
+    .in_integers = true,
     .shapes =
         "transposed=false groups=G input=[N,G*C,+S] weight=[G*K,C,*R<S] bias=[G*K] -> "
         "[N,G*K,convolved(*S,*R)]; "

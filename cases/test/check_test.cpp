@@ -319,7 +319,7 @@ TEST(Check, RefusesOtherDtypesAndKinds) {
   Checked c = Given().tensor(Dtype::f32, {2, 3}).tensor(Dtype::f64, {3, 2}).check(ops::mm);
   EXPECT_EQ(c.error, "mm: mat2 has dtype f64, but self has f32");
   EXPECT_EQ(c.fault, Checked::Fault::dtype);
-  c = Given().tensor(Dtype::i32, {2, 3}).tensor(Dtype::i32, {3, 2}).check(ops::mm);
+  c = Given().tensor(Dtype::boolean, {2, 3}).tensor(Dtype::boolean, {3, 2}).check(ops::mm);
   EXPECT_EQ(c.argument, "self");
   c = Given().tensor(Dtype::f32, {2, 3}).integer(3).check(ops::mm);
   EXPECT_EQ(c.fault, Checked::Fault::arguments);

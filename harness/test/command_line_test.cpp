@@ -195,7 +195,7 @@ TEST_F(CommandLine, OpsDescribesEveryOperator) {
   EXPECT_THAT(table.out, HasSubstr("cpu  "));
   EXPECT_THAT(table.out, HasSubstr("f64 f32 f16 bf16"));
   const Finished details = assay({"ops", "mm", "--contracts"});
-  EXPECT_THAT(details.out, HasSubstr("f64 f32 f16 bf16: chain=blocked(256)"));
+  EXPECT_THAT(details.out, HasSubstr("f64 f32 f16 bf16 i64 i32 i16 i8 u8: chain=blocked(256)"));
   EXPECT_THAT(details.out, HasSubstr("optimized/cpu/gemm.cpp"));
   const Finished yaml = assay({"ops", "mm", "--yaml", "-"});
   EXPECT_EQ(yaml.status, 0);

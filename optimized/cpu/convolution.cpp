@@ -101,8 +101,8 @@ struct Block {
     const Matrix a{const_cast<void*>(weights), channels.outputs, depth, depth, 1};
     Affine affine;
     if (bias != nullptr)
-      affine = {1,
-                1,
+      affine = {Affine::kOne,
+                Affine::kOne,
                 {at(*bias, group * channels.outputs * bias->stride(0)), channels.outputs, columns,
                  bias->stride(0), 0}};
     const std::int64_t first = image * out.stride(0) + group * channels.outputs * out.stride(1);
@@ -140,7 +140,9 @@ void convolve(const View& input, const View& weight, const View* bias, const Win
   const int bytes = out.dtype.bits / 8;
   Scratch scratch(scratch_bytes<double>(weight.numel()));
   void* const weights = scratch.take<double>(weight.numel());
-  if (bytes == 2)
+  if (bytes == 1)
+    order_weights(static_cast<std::uint8_t*>(weights), weight, channels, all, transposed);
+  else if (bytes == 2)
     order_weights(static_cast<std::uint16_t*>(weights), weight, channels, all, transposed);
   else if (bytes == 4)
     order_weights(static_cast<std::uint32_t*>(weights), weight, channels, all, transposed);

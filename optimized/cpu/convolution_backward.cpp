@@ -128,7 +128,7 @@ void multiply_positions(const Moving& left, const Moving* right, std::int64_t be
                                       : gathered<T>(*right, q, q_end, right_raw, right_to);
     const Matrix to{sums[--left_over % 2], m, n, n, 1};
     gemm(type, a, b.transposed(), to, before);
-    before = {1, 1, to};
+    before = {Affine::kOne, Affine::kOne, to};
   }
 }
 

@@ -13,6 +13,9 @@
 // it is in f32 (f64 for f64): where the output cannot hold that, sums over the blocks are kept in a buffer,
 // and rounded once at the end. alpha and the addend, one more term, come last.
 //
+// Integers go the same way, as unsigned numbers of their width, whose low bits are the same: they wrap, so that no
+// order matters. Those of 8 bits are summed in 16, of which processors have a multiplication.
+//
 // Layouts: any. If the output is dense along columns, or has few of them, the transposed product is computed.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/gemm.cpp"
@@ -37,6 +40,35 @@ constexpr std::int64_t kSmall = 96 * 96 * 96;
 constexpr std::int64_t kGrain = std::int64_t{1} << 20;
 
 constexpr std::int64_t up(std::int64_t n, std::int64_t step) { return (n + step - 1) / step * step; }
+
+// What an element is computed in.
+template <class T>
+using Sum = std::conditional_t<std::is_same_v<T, std::uint8_t>, std::uint16_t,
+                               std::conditional_t<std::is_integral_v<T>, T, Compute<T>>>;
+
+// Elements at a distance to and from a buffer, as gather.h says.
+template <class C, class T>
+void collect(C* to, const T* from, Dtype type, std::int64_t step, std::int64_t n) {
+  if constexpr (std::is_integral_v<T>)
+    for (std::int64_t i = 0; i < n; ++i) to[i] = from[i * step];
+  else
+    gather(to, from, type, step, type, n);
+}
+template <class C, class T>
+void distribute(T* to, Dtype type, std::int64_t step, const C* from, std::int64_t n) {
+  if constexpr (std::is_integral_v<T>)
+    for (std::int64_t i = 0; i < n; ++i) to[i * step] = static_cast<T>(from[i]);
+  else
+    scatter(to, type, step, from, n);
+}
+
+template <class C>
+C factor(Scalar s) {
+  if constexpr (std::is_integral_v<C>)
+    return static_cast<C>(s.integer);
+  else
+    return static_cast<C>(s.real);
+}
 
 // A matrix of T, read as C from memory with at least one stride 1.
 template <class T, class C>
@@ -80,11 +112,11 @@ class Source {
     const T* const from = static_cast<const T*>(m_.data) + row * m_.row_stride + column * m_.column_stride;
     if (m_.row_stride == 1) {
       for (std::int64_t c = 0; c < columns; ++c)
-        gather(converted + c * rows, from + c * m_.column_stride, type_, 1, type_, rows);
+        collect(converted + c * rows, from + c * m_.column_stride, type_, 1, rows);
       return {converted, 1, rows};
     }
     for (std::int64_t r = 0; r < rows; ++r)
-      gather(converted + r * columns, from + r * m_.row_stride, type_, m_.column_stride, type_, columns);
+      collect(converted + r * columns, from + r * m_.row_stride, type_, m_.column_stride, columns);
     return {converted, columns, 1};
   }
 
@@ -99,7 +131,7 @@ HWY_NOINLINE void finish(Dtype type, const Affine& affine, std::int64_t row, std
   if (affine.is_identity()) return;
   constexpr std::int64_t kChunk = 256;
   const hn::ScalableTag<C> d;
-  const auto alpha = hn::Set(d, static_cast<C>(affine.alpha)), beta = hn::Set(d, static_cast<C>(affine.beta));
+  const auto alpha = hn::Set(d, factor<C>(affine.alpha)), beta = hn::Set(d, factor<C>(affine.beta));
   const Matrix& c = affine.addend;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   HWY_ALIGN C addend[kChunk] = {};
@@ -107,13 +139,13 @@ HWY_NOINLINE void finish(Dtype type, const Affine& affine, std::int64_t row, std
     for (std::int64_t j = 0; j < columns; j += kChunk) {
       const std::int64_t n = HWY_MIN(kChunk, columns - j);
       if (c.data != nullptr)
-        gather(addend,
-               static_cast<const T*>(c.data) + (row + i) * c.row_stride + (column + j) * c.column_stride,
-               type, c.column_stride, type, n);
+        collect(addend,
+                static_cast<const T*>(c.data) + (row + i) * c.row_stride + (column + j) * c.column_stride,
+                type, c.column_stride, n);
       C* const at = sums + i * stride + j;
       const auto value = [&](auto sum, auto other) HWY_ATTR {
         const auto scaled = hn::Mul(alpha, sum);
-        return c.data == nullptr ? scaled : hn::MulAdd(beta, other, scaled);
+        return c.data == nullptr ? scaled : multiply_add(beta, other, scaled);
       };
       std::int64_t k = 0;
       for (; k + lanes <= n; k += lanes)
@@ -146,12 +178,13 @@ void multiply_in_place(Dtype type, const Matrix& a, const Matrix& b, const Matri
 // The product on one thread.
 template <class T>
 void multiply(Dtype type, const Matrix& a, const Matrix& b, const Matrix& out, const Affine& affine) {
-  using C = Compute<T>;
+  using C = Sum<T>;
   constexpr std::int64_t width = kTileColumns<C>;
   const std::int64_t m = out.rows, n = out.columns, depth = a.columns;
   const bool direct = std::is_same_v<T, C> && out.column_stride == 1;
   const bool b_dense = std::is_same_v<T, C> && b.column_stride == 1;
-  if (direct && b_dense && m * n * depth <= kSmall) return multiply_in_place<C>(type, a, b, out, affine);
+  if constexpr (!std::is_integral_v<T>)  // of which small products are not worth the code
+    if (direct && b_dense && m * n * depth <= kSmall) return multiply_in_place<C>(type, a, b, out, affine);
 
   const Source<T, C> rows_of_a(type, a), columns_of_b(type, b);
   const bool b_in_place = b_dense && m <= kTileRows;
@@ -199,9 +232,47 @@ void multiply(Dtype type, const Matrix& a, const Matrix& b, const Matrix& out, c
       if (direct) continue;
       T* const to = static_cast<T*>(out.data) + i0 * out.row_stride + j0 * out.column_stride;
       for (std::int64_t i = 0; i < m_here; ++i)
-        scatter(to + i * out.row_stride, type, out.column_stride, sums + i * sums_stride, n_here);
+        distribute(to + i * out.row_stride, type, out.column_stride, sums + i * sums_stride, n_here);
     }
   }
+}
+
+// The product on all threads.
+template <class T>
+void multiply_in_parts(Dtype type, const Matrix& a, const Matrix& b, const Matrix& out,
+                       const Affine& affine) {
+  if (a.columns == 0) {
+    for (std::int64_t i = 0; i < out.rows; ++i)
+      for (std::int64_t j = 0; j < out.columns; ++j) {
+        Sum<T> sum = 0;
+        finish<T>(type, affine, i, j, &sum, 1, 1, 1);
+        distribute(static_cast<T*>(out.data) + i * out.row_stride + j * out.column_stride, type, 1, &sum, 1);
+      }
+    return;
+  }
+  // Threads share the longer side of the output, in whole tiles.
+  const bool by_columns = out.columns >= out.rows;
+  const std::int64_t step = by_columns ? kTileColumns<Sum<T>> : kTileRows;
+  const std::int64_t length = by_columns ? out.columns : out.rows;
+  const std::int64_t work = (by_columns ? out.rows : out.columns) * a.columns * step;
+  parallel_for(
+      (length + step - 1) / step, 1 + kGrain / work, [&](std::int64_t begin, std::int64_t end) HWY_ATTR {
+        const std::int64_t first = begin * step, size = HWY_MIN(end * step, length) - first;
+        Matrix part_a = a, part_b = b, part = out;
+        Affine part_affine = affine;
+        (by_columns ? part.columns : part.rows) = size;
+        part.data = static_cast<T*>(out.data) + first * (by_columns ? out.column_stride : out.row_stride);
+        if (by_columns) {
+          part_b.columns = size;
+          part_b.data = static_cast<T*>(b.data) + first * b.column_stride;
+        } else {
+          part_a.rows = size;
+          part_a.data = static_cast<T*>(a.data) + first * a.row_stride;
+        }
+        if (Matrix& c = part_affine.addend; c.data != nullptr)
+          c.data = static_cast<T*>(c.data) + first * (by_columns ? c.column_stride : c.row_stride);
+        multiply<T>(type, part_a, part_b, part, part_affine);
+      });
 }
 
 }  // namespace
@@ -218,40 +289,20 @@ void gemm(Dtype type, const Matrix& a_given, const Matrix& b_given, const Matrix
   const Matrix out = transpose ? out_given.transposed() : out_given;
   Affine affine = affine_given;
   if (transpose) affine.addend = affine.addend.transposed();
-  ASSAY_CPU_WITH_ELEMENT(type, T, {
-    if (a.columns == 0) {
-      for (std::int64_t i = 0; i < out.rows; ++i)
-        for (std::int64_t j = 0; j < out.columns; ++j) {
-          Compute<T> sum = 0;
-          finish<T>(type, affine, i, j, &sum, 1, 1, 1);
-          scatter(static_cast<T*>(out.data) + i * out.row_stride + j * out.column_stride, type, 1, &sum, 1);
-        }
-      return;
-    }
-    // Threads share the longer side of the output, in whole tiles.
-    const bool by_columns = out.columns >= out.rows;
-    const std::int64_t step = by_columns ? kTileColumns<Compute<T>> : kTileRows;
-    const std::int64_t length = by_columns ? out.columns : out.rows;
-    const std::int64_t work = (by_columns ? out.rows : out.columns) * a.columns * step;
-    parallel_for(
-        (length + step - 1) / step, 1 + kGrain / work, [&](std::int64_t begin, std::int64_t end) HWY_ATTR {
-          const std::int64_t first = begin * step, size = HWY_MIN(end * step, length) - first;
-          Matrix part_a = a, part_b = b, part = out;
-          Affine part_affine = affine;
-          (by_columns ? part.columns : part.rows) = size;
-          part.data = static_cast<T*>(out.data) + first * (by_columns ? out.column_stride : out.row_stride);
-          if (by_columns) {
-            part_b.columns = size;
-            part_b.data = static_cast<T*>(b.data) + first * b.column_stride;
-          } else {
-            part_a.rows = size;
-            part_a.data = static_cast<T*>(a.data) + first * a.row_stride;
-          }
-          if (Matrix& c = part_affine.addend; c.data != nullptr)
-            c.data = static_cast<T*>(c.data) + first * (by_columns ? c.column_stride : c.row_stride);
-          multiply<T>(type, part_a, part_b, part, part_affine);
-        });
-  });
+  if (is_float(type)) {
+    ASSAY_CPU_WITH_ELEMENT(type, T, multiply_in_parts<T>(type, a, b, out, affine));
+    return;
+  }
+  switch (bytes(type)) {
+    case 1:
+      return multiply_in_parts<std::uint8_t>(type, a, b, out, affine);
+    case 2:
+      return multiply_in_parts<std::uint16_t>(type, a, b, out, affine);
+    case 4:
+      return multiply_in_parts<std::uint32_t>(type, a, b, out, affine);
+    default:
+      return multiply_in_parts<std::uint64_t>(type, a, b, out, affine);
+  }
 }
 
 }  // namespace assay::cpu::HWY_NAMESPACE

@@ -2,6 +2,7 @@
 // multiplies matrices calls it.
 #include "element.h"
 #include "hwy/highway.h"
+#include "vocabulary/kernel.h"
 
 #if defined(ASSAY_CPU_GEMM_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef ASSAY_CPU_GEMM_H
@@ -25,11 +26,13 @@ struct Matrix {
 // What becomes of a product p: alpha p + beta addend, of the output's size and dtype, with strides 0 where it
 // repeats. Without data, alpha p.
 struct Affine {
-  double alpha = 1;
-  double beta = 0;
+  Scalar alpha = kOne;
+  Scalar beta{};
   Matrix addend{};
 
-  bool is_identity() const { return alpha == 1 && addend.data == nullptr; }
+  static constexpr Scalar kOne{1, 1, true};
+
+  bool is_identity() const { return alpha.real == 1 && addend.data == nullptr; }
 };
 
 // Every element of a product is summed in steps of this many terms (gemm.cpp).
@@ -41,7 +44,7 @@ inline constexpr std::int64_t kGemmBlock = 256;
 namespace assay::cpu::HWY_NAMESPACE {
 
 // out[i, j] = alpha * (sum over k of a[i, k] b[k, j]) + beta * addend[i, j], in the compute type, rounded once
-// to `type`, the dtype of all. Without terms the sum is 0. `out` overlaps neither input nor itself.
+// to `type`, the dtype of all; integers wrap. Without terms the sum is 0. `out` overlaps neither input nor itself.
 void gemm(Dtype type, const Matrix& a, const Matrix& b, const Matrix& out, const Affine& affine = {});
 
 }  // namespace assay::cpu::HWY_NAMESPACE

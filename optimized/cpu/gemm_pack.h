@@ -18,9 +18,10 @@ namespace assay::cpu::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Sixteen bytes of a panel's row at four (f32) or two (f64) values of k, from as many rows of a matrix.
-HWY_INLINE void transpose(const float* from, std::int64_t stride, float* to, std::int64_t width) {
-  const hn::FixedTag<float, 4> d;
+// Sixteen bytes of a panel's row at four (32 bits) or two (64 bits) values of k, from as many rows of a matrix.
+template <class C, HWY_IF_LANE_SIZE(C, 4)>
+HWY_INLINE void transpose(const C* from, std::int64_t stride, C* to, std::int64_t width) {
+  const hn::FixedTag<C, 4> d;
   const auto a = hn::LoadU(d, from), b = hn::LoadU(d, from + stride), c = hn::LoadU(d, from + 2 * stride),
              e = hn::LoadU(d, from + 3 * stride);
   const auto ab = hn::InterleaveLower(d, a, b), ce = hn::InterleaveLower(d, c, e);
@@ -30,8 +31,9 @@ HWY_INLINE void transpose(const float* from, std::int64_t stride, float* to, std
   hn::StoreU(hn::ConcatLowerLower(d, ce2, ab2), d, to + 2 * width);
   hn::StoreU(hn::ConcatUpperUpper(d, ce2, ab2), d, to + 3 * width);
 }
-HWY_INLINE void transpose(const double* from, std::int64_t stride, double* to, std::int64_t width) {
-  const hn::FixedTag<double, 2> d;
+template <class C, HWY_IF_LANE_SIZE(C, 8)>
+HWY_INLINE void transpose(const C* from, std::int64_t stride, C* to, std::int64_t width) {
+  const hn::FixedTag<C, 2> d;
   const auto a = hn::LoadU(d, from), b = hn::LoadU(d, from + stride);
   hn::StoreU(hn::InterleaveLower(d, a, b), d, to);
   hn::StoreU(hn::InterleaveUpper(d, a, b), d, to + width);
@@ -41,7 +43,8 @@ HWY_INLINE void transpose(const double* from, std::int64_t stride, double* to, s
 template <int R, class C>
 HWY_NOINLINE void pack_panel(C* to, const C* from, std::int64_t row_stride, std::int64_t k_stride,
                              std::int64_t rows, std::int64_t depth) {
-  constexpr std::int64_t step = 16 / sizeof(C);  // of the small transposition
+  // Of the small transposition, which two-byte elements do without.
+  constexpr std::int64_t step = HWY_MIN(16 / static_cast<int>(sizeof(C)), 4);
   static_assert(R % step == 0);
   std::int64_t k = 0;
   if (rows == R && row_stride == 1) {
@@ -50,9 +53,10 @@ HWY_NOINLINE void pack_panel(C* to, const C* from, std::int64_t row_stride, std:
       for (std::int64_t r = 0; r < R; r += step)
         hn::StoreU(hn::LoadU(d, from + k * k_stride + r), d, to + k * R + r);
   } else if (rows == R && k_stride == 1) {
-    for (; k + step <= depth; k += step)
-      for (std::int64_t r = 0; r < R; r += step)
-        transpose(from + r * row_stride + k, row_stride, to + k * R + r, R);
+    if constexpr (sizeof(C) >= 4)
+      for (; k + step <= depth; k += step)
+        for (std::int64_t r = 0; r < R; r += step)
+          transpose(from + r * row_stride + k, row_stride, to + k * R + r, R);
   }
   for (; k < depth; ++k)
     for (std::int64_t r = 0; r < R; ++r)

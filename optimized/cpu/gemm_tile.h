@@ -24,6 +24,15 @@ inline constexpr int kTileRows = 4, kTileVectors = 2;
 template <class C>
 inline constexpr int kTileColumns = kTileVectors*(HWY_MAX_BYTES / static_cast<int>(sizeof(C)));
 
+// Fused where the level has that. Highway has it of floating point alone.
+template <class V>
+HWY_INLINE V multiply_add(V a, V b, V c) {
+  if constexpr (hwy::IsFloat<hn::TFromV<V>>())
+    return hn::MulAdd(a, b, c);
+  else
+    return hn::Add(hn::Mul(a, b), c);
+}
+
 // Element (r, k) of a is a[r * a_row + k * a_k], element (k, c) of b is b[k * b_k + c].
 template <class C>
 struct TileOperands {
@@ -66,7 +75,7 @@ HWY_NOINLINE void tile_of(std::int64_t depth, TileOperands<C> in, C* out, std::i
     for (int r = 0; r < rows; ++r) {
       const V element = hn::Set(d, a[r * a_row]);
 #pragma GCC unroll 4
-      for (int v = 0; v < kTileVectors; ++v) sum[r][v] = hn::MulAdd(element, row[v], sum[r][v]);
+      for (int v = 0; v < kTileVectors; ++v) sum[r][v] = multiply_add(element, row[v], sum[r][v]);
     }
   }
 #pragma GCC unroll 16

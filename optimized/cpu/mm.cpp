@@ -30,7 +30,7 @@ void mm(const View& self, const View& mat2, View& out) {
 }
 
 void addmm(const View& self, const View& mat1, const View& mat2, Scalar beta, Scalar alpha, View& out) {
-  Affine affine{alpha.real, beta.real, {}};
+  Affine affine{alpha, beta, {}};
   if (beta.real != 0) affine.addend = broadcast(self, out.size(0), out.size(1));
   gemm(out.type(), matrix(mat1), matrix(mat2), matrix(out), affine);
 }
@@ -62,7 +62,7 @@ void linear(const View& input, const View& weight, const View* bias, View& out) 
                            std::int64_t from_step) HWY_ATTR {
     const std::int64_t bytes = out.dtype.bits / 8;
     Affine affine;
-    if (bias != nullptr) affine = {1, 1, broadcast(*bias, n, out.size(last))};
+    if (bias != nullptr) affine = {Affine::kOne, Affine::kOne, broadcast(*bias, n, out.size(last))};
     gemm(out.type(),
          {static_cast<char*>(input.data) + from * bytes, n, w.rows, from_step, input.stride(last)}, w,
          {static_cast<char*>(out.data) + to * bytes, n, w.columns, to_step, out.stride(last)}, affine);

@@ -79,6 +79,7 @@ void convolution(const Level& level, const View& input, const View& weight, cons
                  std::span<const std::int64_t> stride, std::span<const std::int64_t> padding,
                  std::span<const std::int64_t> dilation, bool transposed,
                  std::span<const std::int64_t> /*output_padding*/, std::int64_t groups, View& out) {
+  refuse_integers(out);
   if (bias != nullptr && bias->size(0) > 1 && bias->stride(0) != 1)
     throw Refused(
         "oneDNN's convolution reads a bias as if its elements were neighbours, whatever their stride");

@@ -21,6 +21,7 @@ dnnl::primitive_desc_base build(const PrimitiveKey& key, const dnnl::engine& eng
 // out = left right [+ bias]. `right` is what its view shows, or that transposed; all are brought to one rank.
 void multiply(const Level& level, const View& left, const View& right, const Descriptor& right_as,
               const View* bias, View& out) {
+  refuse_integers(out);
   // Creating the primitive would divide by zero and kill the process.
   if (left.numel() == 0 || right.numel() == 0) throw Refused("oneDNN's matmul divides by a size of zero");
   if (bias != nullptr && bias->rank() > 0 && bias->size(bias->rank() - 1) > 1 &&

@@ -161,6 +161,40 @@ TEST(CpuMm, HalfPrecisionSumsAreNotRoundedOnTheWay) {
     }
 }
 
+// To the bit, for any order of terms; i64 numbers are large enough for every product to wrap.
+TEST(CpuMm, IntegersWrap) {
+  for (const assay_kernel& kernel : levels("mm"))
+    for (const Dtype dtype : {Dtype::i64, Dtype::i32, Dtype::i16, Dtype::i8, Dtype::u8})
+      for (const Shape& s : {Shape{1, 1, 1}, Shape{5, 7, 300}, Shape{13, 33, 257}, Shape{1, 100, 513},
+                             Shape{100, 1, 513}, Shape{250, 70, 64}, Shape{6, 1600, 20}, Shape{3, 50, 0}})
+        for (const Layout& layout : matrix_layouts()) {
+          Tensor a(dtype, {s[0], s[2]}, layout), b(dtype, {s[2], s[1]}, layout),
+              out(dtype, {s[0], s[1]}, layout);
+          std::mt19937_64 random(9);
+          std::vector<std::int64_t> x, y;
+          const auto fill = [&](Tensor& t, std::vector<std::int64_t>& numbers) {
+            for (std::int64_t i = 0; i < t.numel(); ++i) {
+              store_integer(t.element(i), dtype, static_cast<std::int64_t>(random()));
+              numbers.push_back(load_integer(t.element(i), dtype));
+            }
+          };
+          fill(a, x);
+          fill(b, y);
+          call(kernel, {value(a), value(b)}, {&out});
+          ASSERT_TRUE(out.gaps_untouched());
+          for (std::int64_t i = 0; i < out.numel(); ++i) {
+            std::uint64_t sum = 0;
+            for (std::int64_t k = 0; k < s[2]; ++k)
+              sum += static_cast<std::uint64_t>(x[static_cast<std::size_t>(i / s[1] * s[2] + k)]) *
+                     static_cast<std::uint64_t>(y[static_cast<std::size_t>(k * s[1] + i % s[1])]);
+            std::int64_t expected = 0;
+            store_integer(&expected, dtype, static_cast<std::int64_t>(sum));
+            ASSERT_EQ(load_integer(out.element(i), dtype), load_integer(&expected, dtype))
+                << describe(kernel, dtype, s) << " at " << i;
+          }
+        }
+}
+
 TEST(CpuMm, ThreadsChangeNothing) {
   const int before = omp_get_max_threads();
   for (const assay_kernel& kernel : levels("mm"))

@@ -51,7 +51,27 @@ TEST(Integers, WrapAsTwosComplementDoes) {
   expect(mul, {0, -15});
 }
 
+// The results of PyTorch 1.13.1.
+TEST(Integers, ProductsOfMatricesWrap) {
+  Call c("addmm");
+  c.tensor(Dtype::i8, {2, 2}, {100, -100, 77, 3});
+  c.tensor(Dtype::i8, {2, 2}, {100, -100, 77, 3}).tensor(Dtype::i8, {2, 2}, {100, -100, 77, 3});
+  c.integer(2).integer(3);
+  expect(c, {-68, -124, -117, -27});
+  Call linear("linear");
+  linear.tensor(Dtype::u8, {1, 2}, {100, 156}).tensor(Dtype::u8, {2, 2}, {100, 156, 77, 3});
+  linear.tensor(Dtype::u8, {2}, {100, 156});
+  expect(linear, {132, 132});
+}
+
+// A factor, too.
 TEST(Integers, AreExactBeyondWhatADoubleHolds) {
+  Call sum("add.Tensor");
+  sum.tensor(Dtype::i64, {1}, {1}).tensor(Dtype::i64, {1}, {3}).integer((std::int64_t{1} << 53) + 1);
+  std::vector<std::int64_t> scaled(1);
+  ASSERT_TRUE(sum.evaluate().integers(0, scaled));
+  EXPECT_EQ(scaled[0], 1 + 3 * ((std::int64_t{1} << 53) + 1));
+
   Call mul("mul.Tensor");
   mul.tensor(Dtype::i64, {1}, {0x1p53 - 1}).tensor(Dtype::i64, {1}, {3});
   std::vector<std::int64_t> exact(1);
