@@ -10,8 +10,8 @@ struct Clamp {
   S operator()(const Tensor<S>& self, std::optional<Scalar> min, std::optional<Scalar> max,
                const Index& i) const {
     S x = self[i];
-    if (min) x = select(x < param<S>(min->real), param<S>(min->real), x);  // NaN stays, and -0 beside 0
-    if (max) x = select(x > param<S>(max->real), param<S>(max->real), x);
+    if (min) x = select(x < param<S>(*min), param<S>(*min), x);  // NaN stays, and -0 beside 0
+    if (max) x = select(x > param<S>(*max), param<S>(*max), x);
     return x;
   }
 };

@@ -17,14 +17,18 @@ struct DivMode {
   S operator()(const Tensor<S>& self, const Tensor<S>& other, std::optional<std::string_view> rounding_mode,
                const Index& i) const {
     const S x = self[i], y = other[i], quotient = x / y;
-    if (!rounding_mode) return quotient;
-    if (*rounding_mode == "trunc") return trunc(quotient);
-    const S infinity(INFINITY), zero(0);
-    const S beside_infinity =
-        select(x < zero, select(y > zero, S(-1), floor(quotient)),
-               select(x > zero, select(y < zero, S(-1), floor(quotient)), floor(quotient)));
-    const S finite = select(abs(y) == infinity, beside_infinity, floor(quotient));
-    return select(y == zero, quotient, select(abs(x) == infinity, S(NAN), finite));
+    if constexpr (std::is_same_v<S, Integer>) {
+      return *rounding_mode == "trunc" ? quotient : floor_quotient(x, y);
+    } else {
+      if (!rounding_mode) return quotient;
+      if (*rounding_mode == "trunc") return trunc(quotient);
+      const S infinity(INFINITY), zero(0);
+      const S beside_infinity =
+          select(x < zero, select(y > zero, S(-1), floor(quotient)),
+                 select(x > zero, select(y < zero, S(-1), floor(quotient)), floor(quotient)));
+      const S finite = select(abs(y) == infinity, beside_infinity, floor(quotient));
+      return select(y == zero, quotient, select(abs(x) == infinity, S(NAN), finite));
+    }
   }
 };
 

@@ -75,6 +75,11 @@ Inputs::Inputs(const Operator& op, std::span<const assay_value> arguments,
         for (std::uint32_t k = 0; k < v.count; ++k) read(i, v.as.tensors[k]);
         v.as.tensors = nullptr;
         break;
+      case ASSAY_KIND_INT:
+        if (op.in_integers && op.schema.argument_storage[i].type == Type::scalar && !outputs.empty() &&
+            !is_float(outputs[0].computed_in))
+          v.as.integer = converted(v.as.integer, outputs[0].computed_in);
+        break;
       case ASSAY_KIND_INTS:
       case ASSAY_KIND_BOOLS:
         v.as.integers = integers_.emplace_back(v.as.integers, v.as.integers + v.count).data();

@@ -5,7 +5,8 @@
 
 namespace assay::ops {
 
-// With ceil_mode a window may reach beyond the padding: what lies there is never counted.
+// With ceil_mode a window may reach beyond the padding: what lies there is never counted. Sums of i64 are divided towards zero;
+// other integers ATen does not have.
 inline constexpr Operator avg_pool2d{
     .schema = parse_schema(
         "avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, "
@@ -13,6 +14,8 @@ inline constexpr Operator avg_pool2d{
     .formula =
         "out[..., o] = sum over r within kernel_size of self[..., o*stride - padding + r] / n; n = divisor_override, or "
         "how many these are, those in the padding counted if count_include_pad",
+    .dtypes = kFloatingPoint | only(Dtype::i64),
+    .in_integers = true,
     .shapes = "self=[N,C,H,W] -> [N,C,pooled(H,W)]; self=[C,H,W] -> [C,pooled(H,W)]",
     .domains = "kernel_size: window; stride: positives; padding: naturals; divisor_override: nonzero",
     .properties = kRowIndependent,

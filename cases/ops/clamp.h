@@ -5,9 +5,13 @@
 
 namespace assay::ops {
 
+// Bounds are converted to the dtype of integers first, as in ATen: in u8, -1 is 255. One that is no integer makes f32 of them
+// there, and is an error here.
 inline constexpr Operator clamp{
     .schema = parse_schema("clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor"),
     .formula = "min(max(self, min), max), a bound that is None left out",
+    .dtypes = kFloatingPoint | kArithmeticIntegers,
+    .in_integers = true,
     .shapes = "self=[*] -> [*]",
     .domains = "min: real; max: real unless min",
     .properties = kElementwise,

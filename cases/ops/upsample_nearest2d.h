@@ -13,6 +13,8 @@ inline constexpr Operator upsample_nearest2d{
     .formula =
         "out[n,c,o] = self[n,c,min(floor(o * s), size - 1)] in both dimensions; s = 1 / scales, or size / output_size, "
         "rounded to f32 as the product is",
+    .dtypes = kFloatingPoint | only(Dtype::u8),
+    .in_integers = true,
     .shapes = "output_size=[P,Q] self=[N,C,H,W] -> [N,C,resized(P,Q)]",
     .domains = "scales_h: scale; scales_w: scale",
     .properties = kRowIndependent,

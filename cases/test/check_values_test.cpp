@@ -47,6 +47,61 @@ TEST(Check, AnIntegerMayHaveToDifferFromZero) {
   EXPECT_TRUE(Given().tensor(Dtype::f32, {2}).integer(0).none().check(share).ok());
 }
 
+constexpr Operator quotient{
+    .schema = parse_schema("quotient(Tensor self, Tensor other, Scalar factor, str? mode) -> Tensor"),
+    .dtypes = kFloatingPoint | kArithmeticIntegers,
+    .in_integers = true,
+    .dtype_rule = DtypeRule::promote,
+    .shapes = "self=[*]~ other=[*]~ -> [*]",
+    .domains = "other: nonzero; factor: real; mode: one_of(trunc, floor) for integers"};
+
+TEST(Check, IntegersAreNotDividedByZero) {
+  const auto error = [](Dtype self, Dtype other, std::vector<std::int64_t> divisors) {
+    std::vector<std::byte> memory(8 * divisors.size());
+    for (std::size_t k = 0; k < divisors.size(); ++k)
+      store_integer(memory.data() + k * static_cast<std::size_t>(bytes(other)), other, divisors[k]);
+    Given g;
+    g.tensor(self, {2, static_cast<std::int64_t>(divisors.size())})
+        .tensor(other, {static_cast<std::int64_t>(divisors.size())}, memory.data());
+    return g.integer(1).string("trunc").check(quotient).error;
+  };
+  for (const Dtype d : {Dtype::i64, Dtype::i32, Dtype::i16, Dtype::i8, Dtype::u8}) {
+    EXPECT_EQ(error(d, d, {1, -1, 127}), "");
+    EXPECT_EQ(error(d, d, {1, -1, 0}),
+              "quotient: other has an element 0, by which no " + std::string(name(d)) + " is divided");
+  }
+  EXPECT_EQ(error(Dtype::f32, Dtype::i32, {1, 0}), "");
+  // Where dtypes are promoted, what counts is the number in the result's.
+  std::int64_t wide = 256;
+  EXPECT_EQ(Given()
+                .tensor(Dtype::u8, {2})
+                .tensor(Dtype::i64, {}, &wide)
+                .integer(1)
+                .string("floor")
+                .check(quotient)
+                .error,
+            "quotient: other has an element 0, by which no u8 is divided");
+}
+
+TEST(Check, IntegersNeedAModeAndNumbersOfTheirRange) {
+  const auto check = [](Dtype d, std::int64_t factor, bool mode) {
+    Given g;
+    g.tensor(d, {2}).tensor(d, {2}).integer(factor);
+    return (mode ? g.string("trunc") : g.none()).check(quotient).error;
+  };
+  EXPECT_EQ(check(Dtype::f32, 1000, false), "");
+  EXPECT_EQ(check(Dtype::i16, 1, false),
+            "quotient: mode is None, but must be given where the result is of i16");
+  EXPECT_EQ(check(Dtype::i8, 127, true), "");
+  EXPECT_EQ(check(Dtype::i8, -128, true), "");
+  EXPECT_EQ(check(Dtype::i8, 128, true), "quotient: factor is 128, which is beyond i8");
+  EXPECT_EQ(check(Dtype::i8, -129, true), "quotient: factor is -129, which is beyond i8");
+  EXPECT_EQ(check(Dtype::u8, -255, true), "");  // 1, as in ATen
+  EXPECT_EQ(check(Dtype::u8, -256, true), "quotient: factor is -256, which is beyond u8");
+  EXPECT_EQ(check(Dtype::i64, INT64_MIN, true), "");
+  EXPECT_EQ(check(Dtype::i64, INT64_MAX, true), "");
+}
+
 constexpr Operator copy{
     .schema = parse_schema("copy(Tensor self, MemoryFormat? memory_format=None) -> Tensor"),
     .shapes = "self=[*] -> [*]",
@@ -159,6 +214,9 @@ TEST(Domain, IsParsedOrRefused) {
   const Domain most = domain(choice, "most");
   EXPECT_EQ(most.kind, Domain::Kind::real);
   EXPECT_EQ(most.unless, 3);
+  EXPECT_FALSE(most.for_integers);
+  EXPECT_TRUE(domain(quotient, "mode").for_integers);
+  EXPECT_EQ(domain(quotient, "mode").choices, (std::vector<std::string_view>{"trunc", "floor"}));
   EXPECT_EQ(domain(choice, "self").kind, Domain::Kind::any);
   Operator op = choice;
   op.domains = "mode: two_of(none, up)";

@@ -44,6 +44,10 @@ class Check {
       for (std::size_t i = 0; i < values_.size() && checked_.ok(); ++i) attribute(i);
     });
     step(Checked::Fault::shape, [&] { results(); });
+    // Last, because where anything else is wrong nobody knows what their numbers are converted to.
+    step(Checked::Fault::attribute, [&] {
+      for (std::size_t i = 0; i < values_.size() && checked_.ok(); ++i) nonzero(i);
+    });
     if (!checked_.ok()) checked_.outputs.clear();
     return checked_;
   }
@@ -186,6 +190,29 @@ class Check {
     checked_.argument = argument(static_cast<std::size_t>(i)).name;
   }
 
+  // Element k of a tensor of integers, in row-major order.
+  static std::int64_t integer_of(const View& v, std::int64_t k) {
+    std::int64_t at = 0;
+    for (int dim = v.rank() - 1; dim >= 0; --dim) {
+      at += k % v.size(dim) * v.stride(dim);
+      k /= v.size(dim);
+    }
+    return load_integer(v.as<const char>() + at * bytes(v.type()), v.type());
+  }
+
+  // Of a tensor that integers are divided by, converted to their dtype first; where there is data to look at.
+  void nonzero(std::size_t i) {
+    const Domain d = domain(op_, argument(i).name);
+    if (d.kind != Domain::Kind::integer || !d.filled || !is_tensor(i) || is_float(result_)) return;
+    const View& divisors = tensor(i);
+    if (divisors.data == nullptr) return;
+    for (std::int64_t k = 0; k < divisors.numel(); ++k) {
+      std::int64_t converted = 0;
+      store_integer(&converted, result_, integer_of(divisors, k));
+      if (converted == 0) return fail(i, "has an element 0, by which no {} is divided", name(result_));
+    }
+  }
+
   // Where there is no data to look at, only whether any index could be right.
   void index(std::size_t i, const Domain& d) {
     const auto of = static_cast<std::size_t>(d.of);
@@ -198,13 +225,7 @@ class Check {
                   text({indices.sizes().begin(), indices.sizes().end()}), argument(of).name, what);
     if (indices.data == nullptr) return;
     for (std::int64_t k = 0; k < n; ++k) {
-      std::int64_t at = 0, left = k;
-      for (int dim = indices.rank() - 1; dim >= 0; --dim) {
-        at += left % indices.size(dim) * indices.stride(dim);
-        left /= indices.size(dim);
-      }
-      const std::int64_t row =
-          load_integer(indices.as<const char>() + at * bytes(indices.type()), indices.type());
+      const std::int64_t row = integer_of(indices, k);
       if (row < 0 || row >= rows)
         return fail(i, "has the index {}, but {} has {} {}{}: it must be from 0 to {}", row,
                     d.plane ? "a plane of " + std::string(argument(of).name) : std::string(argument(of).name),
@@ -226,15 +247,30 @@ class Check {
       fail(i, "must be None where {} is true", where);
   }
 
+  // Where the result is of integers. As in ATen, a number may be negative for unsigned ones, and wraps.
+  void integer_attribute(std::size_t i, const Domain& d) {
+    const assay_value& v = values_[i];
+    if (v.kind == ASSAY_KIND_NONE && d.for_integers)
+      return fail(i, "is None, but must be given where the result is of {}", name(result_));
+    if (argument(i).type != Type::scalar) return;
+    if (v.kind == ASSAY_KIND_DOUBLE)
+      return fail(i, "is {}, but must be an integer where the result is of {}", v.as.real, name(result_));
+    if (v.kind != ASSAY_KIND_INT || result_ == Dtype::i64) return;
+    const IntegerRange range = integer_range(result_);
+    const auto x = static_cast<double>(v.as.integer);
+    if (x > range.greatest || x < std::min(range.least, -range.greatest))
+      fail(i, "is {}, which is beyond {}", v.as.integer, name(result_));
+  }
+
   void attribute(std::size_t i) {
     const Domain d = domain(op_, argument(i).name);
     const assay_value& v = values_[i];
     if (d.kind == Domain::Kind::index && is_tensor(i)) return index(i, d);
+    if (d.kind == Domain::Kind::integer && is_tensor(i)) return;  // nonzero()
     if (d.has_axes()) return axes(i, d);
     if (d.kind == Domain::Kind::given) return given(i, d);
-    if (op_.in_integers && !is_float(result_) && argument(i).type == Type::scalar &&
-        v.kind == ASSAY_KIND_DOUBLE)
-      return fail(i, "is {}, but must be an integer where the result is of {}", v.as.real, name(result_));
+    if (op_.in_integers && !is_float(result_)) integer_attribute(i, d);
+    if (!checked_.ok()) return;
     if (v.kind == ASSAY_KIND_NONE) {
       if (d.unless >= 0 && values_[static_cast<std::size_t>(d.unless)].kind == ASSAY_KIND_NONE)
         fail(i, "is None, which it may only be where {} is given",

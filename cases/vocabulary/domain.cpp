@@ -40,6 +40,11 @@ Domain domain(const Operator& op, std::string_view argument) {
     d.unless = op.schema.find(trim(what.substr(at + kUnless.size())));
     what = trim(what.substr(0, at));
   }
+  constexpr std::string_view kForIntegers = " for integers";
+  if (what.ends_with(kForIntegers)) {
+    d.for_integers = true;
+    what.remove_suffix(kForIntegers.size());
+  }
   enum class Brackets : std::uint8_t { none, name, perhaps_name, choices, perhaps_choices };
   struct Named {
     std::string_view name;

@@ -39,9 +39,10 @@ struct Domain {
   };
   Kind kind = Kind::any;
   int of = -1;                              // the argument in brackets
-  bool filled = false;                      // of axes: dimensions have elements; of an integer: not 0
+  bool filled = false;                      // of axes: dimensions have elements; of integers: not 0
   std::vector<std::string_view> choices{};  // of one_of, dtypes; of a mask: arguments
   int unless = -1;                          // the argument without which this one may not be None
+  bool for_integers = false;                // not None where the result is of integers
   bool plane = false;                       // of an index: into planes of the tensor, not of its rows
   std::vector<Dtype> own{};  // of a tensor: its dtypes, the usual one first; empty: the dtype rule's
 

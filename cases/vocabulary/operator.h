@@ -10,8 +10,8 @@ namespace assay {
 
 // How the dtypes of the tensor arguments relate, and which dtype the results have.
 enum class DtypeRule : std::uint8_t {
-  same,            // all tensors share one dtype; so do the results
-  promote,         // ATen's type promotion (torch.result_type), zero-dimensional tensors yielding to others
+  same,     // all tensors share one dtype; so do the results
+  promote,  // ATen's type promotion (torch.result_type), zero-dimensional tensors yielding to others
   dtype_argument,  // as `same`, but the argument `dtype`, unless None, is what the input is first converted to; it may only be
                    // one of integers where the input is, which is converted to i64 if it is None
 };
@@ -31,7 +31,7 @@ struct Operator {
       formula{};  // one line, as a mathematician would write it; printed by `assay ops` and `explain`
   DtypeSet dtypes = kFloatingPoint;
   // Whether the formula holds for integers: where all tensors are, it is computed exactly, modulo 2^bits of the result's
-  // dtype, as two's complement wraps, and there is no bound. Scalars must be integers then.
+  // dtype, as two's complement wraps, and there is no bound. Scalars must be integers then, and are converted to that dtype first.
   bool in_integers = false;
   DtypeRule dtype_rule = DtypeRule::same;
   std::uint32_t positions = 0;  // bit k: result k is made of positions (argmax), which are i64
@@ -60,7 +60,8 @@ struct Operator {
   //   boolean             of a tensor: its dtype is bool, whatever the dtype rule says of the others
   //   index(weight)       of a tensor: i64 or i32, each a row of that tensor, from 0
   //   place(self)         of a tensor: i64, each an element of a plane of that tensor, its last two dimensions, from 0
-  //   integer, nonzero    any integer, and any but 0
+  //   integer, nonzero    any integer, and any but 0; of a tensor: no element is 0 where the result is of integers
+  //   one_of(trunc, floor) for integers   None only where the result is not of integers
   //   real unless min     None only where the argument `min` is given
   //   format(self)        a memory format that fits that tensor's dimensions
   //   dtypes(u8, i8)      of a tensor: one of these, whatever the dtype rule says of the others

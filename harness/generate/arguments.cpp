@@ -24,7 +24,7 @@ CaseValue default_of(const Operator& op, std::size_t i, Dtype dtype) {
   const Domain d = domain(op, a.name);
   const bool given = d.unless >= 0 && d.kind != Domain::Kind::given;  // without it, both could be None
   if (a.has_default && !given) return default_value(a);
-  if (a.optional && !given) return None{};
+  if (a.optional && !given && !(d.for_integers && !is_float(dtype))) return None{};
   if (a.list) {
     if (a.is_tensor())
       throw std::invalid_argument(
@@ -159,8 +159,8 @@ CaseValue draw_attribute(Draw& draw, const Case& c, std::size_t i, Dtype result_
   }
   if (a.type == Type::boolean && !a.list && !a.optional) return draw.chance(50);
   const auto none = [](const CaseValue& v) { return std::holds_alternative<None>(v); };
-  const bool may_be_none =
-      a.optional && (d.unless < 0 || !none(c.arguments[static_cast<std::size_t>(d.unless)]));
+  const bool may_be_none = a.optional && !(d.for_integers && !is_float(result_dtype)) &&
+                           (d.unless < 0 || !none(c.arguments[static_cast<std::size_t>(d.unless)]));
   if (d.kind == Domain::Kind::format) {
     const std::size_t rank = std::get<TensorSpec>(c.arguments[static_cast<std::size_t>(d.of)]).shape.size();
     std::vector<CaseValue> fitting{None{}};

@@ -51,6 +51,7 @@ std::vector<Target> targets_of(const Case& c, Dtype result) {
         d.of < 0 ? nullptr : std::get_if<TensorSpec>(&c.arguments[static_cast<std::size_t>(d.of)]);
     if (d.kind == Domain::Kind::index && of != nullptr) t.rows = d.choices_of(of->shape);
     if (d.kind == Domain::Kind::zero_points && of != nullptr) t.zero_points = integer_range(of->dtype);
+    if (d.kind == Domain::Kind::integer && d.filled && !is_float(result)) t.nonzero = result;
     t.scales = d.kind == Domain::Kind::scales;
     t.own = Stream(mix(c.seed, mix(argument + 1, item)));
     t.shared = Stream(mix(c.seed, 0));
@@ -115,6 +116,7 @@ TensorData filled(const TensorSpec& spec, const Family& family, const Target& ta
   else
     family.fill(target, values);
   if (!is_float(spec.dtype)) to_integers(spec.dtype, values);
+  if (target.nonzero) keep_from_zero(target, family.name, values);
   store_all(t, values);
   return t;
 }
@@ -170,7 +172,7 @@ Call materialise(const Case& c) {
         },
         value));
   }
-  if (call.error.empty() && (family.name == kPastEnd || family.name == kNegativeIndex)) {
+  if (call.error.empty() && may_be_refused(family.name)) {
     Checked filled = check_arguments(*c.op, Arguments(call).values());
     call.error = std::move(filled.error);
     call.blamed = std::move(filled.argument);

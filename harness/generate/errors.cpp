@@ -230,11 +230,29 @@ std::string zero_point_out_of_range(Draw& draw, Case& c, std::size_t i) {
   return fmt::format("{}", value);
 }
 
+// Of a tensor, its data, which the case's family decides.
 std::string zero(Draw&, Case& c, std::size_t i) {
   const Domain d = domain(*c.op, c.op->schema.argument_storage[i].name);
   if (d.kind != Domain::Kind::integer || !d.filled) return {};
-  c.arguments[i] = std::int64_t{0};
+  if (tensor(c, i) != nullptr)
+    c.data = kZeroDivisor;
+  else
+    c.arguments[i] = std::int64_t{0};
   return "0";
+}
+
+std::string none_among_integers(Draw&, Case& c, std::size_t i) {
+  if (!domain(*c.op, c.op->schema.argument_storage[i].name).for_integers) return {};
+  c.arguments[i] = None{};
+  return "None";
+}
+
+std::string beyond_integers(Draw& draw, Case& c, std::size_t i) {
+  if (!c.op->in_integers || c.op->schema.argument_storage[i].type != Type::scalar) return {};
+  const std::int64_t value =
+      draw.pick(std::array<std::int64_t, 4>{300, -300, std::int64_t{1} << 40, -(std::int64_t{1} << 40)});
+  c.arguments[i] = value;
+  return fmt::format("{}", value);
 }
 
 std::string real_among_integers(Draw& draw, Case& c, std::size_t i) {
@@ -265,6 +283,8 @@ constexpr Breakage kBreakages[] = {
     {"a list of another length", another_length},
     {"a number that is no size", another_factor},
     {"a real number where integers are computed", real_among_integers},
+    {"a number beyond the integers that are computed", beyond_integers},
+    {"None where integers are computed", none_among_integers},
 };
 
 }  // namespace

@@ -215,6 +215,7 @@ constexpr Family kFamilies[] = {
     {"long", "positive numbers for long sums", 0, accumulation},
     {kPastEnd, "as normal, but one index is the number of rows: not allowed", 0, normals},
     {kNegativeIndex, "as normal, but one index is -1: not allowed", 0, normals},
+    {kZeroDivisor, "as normal, but one divisor of integers is 0: not allowed", 0, normals},
 };
 
 }  // namespace
@@ -252,6 +253,18 @@ void fill_index(const Target& t, std::string_view family, Values values) {
   const auto one = static_cast<std::size_t>(t.own.below(1u << 30, static_cast<std::int64_t>(values.size())));
   if (family == kPastEnd) values[one] = static_cast<double>(n);
   if (family == kNegativeIndex) values[one] = -1;
+}
+
+void keep_from_zero(const Target& t, std::string_view family, Values values) {
+  const double modulus = std::ldexp(1, 8 * bytes(*t.nonzero));
+  for (double& v : values)
+    if (std::fmod(v, modulus) == 0) v = 1;
+  const auto one = static_cast<std::size_t>(t.own.below(1u << 30, static_cast<std::int64_t>(values.size())));
+  if (family == kZeroDivisor) values[one] = 0;
+}
+
+bool may_be_refused(std::string_view family) {
+  return family == kPastEnd || family == kNegativeIndex || family == kZeroDivisor;
 }
 
 std::span<const Family> families() { return kFamilies; }

@@ -18,16 +18,17 @@ namespace assay {
 struct Target {
   Dtype dtype = Dtype::f32;
   Shape shape;
-  int ordinal = 0;            // among the call's tensors
-  int tensors = 1;            // how many there are
-  int twin = -1;              // ordinal of the first other tensor of the same shape, or -1
-  bool parameter = false;     // one number for each channel, a slope for example
-  std::int64_t terms = 1;     // no sum in the call has more terms
-  int precision = 24;         // significand bits of the format that a strict kernel computes in
-  std::string_view kinks;     // Operator::kinks
-  std::vector<Range> ranges;  // this tensor's of Operator::ranges
-  std::int64_t rows = -1;     // of an index tensor: how many rows, or places, it may name
-  bool scales = false;        // of quantised weights
+  int ordinal = 0;                 // among the call's tensors
+  int tensors = 1;                 // how many there are
+  int twin = -1;                   // ordinal of the first other tensor of the same shape, or -1
+  bool parameter = false;          // one number for each channel, a slope for example
+  std::int64_t terms = 1;          // no sum in the call has more terms
+  int precision = 24;              // significand bits of the format that a strict kernel computes in
+  std::string_view kinks;          // Operator::kinks
+  std::vector<Range> ranges;       // this tensor's of Operator::ranges
+  std::int64_t rows = -1;          // of an index tensor: how many rows, or places, it may name
+  bool scales = false;             // of quantised weights
+  std::optional<Dtype> nonzero{};  // no number is 0 when it is converted to this dtype of integers
   std::optional<IntegerRange> zero_points{};  // the range of what they are zero points of
   Stream own{0};                              // this tensor's numbers
   Stream shared{0};                           // the same for every tensor of the call
@@ -50,6 +51,11 @@ void fill_zero_points(const Target& target, std::span<double> values);
 // last. Two families hold one index that is no row: cases that a kernel has to refuse. Precondition: target.rows > 0.
 void fill_index(const Target& target, std::string_view family, std::span<double> values);
 inline constexpr std::string_view kPastEnd = "past_end", kNegativeIndex = "negative_index";
+// 1 in place of what would be 0 as target.nonzero says, but for one element of a family of cases that a kernel has to refuse.
+void keep_from_zero(const Target& target, std::string_view family, std::span<double> values);
+inline constexpr std::string_view kZeroDivisor = "zero_divisor";
+// Whether check_arguments must look at a family's data.
+bool may_be_refused(std::string_view family);
 // nullptr if there is none of this name.
 const Family* find_family(std::string_view name);
 // The family's weight, or 0 if it has nothing of its own for this operator.

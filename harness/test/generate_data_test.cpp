@@ -105,6 +105,7 @@ TEST(GenerateData, NumbersOfASeedAreTheSameOnEveryMachine) {
       {"wide", 15794989549187311476u},
       {kPastEnd.data(), 14943049865193817579u},
       {kNegativeIndex.data(), 14943049865193817579u},
+      {kZeroDivisor.data(), 14943049865193817579u},
   };
   EXPECT_EQ(fingerprints, recorded);
 }

@@ -53,6 +53,7 @@ TEST(GenerateErrors, EveryKindOfErrorIsReached) {
     ++seen["mm " + generate_error(ops::mm, Dtype::f32, 0, i).broken];
     ++seen["add " + generate_error(ops::add_tensor, Dtype::f32, 0, i).broken];
     ++seen["integers " + generate_error(ops::add_tensor, Dtype::i16, 0, i).broken];
+    ++seen["quotient " + generate_error(ops::div_tensor_mode, Dtype::i16, 0, i).broken];
     ++seen["softmax " + generate_error(ops::softmax_int, Dtype::f32, 0, i).argument];
     ++seen["prelu " + generate_error(ops::prelu, Dtype::f32, 0, i).argument];
     ++seen["groups " + generate_error(toys::groups, Dtype::f32, 0, i).broken];
@@ -71,6 +72,9 @@ TEST(GenerateErrors, EveryKindOfErrorIsReached) {
                              "add another size",
                              "add dimensions in another order",
                              "integers a real number where integers are computed",
+                             "integers a number beyond the integers that are computed",
+                             "quotient None where integers are computed",
+                             "quotient zero where that is not allowed",
                              "softmax self",
                              "softmax dim",
                              "softmax dtype",

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "ops/add.h"
+#include "ops/div.h"
 #include "ops/mm.h"
 #include "ops/prelu.h"
 #include "ops/relu.h"

@@ -59,6 +59,28 @@ TEST(GenerateIndex, OneIndexIsOutOfRangeWhereAFamilySaysSo) {
   EXPECT_EQ(std::ranges::count(indices, -1.0), 1);
 }
 
+TEST(GenerateIndex, DivisorsOfIntegersAreNotZero) {
+  for (const Family& f : families()) {
+    const bool refused = f.name == kZeroDivisor;
+    for (const char* dtypes :
+         {"self=i8[4x9],other=i8[4x9]", "self=u8[4x9],other=i64[]", "self=i64[9],other=i16[2x9]"})
+      for (int seed = 0; seed < 20; ++seed) {
+        const Call call = call_of(
+            fmt::format("div.Tensor_mode:{},rounding_mode=floor:data={}:seed={}", dtypes, f.name, seed));
+        if (!refused) {
+          ASSERT_TRUE(call.error.empty()) << call.error;
+        } else {
+          EXPECT_EQ(call.blamed, "other");
+          EXPECT_THAT(call.error, HasSubstr("has an element 0"));
+          EXPECT_EQ(std::ranges::count(indices_of(call), 0.0), 1);
+        }
+      }
+  }
+  // Numbers are divided by it.
+  EXPECT_TRUE(call_of("div.Tensor_mode:f32:self=3,other=3,rounding_mode=none:data=zero_divisor:seed=1")
+                  .error.empty());
+}
+
 TEST(GenerateIndex, PlacesAreElementsOfOnePlane) {
   std::set<double> seen;
   for (const Family& f : families()) {

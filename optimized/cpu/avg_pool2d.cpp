@@ -7,12 +7,14 @@
 
 #include "ops/avg_pool2d.h"
 #include "pool.h"
+#include "wrap.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace assay::cpu::HWY_NAMESPACE {
 namespace {
 
 struct AvgPool {
+  static constexpr bool integers = true;
   const View& out;
   bool count_include_pad;
   std::optional<std::int64_t> divisor_override;
@@ -38,7 +40,11 @@ struct AvgPool {
     const std::int64_t rows = counted(shape.rows, r.row);
     for (std::int64_t i = 0; i < r.length; ++i) {
       const std::int64_t n = rows * counted(shape.columns, r.column + (shape.along_channels ? 0 : i));
-      value[i] /= static_cast<F>(divisor_override ? *divisor_override : n);
+      const auto divisor = static_cast<F>(divisor_override ? *divisor_override : n);
+      if constexpr (std::is_integral_v<F>)
+        value[i] = wrapping_divide(value[i], divisor);
+      else
+        value[i] /= divisor;
     }
     scatter(static_cast<char*>(out.data) + r.offset(shape.out) * (out.dtype.bits / 8), out.type(),
             shape.out.stride[lane], value, r.length);

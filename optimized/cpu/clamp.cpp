@@ -6,6 +6,7 @@
 
 #include "elementwise.h"
 #include "ops/clamp.h"
+#include "wrap.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace assay::cpu::HWY_NAMESPACE {
@@ -13,6 +14,7 @@ namespace {
 
 struct Clamp {
   double min, max;
+  std::int64_t integer_min, integer_max;
   template <class D, class V>
   HWY_INLINE V operator()(D d, V x) const {
     const V least = hn::Set(d, static_cast<hn::TFromD<D>>(min)),
@@ -20,11 +22,18 @@ struct Clamp {
     x = hn::IfThenElse(hn::Lt(x, least), least, x);
     return hn::IfThenElse(hn::Gt(x, most), most, x);
   }
+  HWY_INLINE std::int64_t integers(std::int64_t x) const {
+    return HWY_MIN(HWY_MAX(x, integer_min), integer_max);
+  }
 };
 
 void run(const View& self, std::optional<Scalar> min, std::optional<Scalar> max, View& out) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  elementwise(Clamp{min ? min->real : -infinity, max ? max->real : infinity}, out, self);
+  const Dtype type = out.type();
+  elementwise(Clamp{min ? min->real : -infinity, max ? max->real : infinity,
+                    min ? wrapped_to(type, min->integer) : INT64_MIN,
+                    max ? wrapped_to(type, max->integer) : INT64_MAX},
+              out, self);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "elementwise.h"
 #include "ops/div.h"
+#include "wrap.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace assay::cpu::HWY_NAMESPACE {
@@ -27,6 +28,9 @@ struct DivTrunc {
     const V quotient = hn::Div(self, other);
     return hn::CopySign(hn::Trunc(quotient), quotient);  // Highway's f64 Trunc for SSE2 takes -0.5 to +0
   }
+  HWY_INLINE std::int64_t integers(std::int64_t self, std::int64_t other) const {
+    return wrapping_divide(self, other);
+  }
 };
 
 struct DivFloor {
@@ -44,6 +48,11 @@ struct DivFloor {
     const V finite = hn::IfThenElse(hn::And(opposite, hn::IsFinite(floor)), least, floor);
     const V of_infinity = hn::IfThenElse(hn::IsInf(self), hn::NaN(d), finite);
     return hn::IfThenElse(hn::Eq(other, zero), quotient, of_infinity);
+  }
+  HWY_INLINE std::int64_t integers(std::int64_t self, std::int64_t other) const {
+    const std::int64_t quotient = wrapping_divide(self, other);
+    const bool above = wrapping_multiply(quotient, other) != self && (self < 0) != (other < 0);
+    return above ? quotient - 1 : quotient;
   }
 };
 

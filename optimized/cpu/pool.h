@@ -6,6 +6,8 @@
 //     void combine(F* value, Step<F>* step, const F* from, n, Step<F> at) const;   // one element for each result
 //     void finish(const PoolShape&, const PoolRow<F>&, F* value, const Step<F>* step) const;   // stores them
 //   };
+// F is float or double, or std::int64_t of an Op that says
+//     static constexpr bool integers = true;   // of i64
 //   pool(op, self, out, {kernel_size, stride, padding, dilation});
 //
 // The idea: results that are neighbours, along a row of the plane or, where those lie side by side in memory, along the
@@ -34,7 +36,7 @@ inline constexpr std::int64_t kPoolBlock = 512;      // results that go through 
 inline constexpr std::int64_t kPoolGrain = 1 << 14;  // elements that are worth another thread
 
 template <class F>
-using Step = std::conditional_t<std::is_same_v<F, double>, std::int64_t, std::int32_t>;
+using Step = std::conditional_t<sizeof(F) == 8, std::int64_t, std::int32_t>;
 
 // Two numbers, or one for both dimensions; a stride of none is kernel_size, a dilation of none is 1.
 struct Pooling {
@@ -102,7 +104,7 @@ HWY_NOINLINE void pool_row(const Op& op, const View& self, const PoolShape& shap
   HWY_ALIGN Step<F> step[kPoolBlock];
   const PoolAxis &rows = shape.rows, &columns = shape.columns;
   const Dtype type = self.type();
-  const bool plain = type == (std::is_same_v<F, double> ? Dtype::f64 : Dtype::f32);
+  const bool plain = std::is_same_v<F, float> ? type == Dtype::f32 : bytes(type) == 8;
   const std::int64_t between =
       shape.along_channels ? shape.in.stride[1] : shape.in.stride[3] * columns.stride;
   op.begin(value, step, r.length);
@@ -170,6 +172,8 @@ void pool(const Op& op, const View& self, const View& out, const Pooling& poolin
   if (out.numel() == 0) return;
   const PoolShape shape = pool_shape(self, out, pooling);
   if (self.type() == Dtype::f64) return pool_rows<double>(op, self, shape);
+  if constexpr (requires { Op::integers; })
+    if (self.type() == Dtype::i64) return pool_rows<std::int64_t>(op, self, shape);
   constexpr std::int64_t kGreatest = std::int64_t{1} << 31;
   if (shape.rows.taps * shape.rows.dilation * shape.columns.size +
           shape.columns.taps * shape.columns.dilation >=

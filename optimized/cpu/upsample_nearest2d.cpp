@@ -60,6 +60,8 @@ void upsample_nearest2d(const View& self, std::span<const std::int64_t> /*output
   const std::vector<std::int64_t> rows = sources(self, out, 2, scales_h),
                                   columns = sources(self, out, 3, scales_w);
   switch (out.dtype.bits) {
+    case 8:
+      return resize<std::uint8_t>(self, out, rows, columns);
     case 16:
       return resize<std::uint16_t>(self, out, rows, columns);
     case 32:

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "vocabulary/dtype.h"
+
 namespace assay::cpu {
 
 // Of signed integers an overflow is undefined; of unsigned ones it wraps.
@@ -12,6 +14,17 @@ constexpr std::int64_t wrapping_add(std::int64_t a, std::int64_t b) {
 }
 constexpr std::int64_t wrapping_multiply(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+}
+
+// Towards zero; -INT64_MIN wraps, where the processor would trap. b is not 0.
+constexpr std::int64_t wrapping_divide(std::int64_t a, std::int64_t b) {
+  return b == -1 ? wrapping_multiply(a, -1) : a / b;
+}
+// The low bits of x, as a number of that dtype.
+inline std::int64_t wrapped_to(Dtype dtype, std::int64_t x) {
+  std::int64_t memory = 0;
+  store_integer(&memory, dtype, x);
+  return load_integer(&memory, dtype);
 }
 
 }  // namespace assay::cpu

@@ -43,6 +43,7 @@ struct Axis {
 };
 
 void pool(const Level& level, algorithm how, const View& self, const std::array<Axis, 2>& axes, View& out) {
+  refuse_integers(out);
   Operation operation(level, dnnl::primitive::kind::pooling_v2);
   operation.key.algorithm = how;
   operation.tensor(DNNL_ARG_SRC, self, with_rank(describe(self), 4));

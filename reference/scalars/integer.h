@@ -35,6 +35,17 @@ constexpr Integer operator*(Integer a, Integer b) {
   return detail::wrapped(detail::bits(a) * detail::bits(b));
 }
 
+// Towards zero. The quotient of the least number by -1 wraps, too. b is not 0.
+constexpr Integer operator/(Integer a, Integer b) {
+  return b.value == -1 ? Integer(0) - a : Integer(a.value / b.value);
+}
+// The greatest integer that is not larger than the quotient.
+constexpr Integer floor_quotient(Integer a, Integer b) {
+  const Integer q = a / b;
+  const bool above = q * b != a && (a.value < 0) != (b.value < 0);
+  return above ? q - Integer(1) : q;
+}
+
 inline bool is_nan(Integer) { return false; }
 inline Integer select(bool condition, Integer a, Integer b) { return condition ? a : b; }
 inline Integer either(Integer a, Integer) {

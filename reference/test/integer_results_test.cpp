@@ -108,6 +108,42 @@ TEST(Integers, SumTo64BitsUnlessAskedForLess) {
   expect(running, {200, 300, 307});
 }
 
+// The results of PyTorch 1.13.1; it traps at the last two of i64.
+TEST(Integers, AreDividedTowardsZeroOrDownwards) {
+  const auto quotients = [](Dtype d, const char* mode, std::vector<double> x, std::vector<double> y) {
+    auto c = std::make_unique<Call>("div.Tensor_mode");
+    const auto n = static_cast<std::int64_t>(x.size());
+    c->tensor(d, {n}, std::move(x)).tensor(d, {n}, std::move(y)).string(mode);
+    return c;
+  };
+  expect(*quotients(Dtype::i32, "trunc", {-7, 7, -7, 7, -6}, {2, -2, -2, 2, 2}), {-3, -3, 3, 3, -3});
+  expect(*quotients(Dtype::i32, "floor", {-7, 7, -7, 7, -6}, {2, -2, -2, 2, 2}), {-4, -4, 3, 3, -3});
+  expect(*quotients(Dtype::u8, "floor", {249, 7, 255}, {2, 254, 255}), {124, 0, 1});
+  for (const char* mode : {"trunc", "floor"}) {
+    expect(*quotients(Dtype::i8, mode, {-128}, {-1}), {-128});
+    expect(*quotients(Dtype::i64, mode, {-0x1p63}, {-1}), {-0x1p63});
+  }
+}
+
+TEST(Integers, BoundsAreConvertedToTheirDtype) {
+  Call c("clamp");
+  c.tensor(Dtype::u8, {4}, {251, 0, 5, 120}).integer(-1).integer(3);
+  expect(c, {3, 3, 3, 3});
+  Call negative("clamp");
+  negative.tensor(Dtype::u8, {4}, {251, 0, 5, 120}).integer(3).integer(-3);
+  expect(negative, {251, 3, 5, 120});
+  Call low("clamp");
+  low.tensor(Dtype::i16, {3}, {-5, 0, 5}).integer(3).integer(-3);
+  expect(low, {-3, -3, -3});
+}
+
+TEST(Integers, MeansAreDividedTowardsZero) {
+  Call c("avg_pool2d");
+  c.tensor(Dtype::i64, {1, 1, 4}, {-3, -4, 3, 4});
+  c.integers({1, 2}).integers({}).integers({0}).boolean(false).boolean(true).none();
+  expect(c, {-3, 3});
+}
+
 TEST(Integers, AreComparedAsTheyAre) {
   Call where("where.self");
   where.tensor(Dtype::boolean, {2}, {1, 0}).tensor(Dtype::i16, {2}, {-5, 6}).tensor(Dtype::i16, {2}, {7, 8});
