@@ -164,11 +164,15 @@ Shape resized(const ShapeCall& call) {
   return shape;
 }
 
-constexpr ShapeFunction kFunctions[] = {{"reduced", 3, reduced},
-                                        {"convolved", 2, convolved},
-                                        {"transposed", 2, transposed},
-                                        {"pooled", 2, pooled},
-                                        {"resized", 2, resized}};
+Shape numel(const ShapeCall& call) {
+  std::int64_t product = 1;
+  for (const std::int64_t n : run(call, 0)) product *= n;
+  return {product};
+}
+
+constexpr ShapeFunction kFunctions[] = {{"reduced", 3, reduced},       {"convolved", 2, convolved},
+                                        {"transposed", 2, transposed}, {"pooled", 2, pooled},
+                                        {"resized", 2, resized},       {"numel", 1, numel}};
 
 }  // namespace
 

@@ -83,7 +83,9 @@ std::string unknown_dtype(Draw& draw, Case& c, std::size_t i) {
   if (others.empty()) return {};
   const Dtype dtype = draw.pick(others);
   if (TensorSpec* t = tensor(c, i)) {
-    if (t->dtype == Dtype::boolean) return {};  // ATen takes bytes, too, where it wants bool
+    // ATen takes bytes, too, where it wants bool.
+    if (!domain(*c.op, c.op->schema.argument_storage[i].name).own.empty() && t->dtype == Dtype::boolean)
+      return {};
     t->dtype = dtype;
   } else if (c.op->schema.argument_storage[i].type == Type::dtype) {
     c.arguments[i] = dtype;
