@@ -16,6 +16,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kFormat = "assay.run/1";
+constexpr std::uint64_t kMostElements = std::uint64_t{1}
+                                        << 50;  // so that a share says how many, to the element
 
 // ---- Writing ----------------------------------------------------------------------------------------------
 
@@ -103,6 +105,7 @@ void read_shares(const JsonReader& value, Row& row) {
   if (!(share >= 0 && share <= 1)) undecidable.fail("expected a share from 0 to 1");
   if (share > 0 && !value.find("elements")) undecidable.fail("above 0, but the key elements is missing");
   row.elements = value.count_or("elements", 0);
+  if (row.elements > kMostElements) value.at("elements").fail("more than a run can have");
   row.undecidable_elements =
       static_cast<std::uint64_t>(std::llround(share * static_cast<double>(row.elements)));
   row.undecidable_cases = value.count_or("undecidable_cases", share > kUndecidableLimit ? row.cases : 0);

@@ -69,6 +69,11 @@ TEST_F(CaseText, RoundTrips) {
       "convolution:f32:input=[2x3]@step2,weight=3,bias=none,stride=[2,1],groups=3,transposed=true,mode=same,eps=0.5,"
       "dtype=bf16:data=normal:seed=1");
   round_trip("convolution:f32:input=2x3,weight=3,bias=none,memory_format=channels_last_3d:data=ones:seed=1");
+  // "none" is a string, too, where None is no choice: gelu's approximate.
+  EXPECT_EQ(std::get<std::string>(parse_case("convolution:f32:input=2x3,weight=3,mode=none")
+                                      .arguments.at(static_cast<std::size_t>(
+                                          operator_named("convolution").schema.find("mode")))),
+            "none");
   round_trip("convolution:f32:input=2x3,weight=3,bias=none,stride=2",
              "convolution:f32:input=2x3,weight=3,bias=none,stride=[2,2]:data=normal:seed=0");
 }

@@ -293,6 +293,17 @@ TEST(Check, ComputesWhatAReductionLeaves) {
   EXPECT_TRUE(reduced({0, 3}, {1}, false).ok());
 }
 
+TEST(Check, ComputesHowManyElementsThereAre) {
+  static constexpr Operator flat{.schema = parse_schema("flat(Tensor self) -> Tensor"),
+                                 .shapes = "self=[*] -> [numel(*)]"};
+  const auto shape = [](Shape self) {
+    return Given().tensor(Dtype::f32, std::move(self)).check(flat).outputs[0].shape;
+  };
+  EXPECT_EQ(shape({2, 3, 4}), Shape{24});
+  EXPECT_EQ(shape({}), Shape{1});
+  EXPECT_EQ(shape({3, 0, 4}), Shape{0});
+}
+
 TEST(Check, RefusesMalformedShapeRules) {
   const auto says = [](std::string_view shapes, std::string_view what) {
     Operator op{.schema = parse_schema("toy(Tensor self, int[] list, int n, bool flag) -> Tensor")};
@@ -311,6 +322,8 @@ TEST(Check, RefusesMalformedShapeRules) {
   says("self=[*] -> [reduced(*,dim)]", "reduced has 3 operands");
   says("self=[reduced(*,a,b)]~ -> [*]", "computed dimensions of what broadcasts");
   says("self=[*] flag=maybe -> [*]", "expected true or false");
+  says("self=[99999999999999999999] -> [1]", "\"99999999999999999999\" is no number");
+  says("self=[2d] -> [1]", "\"2d\" is no number");
   says("self=[*] n=|* -> [*]", "expected \"|\"");
   says("self=[*] other=[*] -> [*]", "the schema has no argument \"other\"");
 }

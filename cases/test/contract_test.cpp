@@ -57,6 +57,7 @@ TEST(Contract, ErrorsNameClauseAndField) {
         << text;
   };
   error("exp=fast -- x", "exp: \"fast\" is not like 2ulp");
+  error("exp=infulp -- x", "exp: \"inf\" is not a number >= 0");
   error("nonsense=1 -- x", "no field \"nonsense\"");
   error("f23: ftz=yes -- x", "\"f23\" is not a dtype");
   error("ftz=maybe -- x", "ftz: \"maybe\" is neither yes nor no");

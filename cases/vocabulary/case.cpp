@@ -163,7 +163,8 @@ CaseValue parse_scalar(std::string_view field, std::string_view s, const Argumen
 
 CaseValue parse_value(std::string_view s, const Argument& a, std::optional<Dtype> dtype) {
   const std::string_view field = a.name;
-  if (s == "none" || s == "None") {
+  const bool is_text = a.type == Type::string && !a.list && !a.optional;  // gelu's approximate=none
+  if (!is_text && (s == "none" || s == "None")) {
     if (!a.optional) bad(field, s, "the schema does not make it optional");
     return None{};
   }

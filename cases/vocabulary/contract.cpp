@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <stdexcept>
 
 namespace assay {
@@ -29,7 +30,8 @@ template <class T>
 T number(std::string_view s) {
   T value{};
   const auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), value);
-  if (error != std::errc{} || end != s.data() + s.size() || !(value >= 0))
+  if (error != std::errc{} || end != s.data() + s.size() || !(value >= 0) ||
+      value > std::numeric_limits<T>::max())
     throw std::invalid_argument(fmt::format("\"{}\" is not a number >= 0", s));
   return value;
 }

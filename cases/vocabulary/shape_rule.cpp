@@ -4,11 +4,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <mutex>
 #include <optional>
 #include <stdexcept>
 
 #include "shape_function.h"
+#include "shape_rule_text.h"
 #include "view.h"
 
 namespace assay {
@@ -117,9 +119,16 @@ class RuleParser {
     const std::string w = word();
     if (accept("(")) return function(w);
     if (accept("*")) return {DimPattern::Kind::product, w, 0, false, {word()}};
-    if (w.find_first_not_of("0123456789") == std::string::npos)
-      return {DimPattern::Kind::number, w, std::stoll(w)};
+    if (std::isdigit(static_cast<unsigned char>(w[0])) != 0) return {DimPattern::Kind::number, w, number(w)};
     return {DimPattern::Kind::symbol, w};
+  }
+
+  std::int64_t number(const std::string& digits) const {
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (error != std::errc{} || end != digits.data() + digits.size())
+      malformed(op_, fmt::format("\"{}\" is no number", digits), text_);
+    return value;
   }
 
   DimPattern function(const std::string& name) {
@@ -275,13 +284,15 @@ Shape instantiate(const ShapePattern& pattern, const ShapeBinding& binding) {
   });
 }
 
+ShapeRule parse_shape_rule(const Operator& op) { return RuleParser(op).parse(); }
+
 const ShapeRule& shape_rule(const Operator& op) {
   static std::mutex mutex;
   static std::map<std::string_view, ShapeRule> rules;  // by the text of the schema, never by address
   const std::scoped_lock lock(mutex);
   const auto known = rules.find(op.schema.text);
   if (known != rules.end()) return known->second;
-  return rules.emplace(op.schema.text, RuleParser(op).parse()).first->second;
+  return rules.emplace(op.schema.text, parse_shape_rule(op)).first->second;
 }
 
 ResultShapes result_shapes(const Operator& op, const ShapeMatch& match,

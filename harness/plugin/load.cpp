@@ -18,6 +18,10 @@ namespace {
 
 // What an entry of the first ABI holds; later ones only add fields behind.
 constexpr std::uint32_t kLeastKernelBytes = offsetof(assay_kernel, context) + sizeof(assay_kernel::context);
+// Beyond any table of this ABI and of later ones: such numbers are not what they should be, and what they lead to is not
+// the library's memory.
+constexpr std::uint32_t kMostKernelBytes = 4096;
+constexpr std::uint64_t kMostKernels = 100'000;
 
 void check_file(const std::string& path) {
   std::error_code error;
@@ -62,7 +66,10 @@ WorkerTable load_plugin_table(const std::string& given) {
         fmt::format("{}: exports no function assay_plugin_v1; include <assay/kernel.h>, define it as the "
                     "comment there shows, and in C++ as extern \"C\"",
                     given));
-  const assay_plugin* plugin = reinterpret_cast<const assay_plugin* (*)()>(symbol)();
+  return read_plugin_table(reinterpret_cast<const assay_plugin* (*)()>(symbol)(), given);
+}
+
+WorkerTable read_plugin_table(const assay_plugin* plugin, const std::string& given) {
   if (plugin == nullptr)
     throw PluginError(fmt::format("{}: assay_plugin_v1 returned NULL instead of a table", given));
   if (plugin->abi_version != ASSAY_ABI_VERSION)
@@ -75,6 +82,14 @@ WorkerTable load_plugin_table(const std::string& given) {
         fmt::format("{}: says that a kernel has {} bytes, an assay_kernel has {}; set kernel_size to "
                     "sizeof(assay_kernel)",
                     given, plugin->kernel_size, kLeastKernelBytes));
+  if (plugin->kernel_size > kMostKernelBytes)
+    throw PluginError(
+        fmt::format("{}: says that a kernel has {} bytes; set kernel_size to sizeof(assay_kernel)", given,
+                    plugin->kernel_size));
+  if (plugin->kernel_count > kMostKernels)
+    throw PluginError(
+        fmt::format("{}: says that it has {} kernels; set kernel_count to the length of their table", given,
+                    plugin->kernel_count));
   if (plugin->kernel_count == 0)
     throw PluginError(fmt::format("{}: has no kernels (kernel_count is 0)", given));
   if (plugin->kernels == nullptr)

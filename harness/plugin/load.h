@@ -16,4 +16,7 @@ struct PluginError : std::runtime_error {
 // The kernels of the library, which stays loaded. Its symbols are its own (RTLD_LOCAL). Throws PluginError.
 WorkerTable load_plugin_table(const std::string& path);
 
+// The second half of it: the kernels of a table that a library has given. `library` stands for it in messages.
+WorkerTable read_plugin_table(const assay_plugin* plugin, const std::string& library);
+
 }  // namespace assay

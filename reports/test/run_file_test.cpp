@@ -240,6 +240,8 @@ TEST(RunFile, NamesTheFileAndTheKeyThatIsWrong) {
       "cannot read run.json: results[1].worst: expected a number, \"inf\", \"-inf\" or \"nan\", got \"large\"");
   EXPECT_EQ(error_with("/results/1/undecidable", 1.5),
             "cannot read run.json: results[1].undecidable: expected a share from 0 to 1");
+  EXPECT_EQ(error_with("/results/2/elements", std::uint64_t{1} << 60),
+            "cannot read run.json: results[2].elements: more than a run can have");
   EXPECT_EQ(error_with("/results/2/elements", missing),
             "cannot read run.json: results[2].undecidable: above 0, but the key elements is missing");
   EXPECT_EQ(
@@ -270,6 +272,8 @@ TEST(RunFile, SaysWhereTextIsNoJson) {
       error_of("{\n\"a\": }").find("cannot read run.json: it is no JSON: parse error at line 2, column 6:"),
       0u)
       << error_of("{\n\"a\": }");
+  EXPECT_EQ(error_of("[1e999]").find("cannot read run.json: it is no JSON: number overflow"), 0u)
+      << error_of("[1e999]");
   EXPECT_EQ(error_of("[]"), "cannot read run.json: expected an object, got an array");
   EXPECT_NE(error_of(""), "no error");
 }

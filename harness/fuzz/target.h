@@ -1,0 +1,28 @@
+// A reader of text from outside, under fuzzing. Each target is a file of this folder; targets.cpp lists them.
+//
+// What a target calls may throw only what its header documents. Everything else, an exception of another type
+// included, ends the program and with it the fuzzer, which keeps the input.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace assay::fuzz {
+
+struct Target {
+  std::string_view name;
+  std::vector<std::string> (*seeds)();
+  bool (*run)(std::string_view input);  // whether the reader took it
+};
+
+extern const Target kCaseText, kContract, kLayout, kPluginTable, kRunFile, kSchema, kShapeRule;
+
+std::span<const Target* const> targets();
+const Target* find_target(std::string_view name);  // nullptr if there is none
+
+// The reader did what it must not: says so and aborts.
+[[noreturn]] void broken(std::string_view what);
+
+}  // namespace assay::fuzz

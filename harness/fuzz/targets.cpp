@@ -1,0 +1,25 @@
+#include <cstdlib>
+#include <iostream>
+
+#include "target.h"
+
+namespace assay::fuzz {
+
+std::span<const Target* const> targets() {
+  static constexpr const Target* all[] = {&kCaseText, &kContract, &kLayout,   &kPluginTable,
+                                          &kRunFile,  &kSchema,   &kShapeRule};
+  return all;
+}
+
+const Target* find_target(std::string_view name) {
+  for (const Target* t : targets())
+    if (t->name == name) return t;
+  return nullptr;
+}
+
+void broken(std::string_view what) {
+  std::cerr << "fuzz: " << what << std::endl;
+  std::abort();
+}
+
+}  // namespace assay::fuzz
