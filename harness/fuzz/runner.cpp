@@ -1,9 +1,9 @@
 // Runs fuzz targets without libFuzzer, the same inputs on every machine:
 //
-//   text_fuzz_runner TARGET [--runs N] [--seed N]     on mutations of the target's seeds
+//   text_fuzz_runner TARGET [--runs N] [--seed N]     on the target's corpus and mutations of it
 //   text_fuzz_runner TARGET FILE...                   on files, for example those that libFuzzer kept
 //
-// An input that ends the program is printed, as a C string. Exit code 1 if not both sides of the reader were reached.
+// An input that ends the program is printed, as a line of the corpus. Exit code 1 if not both sides of the reader were reached.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -13,6 +13,7 @@
 #include <iostream>
 #include <random>
 
+#include "corpus.h"
 #include "reports/file.h"
 #include "target.h"
 
@@ -46,7 +47,8 @@ bool run(const Target& target, std::string input) {
 
 class Mutations {
  public:
-  Mutations(std::vector<std::string> seeds, std::uint64_t seed) : seeds_(std::move(seeds)), random_(seed) {}
+  Mutations(std::vector<std::string> seeds, std::vector<std::string> corpus, std::uint64_t seed)
+      : seeds_(std::move(seeds)), corpus_(std::move(corpus)), random_(seed) {}
 
   std::string next() {
     std::string s = any();
@@ -58,7 +60,11 @@ class Mutations {
   std::size_t below(std::size_t limit) {
     return limit == 0 ? 0 : static_cast<std::size_t>(random_() % limit);
   }
-  const std::string& any() { return seeds_[below(seeds_.size())]; }
+  // Often a seed: most of the others are turned down.
+  const std::string& any() {
+    const std::vector<std::string>& from = below(4) == 0 ? corpus_ : seeds_;
+    return from[below(from.size())];
+  }
   // A piece of a seed, from one sign of punctuation to another: a word, a list, a clause.
   std::string piece() {
     static constexpr std::string_view ends = " ,;:=()[]{}\"@|\n";
@@ -107,7 +113,7 @@ class Mutations {
     s.replace(begin, end - begin, number());
   }
 
-  std::vector<std::string> seeds_;
+  std::vector<std::string> seeds_, corpus_;
   std::mt19937_64 random_;
 };
 
@@ -116,7 +122,12 @@ int fuzz(const Target& target, std::uint64_t runs, std::uint64_t seed) {
   for (const std::string& s : target.seeds())
     if (!run(target, s) && target.name != kPluginTable.name && target.name != kContract.name)
       broken("a seed is turned down: " + s);
-  Mutations mutations(target.seeds(), seed);
+  const std::vector<std::string> inputs = corpus(target);
+  for (const std::string& s : inputs) {
+    if (input_of(line(s)) != s) broken("another input than its line in the corpus: " + line(s));
+    run(target, s);
+  }
+  Mutations mutations(target.seeds(), inputs, seed);
   for (std::uint64_t i = 0; i < runs; ++i) taken += run(target, mutations.next()) ? 1 : 0;
   fmt::print("{}: {} inputs, {} of them taken, seed {}\n", target.name, runs, taken, seed);
   return taken > 0 && taken < runs ? 0 : 1;

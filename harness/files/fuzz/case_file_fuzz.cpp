@@ -5,6 +5,7 @@
 
 #include "../case_file.h"
 #include "mutate.h"
+#include "reports/file.h"
 #include "seeds.h"
 
 namespace {
@@ -23,9 +24,12 @@ extern "C" const char* __lsan_default_options();
 extern "C" const char* __lsan_default_options() { return "print_suppressions=0"; }
 
 extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv);
-extern "C" int LLVMFuzzerInitialize(int*, char***) {
-  assay::seed_files();  // for the operators
-  return 0;
+extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
+  const std::vector<std::string> seeds = assay::seed_files();  // which enrols the operators
+  if (*argc != 3 || std::string_view((*argv)[1]) != "--write-corpus") return 0;
+  for (std::size_t i = 0; i < seeds.size(); ++i)
+    assay::write_file(std::string((*argv)[2]) + "/seed" + std::to_string(i) + ".h5", seeds[i]);
+  std::exit(0);
 }
 
 std::size_t accepted_inputs = 0;  // for runner.cpp

@@ -1,6 +1,6 @@
 // Runs the fuzz target without libFuzzer: on files, or for some seconds on mutations of the seed files.
 //
-//   case_file_fuzz_runner [--seconds N] [--seed N] [--keep FILE] [--write-corpus DIR] [FILE...]
+//   case_file_fuzz_runner [--seconds N] [--seed N] [--keep FILE] [FILE...]
 //
 // The input at work always lies in --keep, so that one which crashes or hangs can be run again.
 #include <unistd.h>
@@ -58,8 +58,7 @@ int fuzz(double seconds, std::uint64_t seed, const std::string& keep) {
 int main(int argc, char** argv) {
   LLVMFuzzerInitialize(&argc, &argv);
   const std::vector<std::string> words(argv + 1, argv + argc);
-  std::map<std::string, std::string> options{
-      {"--seconds", "5"}, {"--seed", "1"}, {"--keep", ""}, {"--write-corpus", ""}};
+  std::map<std::string, std::string> options{{"--seconds", "5"}, {"--seed", "1"}, {"--keep", ""}};
   std::vector<std::string> files;
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (options.contains(words[i]) && i + 1 < words.size()) {
@@ -70,12 +69,6 @@ int main(int argc, char** argv) {
     }
   }
   for (const std::string& file : files) run(assay::read_file(file));
-  if (const std::string& folder = options["--write-corpus"]; !folder.empty()) {
-    const std::vector<std::string> seeds = assay::seed_files();
-    for (std::size_t i = 0; i < seeds.size(); ++i)
-      assay::write_file(folder + "/seed" + std::to_string(i) + ".h5", seeds[i]);
-    return 0;
-  }
   if (!files.empty()) return 0;
   return fuzz(std::stod(options["--seconds"]), std::stoull(options["--seed"]), options["--keep"]);
 }
