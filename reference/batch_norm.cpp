@@ -47,6 +47,8 @@ struct BatchNorm {
 
 // Of training; else there are no elements to ask for.
 struct BatchNormMean {
+  static constexpr bool on_the_way = true;
+
   template <class S>
   S operator()(const Tensor<S>& input, const Tensor<S>*, const Tensor<S>*, const Tensor<S>*, const Tensor<S>*,
                bool, double, double eps, const Index& i) const {
@@ -55,6 +57,8 @@ struct BatchNormMean {
 };
 
 struct BatchNormRstd {
+  static constexpr bool on_the_way = true;
+
   template <class S>
   S operator()(const Tensor<S>& input, const Tensor<S>*, const Tensor<S>*, const Tensor<S>*, const Tensor<S>*,
                bool, double, double eps, const Index& i) const {
@@ -78,6 +82,8 @@ struct FunctionalBatchNorm {
 
 template <class Result>
 struct Functional {
+  static constexpr bool on_the_way = true;
+
   template <class S>
   S operator()(const Tensor<S>& input, const Tensor<S>* weight, const Tensor<S>* bias,
                const Tensor<S>& running_mean, const Tensor<S>& running_var, bool training, double momentum,
@@ -92,6 +98,8 @@ S updated(const S& running, const S& found, double momentum) {
 }
 
 struct RunningMean {
+  static constexpr bool on_the_way = true;
+
   template <class S>
   S operator()(const Tensor<S>& input, const Tensor<S>*, const Tensor<S>*, const Tensor<S>& running_mean,
                const Tensor<S>&, bool training, double momentum, double, const Index& i) const {
@@ -101,6 +109,8 @@ struct RunningMean {
 };
 
 struct RunningVar {
+  static constexpr bool on_the_way = true;
+
   template <class S>
   S operator()(const Tensor<S>& input, const Tensor<S>*, const Tensor<S>*, const Tensor<S>&,
                const Tensor<S>& running_var, bool training, double momentum, double, const Index& i) const {

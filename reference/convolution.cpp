@@ -49,7 +49,7 @@ struct Convolution {
     });
     // Zeros around the image are there, or are left out: it matters where one meets an infinity or NaN.
     if constexpr (!std::is_same_v<S, Integer>)
-      if (zero_times_infinity) return either(result, result + S(0) * S(INFINITY));
+      if (zero_times_infinity) return either(result, [&] { return result + S(0) * S(INFINITY); });
     return result;
   }
 };
@@ -106,7 +106,7 @@ struct ConvolutionGradWeight {
       return from.at((n * from.size(1) + w[0]) * positions + position[p]) *
              image.at((n * image.size(1) + b) * size + at[p]);
     });
-    return zero_times_infinity ? either(result, result + S(0) * S(INFINITY)) : result;
+    return zero_times_infinity ? either(result, [&] { return result + S(0) * S(INFINITY); }) : result;
   }
 
  private:

@@ -16,6 +16,7 @@ class EvaluationOf final : public Evaluation {
   EvaluationOf(const Operator& op, std::span<const ResultFunctions> functions,
                std::span<const assay_value> arguments, std::span<const Checked::Output> outputs)
       : inputs_(op, arguments, outputs),
+        functions_(functions),
         value_(inputs_, functions),
         truth_(inputs_, functions),
         tracked_(inputs_, functions),
@@ -66,6 +67,29 @@ class EvaluationOf final : public Evaluation {
     return interval.contains(round_to(truth_.read(output, element), format(dtype)));
   }
 
+  Work work() override {
+    const StandardFloatState state;
+    for (std::size_t i = 0; i < inputs_.count(); ++i)
+      for (const Decoded& d : inputs_.tensors(i)) d.touched.assign(d.values.size(), 0);
+    Work w;
+    operations() = {};
+    Reader<Counted> reader(inputs_, functions_);
+    for (std::size_t k = 0; k < functions_.size(); ++k) {
+      const Operations before = operations();
+      std::vector<Counted> results(elements(static_cast<int>(k)));
+      reader.read_all(static_cast<int>(k), results);
+      w.bytes_written += static_cast<std::int64_t>(results.size()) * bytes(inputs_.outputs()[k].dtype);
+      if (functions_[k].on_the_way) operations() = before;
+    }
+    w.operations = operations();
+    for (std::size_t i = 0; i < inputs_.count(); ++i)
+      for (const Decoded& d : inputs_.tensors(i)) {
+        w.bytes_read += std::ranges::count(d.touched, std::uint8_t{1}) * d.element_bytes;
+        d.touched.clear();
+      }
+    return w;
+  }
+
   double derivative(int output, std::int64_t element,
                     std::span<const std::vector<double>> direction) override {
     if (in_integers_) return 0;
@@ -94,6 +118,12 @@ class EvaluationOf final : public Evaluation {
   }
 
  private:
+  std::size_t elements(int output) const {
+    const Shape& shape = inputs_.outputs()[static_cast<std::size_t>(output)].shape;
+    return static_cast<std::size_t>(
+        std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>()));
+  }
+
   // As memory holds them.
   std::int64_t low_bits(Integer x, int output) const {
     std::int64_t memory = 0;
@@ -105,9 +135,7 @@ class EvaluationOf final : public Evaluation {
     return static_cast<double>(low_bits(integer_.read(output, element), output));
   }
   std::vector<std::int64_t> all_integers(int output) {
-    const Shape& shape = inputs_.outputs()[static_cast<std::size_t>(output)].shape;
-    std::vector<Integer> wide(static_cast<std::size_t>(
-        std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>())));
+    std::vector<Integer> wide(elements(output));
     integer_.read_all(output, wide);
     std::vector<std::int64_t> exact;
     exact.reserve(wide.size());
@@ -136,6 +164,7 @@ class EvaluationOf final : public Evaluation {
   }
 
   Inputs inputs_;
+  std::span<const ResultFunctions> functions_;
   Reader<double> value_;
   Reader<Real> truth_;
   Reader<Tracked<double>> tracked_;

@@ -31,6 +31,8 @@ struct GroupNorm {
 };
 
 struct GroupNormMean {
+  static constexpr bool on_the_way = true;
+
   template <class S>
   S operator()(const Tensor<S>& input, const Tensor<S>*, const Tensor<S>*, std::int64_t, std::int64_t C,
                std::int64_t HxW, std::int64_t group, double eps, const Index& i) const {
@@ -39,6 +41,8 @@ struct GroupNormMean {
 };
 
 struct GroupNormRstd {
+  static constexpr bool on_the_way = true;
+
   template <class S>
   S operator()(const Tensor<S>& input, const Tensor<S>*, const Tensor<S>*, std::int64_t, std::int64_t C,
                std::int64_t HxW, std::int64_t group, double eps, const Index& i) const {

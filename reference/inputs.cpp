@@ -23,6 +23,7 @@ Decoded decode(const assay_tensor& tensor, std::optional<Dtype> convert) {
         fmt::format("a tensor has {} dimensions; references take up to {}", view.rank(), kMaxRank));
   Decoded d;
   d.dtype = view.type();
+  d.element_bytes = bytes(d.dtype);
   d.shape.assign(view.sizes().begin(), view.sizes().end());
   const std::int64_t numel = view.numel();
   d.values.reserve(static_cast<std::size_t>(numel));

@@ -40,6 +40,8 @@ struct LayerNorm {
 };
 
 struct LayerNormMean {
+  static constexpr bool on_the_way = true;
+
   template <class S>
   S operator()(const Tensor<S>& input, Sizes normalized_shape, const Tensor<S>*, const Tensor<S>*, double eps,
                const Index& i) const {
@@ -48,6 +50,8 @@ struct LayerNormMean {
 };
 
 struct LayerNormRstd {
+  static constexpr bool on_the_way = true;
+
   template <class S>
   S operator()(const Tensor<S>& input, Sizes normalized_shape, const Tensor<S>*, const Tensor<S>*, double eps,
                const Index& i) const {
@@ -57,7 +61,7 @@ struct LayerNormRstd {
 
 template <class S>
 S normalised(const S& x, const S& mean, const S& rstd) {
-  return folded((x - mean) * rstd, x * rstd + -mean * rstd);
+  return folded((x - mean) * rstd, [&] { return x * rstd + -mean * rstd; });
 }
 
 struct LayerNormGradInput {
@@ -78,13 +82,17 @@ struct LayerNormGradInput {
     const S sum_g = group(sum<S>(n, g));
     const S mean_g = group(sum_g / count);
     const S mean_gx = group(sum<S>(n, [&](std::int64_t k) { return g(k) * x(k); }) / count);
-    const S sum_g_input =
-        sum<S>(n, [&](std::int64_t k) { return weighted(grad.at(first + k) * input.at(first + k), k); });
-    const S scale = group((sum_g * mean - sum_g_input) * rstd * rstd * rstd / count);
-    const S shift = group(-scale * mean - sum_g * rstd / count);
+    S scale, shift;
+    if (folds<S>()) {
+      const S sum_g_input =
+          sum<S>(n, [&](std::int64_t k) { return weighted(grad.at(first + k) * input.at(first + k), k); });
+      scale = group((sum_g * mean - sum_g_input) * rstd * rstd * rstd / count);
+      shift = group(-scale * mean - sum_g * rstd / count);
+    }
     for (std::int64_t k = 0; k < n; ++k)
-      out[k] = folded(rstd * (g(k) - mean_g - x(k) * mean_gx),
-                      weighted(rstd * grad.at(first + k), k) + scale * input.at(first + k) + shift);
+      out[k] = folded(rstd * (g(k) - mean_g - x(k) * mean_gx), [&] {
+        return weighted(rstd * grad.at(first + k), k) + scale * input.at(first + k) + shift;
+      });
   }
 };
 

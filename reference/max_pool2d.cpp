@@ -44,6 +44,8 @@ struct Value {
 };
 
 struct Place {
+  static constexpr bool on_the_way = true;
+
   template <class S>
   S operator()(const Tensor<S>& self, Sizes kernel_size, Sizes stride, Sizes padding, Sizes dilation,
                bool /*ceil_mode*/, const Index& i) const {

@@ -23,11 +23,13 @@ struct Addmm {
     const bool adds = beta.real != 0;
     const S addend = adds ? param<S>(beta) * self[i] : S(0);
     const auto product = [&](std::int64_t k) { return mat1(i[0], k) * mat2(k, i[1]); };
-    const S by_terms = sum<S>(depth + (adds ? 1 : 0), [&](std::int64_t k) {
-      if (k == depth) return addend;
-      return alpha.real == 1 ? product(k) : factor * product(k);
-    });
-    if (alpha.real == 1) return by_terms;
+    const auto by_terms = [&] {
+      return sum<S>(depth + (adds ? 1 : 0), [&](std::int64_t k) {
+        if (k == depth) return addend;
+        return alpha.real == 1 ? product(k) : factor * product(k);
+      });
+    };
+    if (alpha.real == 1) return by_terms();
     const S scaled = factor * sum<S>(depth, product);
     return either(adds ? scaled + addend : scaled, by_terms);
   }

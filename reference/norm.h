@@ -20,21 +20,20 @@ struct Statistics {
     return {m.mean, maximum(m.squares / S(n), S(0)), eps};
   }
 
-  S normal(const S& x) const { return folded((x - mean) * rstd, x * rstd + -mean * rstd); }
+  S normal(const S& x) const {
+    return folded((x - mean) * rstd, [&] { return x * rstd + -mean * rstd; });
+  }
 
   // With weight and bias of place c, where there are any. Folded, they belong to scale and shift.
   S normal(const S& x, const Tensor<S>* weight, const Tensor<S>* bias, std::int64_t c) const {
-    S direct = (x - mean) * rstd, scale = rstd;
-    if (weight != nullptr) {
-      direct = direct * weight->at(c);
-      scale = scale * weight->at(c);
-    }
-    S shift = -scale * mean;
-    if (bias != nullptr) {
-      direct = direct + bias->at(c);
-      shift = shift + bias->at(c);
-    }
-    return folded(direct, x * scale + shift);
+    S direct = (x - mean) * rstd;
+    if (weight != nullptr) direct = direct * weight->at(c);
+    if (bias != nullptr) direct = direct + bias->at(c);
+    return folded(direct, [&] {
+      const S scale = weight != nullptr ? rstd * weight->at(c) : rstd;
+      const S shift = -scale * mean;
+      return x * scale + (bias != nullptr ? shift + bias->at(c) : shift);
+    });
   }
 };
 

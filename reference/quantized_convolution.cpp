@@ -23,6 +23,7 @@ struct QuantizedConvolution {
     for (std::int64_t r = 0; r < taps; ++r) {
       const std::int64_t at = window.target(i, r, weight.shape(), input.shape());
       if (at < 0) continue;
+      integer_products<S>(channels);
       for (std::int64_t c = 0; c < channels; ++c)
         total += (input.integer_at((i[0] * input.size(1) + first + c) * image + at) - input_zero_point) *
                  (weight.integer_at((k * channels + c) * taps + r) - weight_zero_point.integer_at(own));

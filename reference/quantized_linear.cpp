@@ -18,6 +18,7 @@ struct QuantizedLinear {
     for (std::int64_t k = 0; k < terms; ++k)
       total += (input.integer_at(row * terms + k) - input_zero_point) *
                (weight.integer_at(j * terms + k) - weight_zero_point.integer_at(c));
+    integer_products<S>(terms);
     return requantised(total, input_scale, weight_scale.at(c), output_scale, output_zero_point);
   }
 };

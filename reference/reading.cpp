@@ -103,5 +103,6 @@ template class Reader<Dual>;
 template class Reader<Adversary<double>>;
 template class Reader<Adversary<Real>>;
 template class Reader<Integer>;
+template class Reader<Counted>;
 
 }  // namespace assay

@@ -8,6 +8,7 @@
 
 #include "inputs.h"
 #include "scalars/adversary.h"
+#include "scalars/counted.h"
 #include "scalars/dual.h"
 #include "scalars/integer.h"
 #include "scalars/real.h"
@@ -19,7 +20,7 @@ namespace assay {
 // Every scalar that references are instantiated with; Integer only for operators that are computed in integers.
 template <template <class> class Of>
 using ForScalars = std::tuple<Of<double>, Of<Real>, Of<Tracked<double>>, Of<Tracked<Real>>, Of<Dual>,
-                              Of<Adversary<double>>, Of<Adversary<Real>>, Of<Integer>>;
+                              Of<Adversary<double>>, Of<Adversary<Real>>, Of<Integer>, Of<Counted>>;
 
 // The arguments of one call, read with S, for the result of shape `out`.
 template <class S>
@@ -71,6 +72,7 @@ struct Body {
 };
 struct ResultFunctions {
   ForScalars<Body> bodies;
+  bool on_the_way = false;  // to the first result, which it has the work of
   RowShape (*rows)(const Inputs&,
                    std::span<const std::int64_t> shape) = nullptr;  // of a result that has rows
 };

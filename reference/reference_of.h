@@ -16,6 +16,8 @@
 //                                elements are a row: the int argument that is its dimension,
 //                                  static constexpr std::string_view row = "dim";
 //                                or static RowShape rows(const Inputs& in, std::span<const std::int64_t> shape)
+// A result that is found on the way to the first one (a layer norm's mean) says so, and is not counted as work of its own:
+//   static constexpr bool on_the_way = true;
 // A functor with other parameters does not compile: the error names the argument, its position and both types.
 #pragma once
 
@@ -160,6 +162,7 @@ struct Binding {
     ResultFunctions f;
     f.bodies = bodies(std::type_identity<ForScalars<Body>>{});
     if constexpr (Match::is_row) f.rows = &rows;
+    f.on_the_way = requires { F::on_the_way; };
     return f;
   }
 };

@@ -9,6 +9,7 @@
 
 #include "dtype.h"
 #include "index.h"
+#include "scalars/counted.h"
 #include "scalars/dual.h"
 #include "scalars/integer.h"
 #include "scalars/scalar.h"
@@ -19,8 +20,11 @@ namespace assay {
 struct Decoded {
   std::vector<double> values;
   std::vector<std::int64_t> integers;  // of an integer dtype; else empty
+  mutable std::vector<std::uint8_t>
+      touched;  // which elements Counted has read; empty unless that is asked for
   std::vector<std::int64_t> shape;
   Dtype dtype = Dtype::f32;
+  int element_bytes = 4;  // in memory, before it was converted
 };
 
 template <class S>
@@ -31,6 +35,7 @@ class Tensor {
   Tensor(const Decoded& source, std::span<const std::int64_t> out, const double* tangent = nullptr)
       : values_(source.values.data()),
         integers_(source.integers.data()),
+        touched_(source.touched.empty() ? nullptr : source.touched.data()),
         tangent_(tangent),
         shape_(source.shape) {
     std::int64_t stride = 1;
@@ -66,10 +71,14 @@ class Tensor {
     return at(n);
   }
   // The element of this number of a tensor of integers, exactly: an index, or a term of a sum without rounding.
-  std::int64_t integer_at(std::int64_t n) const { return integers_[n]; }
+  std::int64_t integer_at(std::int64_t n) const {
+    touch(n);
+    return integers_[n];
+  }
   bool is_finite(std::int64_t n) const { return std::isfinite(values_[n]); }
   // The element of this number in row-major order.
   S at(std::int64_t n) const {
+    touch(n);
     if constexpr (std::is_same_v<S, Dual>)
       return ScalarOps<S>::input(values_[n], tangent_ != nullptr ? tangent_[n] : 0);
     else if constexpr (std::is_same_v<S, Integer>)
@@ -79,8 +88,14 @@ class Tensor {
   }
 
  private:
+  void touch(std::int64_t n) const {
+    if constexpr (std::is_same_v<S, Counted>)
+      if (touched_ != nullptr) touched_[n] = 1;
+  }
+
   const double* values_ = nullptr;
   const std::int64_t* integers_ = nullptr;
+  std::uint8_t* touched_ = nullptr;
   const double* tangent_ = nullptr;
   std::span<const std::int64_t> shape_;
   std::int64_t numel_ = 0;

@@ -42,9 +42,10 @@ struct UpsampleBilinear2d {
         const S a = self(i[0], i[1], h0, w0), b = self(i[0], i[1], h0, w1), c = self(i[0], i[1], h1, w0),
                 d = self(i[0], i[1], h1, w1);
         const S along_rows = u0 * (v0 * a + v1 * b) + u1 * (v0 * c + v1 * d);
-        const S along_columns = v0 * (u0 * a + u1 * c) + v1 * (u0 * b + u1 * d);
-        const S at_once = u0 * v0 * a + u0 * v1 * b + u1 * v0 * c + u1 * v1 * d;
-        return either(either(along_rows, along_columns), at_once);
+        const S in_one_direction =
+            either(along_rows, [&] { return v0 * (u0 * a + u1 * c) + v1 * (u0 * b + u1 * d); });
+        return either(in_one_direction,
+                      [&] { return u0 * v0 * a + u0 * v1 * b + u1 * v0 * c + u1 * v1 * d; });
       });
     });
   }

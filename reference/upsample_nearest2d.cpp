@@ -21,7 +21,7 @@ struct UpsampleNearest2d {
       return self(i[0], i[1], source<F>(i[2], self.size(2), output_size[0], scales_h),
                   source<F>(i[3], self.size(3), output_size[1], scales_w));
     };
-    return either(element(float{}), element(double{}));
+    return either(element(float{}), [&] { return element(double{}); });
   }
 };
 

@@ -10,6 +10,7 @@
 #include "check.h"
 #include "contract.h"
 #include "operator.h"
+#include "work.h"
 
 namespace assay {
 
@@ -66,7 +67,12 @@ class Evaluation {
   virtual double derivative(int output, std::int64_t element,
                             std::span<const std::vector<double>> direction) = 0;
 
-  // One result that a conforming kernel of this contract could give, rounded to the output's format.
+  // Of all outputs. The whole formula is computed, which takes some nanoseconds for each operation.
+  virtual Work work() = 0;
+
+  // One result that a conforming kernel of this contract could give, rounded to the output's format. With
+  // Rounding::nearest and neither shuffle nor fuse it is what a kernel gives that computes the formula as it is written, in
+  // the formats of the contract: bf16 operands, sums in f16.
   virtual double attacked(int output, std::int64_t element, const Contract& contract,
                           const Attack& attack) = 0;
 };

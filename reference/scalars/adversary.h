@@ -119,14 +119,6 @@ Adversary<V> select(bool condition, const Adversary<V>& a, const Adversary<V>& b
   return condition ? a : b;
 }
 template <class V>
-Adversary<V> either(const Adversary<V>& a, const Adversary<V>& b) {
-  return attack_state().coin() ? a : b;
-}
-template <class V>
-Adversary<V> folded(const Adversary<V>& a, const Adversary<V>& b) {
-  return arithmetic().folds_affine ? either(a, b) : a;
-}
-template <class V>
 Adversary<V> group(const Adversary<V>& x) {
   return {settled(x), Adversary<V>::Pending::none};
 }
@@ -228,6 +220,10 @@ double stored(const Adversary<V>& x);
 
 template <class V>
 struct ScalarOps<Adversary<V>> {
+  static Adversary<V> either(const Adversary<V>& a, const Adversary<V>& b) {
+    return attack_state().coin() ? a : b;
+  }
+  static bool folds() { return arithmetic().folds_affine; }
   // Each element or row has random numbers of its own, whatever was read before.
   static void begin(int output, std::int64_t number) {
     AttackState& s = attack_state();

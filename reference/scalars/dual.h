@@ -36,9 +36,7 @@ inline bool operator>=(const Dual& a, const Dual& b) { return a.value >= b.value
 inline bool operator==(const Dual& a, const Dual& b) { return a.value == b.value; }
 inline bool operator!=(const Dual& a, const Dual& b) { return !(a.value == b.value); }
 
-inline Dual either(const Dual& a, const Dual&) { return a; }
 inline Dual select(bool condition, const Dual& a, const Dual& b) { return condition ? a : b; }
-inline Dual folded(const Dual& a, const Dual&) { return a; }
 inline Dual group(const Dual& x) { return x; }
 inline bool is_nan(const Dual& x) { return is_nan(x.value); }
 // The first of two equal ones, as in a scan for the maximum.

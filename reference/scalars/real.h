@@ -52,9 +52,7 @@ class Real {
   Number number_;
 };
 
-inline Real either(const Real& a, const Real&) { return a; }
 inline Real select(bool condition, const Real& a, const Real& b) { return condition ? a : b; }
-inline Real folded(const Real& a, const Real&) { return a; }
 inline Real group(const Real& x) { return x; }
 inline bool is_nan(const Real& x) { return mpfr_nan_p(x.data()) != 0; }
 inline bool is_finite(const Real& x) { return mpfr_number_p(x.data()) != 0; }

@@ -6,15 +6,17 @@
 //   exp log tanh erf sin cos asin acos atan exp2 log2 expm1 log1p pow
 //   trunc floor              the nearest integer towards zero, the greatest one that is not larger
 //   by_floor<S>(x, n, piece) piece(k) for k = floor(x), kept from 0 to n - 1; the pieces should meet where x is an integer
-//   either(a, b)             a, where kernels may as well compute b: the same number written in another way
+//   either(a, [] { return b; })   a, where kernels may as well compute b: the same number written in another way
 //   sum<S>(n, term)          term(0) + ... + term(n-1), in no particular order
 //   running_sums<S>(n, term, each)   each(k, term(0) + ... + term(k)) for every k, each in no particular order
 //   largest_at<S>(n, term)   the first k for which term(k) is NaN, or if there is none, for which no other is larger;
 //                            under tie=any, any such k; the result of an element, not of one of a row
-//   folded(a, b)             a, (x - mean) * scale; or b, x * scale + shift, where the contract says affine=folded
+//   folded(a, [] { return b; })   a, (x - mean) * scale; or b, x * scale + shift, where the contract says affine=folded,
+//                            which folds<S>() tells a reference that would prepare for b in vain
 //   moments<S>(n, x)         mean and squared distances from it: moments.h
 //   group(x)                 x as one number: parentheses that a kernel must respect, because it would lose accuracy
 //                            if it mixed the terms of x with those of a sum around it
+//   integer_products<S>(n)   says that n products of integers were computed and added without S; only counting hears it
 //   cast<S>(x, dtype)        a conversion to a floating-point dtype that the operator's definition asks for:
 //                            rounded once, to nearest even
 //
@@ -40,6 +42,7 @@ namespace assay {
 //   template <class Term> static S sum(std::int64_t n, Term&& term)
 //   template <class Term, class Each> static void running_sums(...), template <class Term> static S largest_at(...):
 //     optional; otherwise one addition, or comparison, after the other
+//   static S either(const S& a, const S& b), static bool folds()   optional: of scalars for which there are other ways
 //   static void begin(int output, std::int64_t number)   optional: called before each element or row
 template <class S>
 struct ScalarOps;
@@ -59,7 +62,25 @@ void running_sums(std::int64_t n, Term&& term, Each&& each) {
 }
 inline bool is_nan(double x) { return std::isnan(x); }
 inline double floor(double x) { return std::floor(x); }
-inline double either(double a, double) { return a; }
+// `b` is a function, which is called where another way of writing matters.
+template <class S, class Other>
+S either(const S& a, Other&& b) {
+  if constexpr (requires { ScalarOps<S>::either(a, a); })
+    return ScalarOps<S>::either(a, b());
+  else
+    return a;
+}
+template <class S>
+bool folds() {
+  if constexpr (requires { ScalarOps<S>::folds(); })
+    return ScalarOps<S>::folds();
+  else
+    return false;
+}
+template <class S, class Other>
+S folded(const S& a, Other&& b) {
+  return folds<S>() ? either(a, b) : a;
+}
 template <class S, class Term>
 S largest_at(std::int64_t n, Term&& term) {
   if constexpr (requires { ScalarOps<S>::largest_at(n, term); }) {
@@ -97,8 +118,12 @@ S by_floor(const S& x, std::int64_t n, Piece&& piece) {
   const FloorRange at = floor_range(x, n);
   S result = piece(at.likely);
   for (std::int64_t k = at.least; k <= at.greatest; ++k)
-    if (k != at.likely) result = either(result, piece(k));
+    if (k != at.likely) result = either(result, [&] { return piece(k); });
   return result;
+}
+template <class S>
+void integer_products(std::int64_t n) {
+  if constexpr (requires { ScalarOps<S>::integer_products(n); }) ScalarOps<S>::integer_products(n);
 }
 template <class S>
 S cast(const S& x, Dtype d) {
@@ -123,7 +148,6 @@ struct ScalarOps<double> {
 };
 
 inline double select(bool condition, double a, double b) { return condition ? a : b; }
-inline double folded(double a, double) { return a; }
 inline double group(double x) { return x; }
 inline double abs(double x) { return std::fabs(x); }
 inline double sqrt(double x) { return std::sqrt(x); }

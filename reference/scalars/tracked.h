@@ -64,16 +64,6 @@ Tracked<V> select(Tri condition, const Tracked<V>& a, const Tracked<V>& b) {
 }
 
 template <class V>
-Tracked<V> either(const Tracked<V>& a, const Tracked<V>& b) {
-  return hull(closed(a), closed(b));
-}
-
-template <class V>
-Tracked<V> folded(const Tracked<V>& a, const Tracked<V>& b) {
-  return arithmetic().folds_affine ? either(a, b) : a;
-}
-
-template <class V>
 Tracked<V> maximum(const Tracked<V>& x, const Tracked<V>& y);
 template <class V>
 Tracked<V> minimum(const Tracked<V>& x, const Tracked<V>& y) {
@@ -158,6 +148,8 @@ Interval finish(const Tracked<V>& x);
 
 template <class V>
 struct ScalarOps<Tracked<V>> {
+  static Tracked<V> either(const Tracked<V>& a, const Tracked<V>& b) { return hull(closed(a), closed(b)); }
+  static bool folds() { return arithmetic().folds_affine; }
   static void begin(int, std::int64_t) {
     read_nonfinite() = false;
     places().clear();
