@@ -127,6 +127,25 @@ struct ScalarOps<Counted> {
     for (std::int64_t k = 1; k < n; ++k) s = s + term(k);
     return s;
   }
+  template <class Term, class Each>
+  static void running_sums(std::int64_t n, Term&& term, Each&& each) {
+    Counted s;
+    for (std::int64_t k = 0; k < n; ++k) each(k, s = k == 0 ? term(k) : s + term(k));
+  }
+  template <class Term>
+  static Counted largest_at(std::int64_t n, Term&& term) {
+    std::int64_t best = 0;
+    Counted largest = term(0);
+    if (is_nan(largest)) return {0.0, true};
+    for (std::int64_t k = 1; k < n; ++k) {
+      const Counted x = term(k);
+      if (is_nan(x)) return {static_cast<double>(k), true};
+      if (!(x > largest)) continue;
+      best = k;
+      largest = x;
+    }
+    return {static_cast<double>(best), true};
+  }
 };
 
 }  // namespace assay

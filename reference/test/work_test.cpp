@@ -43,6 +43,38 @@ TEST(Work, OfElementwiseOperators) {
   EXPECT_EQ(integers.evaluate().work().operations, Operations{.multiplications = 5});
 }
 
+// Integers are counted like other numbers, also those that no double holds and that wrap; bytes are those of their own dtypes.
+TEST(Work, OfIntegers) {
+  constexpr double most = 0x1p63;  // stored as the largest
+  Call add("add.Tensor");
+  add.tensor(Dtype::i64, {3}, {most, -most, 1}).tensor(Dtype::i64, {3}, {most, most, 0x1p53 + 2}).integer(3);
+  EXPECT_EQ(add.evaluate().work().operations, (Operations{.additions = 3, .multiplications = 3}));
+  EXPECT_EQ(add.evaluate().work().bytes_read, 2 * 3 * 8);
+
+  Call sum("sum.dim_IntList");
+  filled(sum, Dtype::i8, {2, 5}).integers({1}).boolean(false).none();
+  EXPECT_EQ(sum.evaluate().work().operations, Operations{.additions = 2 * 4});
+  EXPECT_EQ(sum.evaluate().work().bytes_read, 2 * 5);
+  EXPECT_EQ(sum.evaluate().work().bytes_written, 2 * 8);  // int64
+
+  Call sums("cumsum");
+  filled(sums, Dtype::u8, {2, 5}).integer(1).none();
+  EXPECT_EQ(sums.evaluate().work().operations, Operations{.additions = 2 * 4});
+  EXPECT_EQ(sums.evaluate().work().bytes_written, 2 * 5 * 8);
+
+  Call place("argmax");
+  place.tensor(Dtype::i64, {4}, {0x1p53, 0x1p53 + 2, most, -most}).none().boolean(false);
+  EXPECT_EQ(place.evaluate().work().operations, Operations{.comparisons = 3});
+  EXPECT_EQ(place.evaluate().work().bytes_written, 8);
+
+  // The condition is compared with zero.
+  Call where("where.self");
+  where.tensor(Dtype::boolean, {4}, {1, 0, 0, 0});
+  filled(filled(where, Dtype::i32, {4}), Dtype::i32, {4});
+  EXPECT_EQ(where.evaluate().work().operations, Operations{.comparisons = 4});
+  EXPECT_EQ(where.evaluate().work().bytes_written, 4 * 4);
+}
+
 // A row's maximum and sum count once, not for each of its elements.
 TEST(Work, OfSoftmax) {
   constexpr std::int64_t rows = 2, n = 9;
