@@ -36,10 +36,10 @@ struct Row {
   std::uint64_t elements = 0;
   std::uint64_t undecidable_elements = 0;
   std::uint64_t undecidable_cases = 0;  // in which more than kUndecidableLimit of the elements are
-  double worst = 0;         // largest error/bound seen
-  std::string worst_case;   // its case text
-  std::string reason;       // why not_run, or a summary of what failed
-  std::string information;  // which code ran (oneDNN's impl_info_str), distinct values joined
+  double worst = 0;                     // largest error/bound seen
+  std::string worst_case;               // its case text
+  std::string reason;                   // why not_run, or a summary of what failed
+  std::string information;              // which code ran (oneDNN's impl_info_str), distinct values joined
   std::vector<Failure> failures;
 
   double undecidable() const { return elements == 0 ? 0 : double(undecidable_elements) / double(elements); }
@@ -54,6 +54,13 @@ struct Machine {
   std::string version;  // of Assay
 };
 
+// Of a run on fixtures: recorded cases in place of generated ones.
+struct FixtureCount {
+  std::string source;                             // what --fixtures named
+  std::uint64_t found = 0;                        // cases that it has
+  std::map<std::string, std::uint64_t> left_out;  // reason -> cases that cannot be run as operators of Assay
+};
+
 struct RunResult {
   std::vector<std::string> command;
   Machine machine;
@@ -63,7 +70,8 @@ struct RunResult {
   std::string incomplete;  // why, and how many cases were not run
   std::uint64_t cases_not_run = 0;
   std::optional<std::string> shard;  // "1/4"
-  std::vector<Row> rows;             // sorted by operator, dtype, impl
+  std::optional<FixtureCount> fixtures;
+  std::vector<Row> rows;  // sorted by operator, dtype, impl
 };
 
 }  // namespace assay

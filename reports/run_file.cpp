@@ -176,17 +176,21 @@ std::string to_json(const RunResult& run) {
     results.push_back(to_json(row));
     ++summary[static_cast<std::size_t>(row.verdict)];
   }
-  const Json document{{"format", kFormat},
-                      {"command", run.command},
-                      {"machine", to_json(run.machine)},
-                      {"seed", run.seed},
-                      {"seconds", number(run.seconds)},
-                      {"complete", run.complete},
-                      {"incomplete", run.incomplete},
-                      {"cases_not_run", run.cases_not_run},
-                      {"shard", run.shard ? Json(*run.shard) : Json(nullptr)},
-                      {"results", std::move(results)},
-                      {"summary", by_token(summary)}};
+  Json document{{"format", kFormat},
+                {"command", run.command},
+                {"machine", to_json(run.machine)},
+                {"seed", run.seed},
+                {"seconds", number(run.seconds)},
+                {"complete", run.complete},
+                {"incomplete", run.incomplete},
+                {"cases_not_run", run.cases_not_run},
+                {"shard", run.shard ? Json(*run.shard) : Json(nullptr)},
+                {"results", std::move(results)},
+                {"summary", by_token(summary)}};
+  if (run.fixtures)
+    document["fixtures"] = {{"source", run.fixtures->source},
+                            {"found", run.fixtures->found},
+                            {"left_out", by_reason(run.fixtures->left_out)}};
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -203,6 +207,9 @@ RunResult run_from_json(std::string_view text, const std::string& name) {
   run.incomplete = root.text_or("incomplete", "");
   run.cases_not_run = root.count_or("cases_not_run", 0);
   if (const JsonReader::Optional shard = root.find("shard")) run.shard = shard->text();
+  if (const JsonReader::Optional fixtures = root.find("fixtures"))
+    run.fixtures = FixtureCount{fixtures->at("source").text(), fixtures->at("found").count(),
+                                read_reasons(fixtures->at("left_out"))};
   for (const JsonReader& row : root.at("results").items()) run.rows.push_back(read_row(row));
   return run;
 }

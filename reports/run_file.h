@@ -4,7 +4,7 @@
 //    "results": [{"op", "impl", "peer", "named", "dtype", "verdict", "cases", "counts", "refused",
 //                 "undeclared", "elements", "undecidable", "worst", "worst_case", "reason", "information",
 //                 "failures": [{"case", "index", "kind", "detail", "replay", "diagnosis"}]}],
-//    "summary": {token: rows}}
+//    "summary": {token: rows}, "fixtures": {"source", "found", "left_out"}}
 //
 //   named        --impl named the kernel, so that its row decides the exit code even if it is a peer
 //   cases        cases executed; `counts` says how many had which verdict, `refused` how many for which
@@ -12,6 +12,8 @@
 //   undecidable  share of `elements` that any result would have passed, 0 to 1
 //   worst        largest error/bound seen
 //   shard        "I/N", or null
+//   fixtures     only of a run on fixtures: what was named, how many cases it has, how many were left out for
+//                which reason
 //
 // JSON knows no infinities and no NaN: such numbers are the strings "inf", "-inf" and "nan". Bytes that are
 // not UTF-8 are written as U+FFFD. Readers ignore keys they do not know; `summary` is for other programs and

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 #include <vector>
@@ -273,6 +275,26 @@ std::string conclusion(const RunResult& run, const Rules& rules, const Style& st
   return out + (code == 0 ? style.good(line) : style.bad(line)) + "\n";
 }
 
+// How many recorded cases took part, and why the others did not.
+std::string fixtures(const RunResult& run, const Style& style) {
+  if (!run.fixtures) return {};
+  const FixtureCount& f = *run.fixtures;
+  std::uint64_t left_out = 0;
+  std::vector<std::pair<std::uint64_t, std::string>> reasons;
+  for (const auto& [reason, n] : f.left_out) {
+    left_out += n;
+    reasons.emplace_back(n, reason);
+  }
+  std::ranges::stable_sort(reasons, std::greater<>(), [](const auto& r) { return r.first; });
+  std::string out =
+      heading(style, "Fixtures",
+              fmt::format("{} of {} in {} are of Assay's operators.", grouped(f.found - left_out),
+                          counted(f.found, "recorded case"), f.source));
+  for (const auto& [n, reason] : reasons)
+    out += paragraph(fmt::format("{} not: {}", grouped(n), reason), "  ", "      ");
+  return out + "\n";
+}
+
 std::string legend(const Style& style) {
   return style.faint(
              "Behind \"pass\": the largest error seen, where 1 is the most that is allowed. "
@@ -286,9 +308,9 @@ std::string table(const RunResult& run, const Rules& rules, const TableOptions& 
   const Style style(options.colour);
   std::string out = grid(run, rules, style);
   if (!out.empty()) out += legend(style);
-  return out + not_run(run, style) + refused(run, rules, style) + suspicious(run, style) +
-         peers_that_disagree(run, rules, style, options) + faults(run, rules, style, options) +
-         conclusion(run, rules, style);
+  return out + fixtures(run, style) + not_run(run, style) + refused(run, rules, style) +
+         suspicious(run, style) + peers_that_disagree(run, rules, style, options) +
+         faults(run, rules, style, options) + conclusion(run, rules, style);
 }
 
 }  // namespace assay

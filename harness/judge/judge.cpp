@@ -146,6 +146,12 @@ std::string first_difference(const Call& call, const Outcome& outcome) {
   return {};
 }
 
+void look_whether_vacuous(Expectation& expectation, const Contract& contract, Judgement& j) {
+  if (!expectation.vacuous(contract)) return;
+  j.verdict = Verdict::vacuous;
+  j.detail = "zeros, the first input and the result shifted by one element would have passed too";
+}
+
 constexpr std::string_view kInvalid = "invalid argument: ";
 
 Judgement judge_refusal(const Kernel& kernel, const Call& call, const Outcome& outcome) {
@@ -226,10 +232,19 @@ Judgement judge(const Kernel& kernel, const Contract& contract, const Call& call
   } else if (outcome.changed_float_state) {
     j.verdict = Verdict::unstable;
     j.detail = "left the floating-point control bits (rounding, flush to zero) changed for whoever runs next";
-  } else if (expectation->vacuous(contract)) {
-    j.verdict = Verdict::vacuous;
-    j.detail = "zeros, the first input and the result shifted by one element would have passed too";
+  } else {
+    look_whether_vacuous(*expectation, contract, j);
   }
+  return j;
+}
+
+Judgement judge_outputs(const Contract& contract, Expectation& expectation, const ExpectedOutputs& outputs) {
+  Judgement j;
+  Comparison comparison(expectation, contract, j);
+  for (std::size_t o = 0; o < outputs.size(); ++o)
+    if (outputs[o]) comparison.compare(static_cast<int>(o), *outputs[o]);
+  comparison.conclude();
+  if (j.verdict == Verdict::pass) look_whether_vacuous(expectation, contract, j);
   return j;
 }
 

@@ -1,6 +1,8 @@
 // Turns what a kernel did into a verdict.
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +30,12 @@ inline constexpr std::size_t kMostIntervals = 4096;
 // refuse them, naming the argument to blame.
 Judgement judge(const Kernel& kernel, const Contract& contract, const Call& call, Expectation* expectation,
                 const Outcome& outcome);
+
+// Results that were recorded: packed, one for each output of the call, or nothing where none was.
+using ExpectedOutputs = std::vector<std::optional<std::vector<std::byte>>>;
+
+// The verdict on results alone: diverged, vacuous or pass.
+Judgement judge_outputs(const Contract& contract, Expectation& expectation, const ExpectedOutputs& outputs);
 
 // The contract of a kernel for a call: that of the first result's dtype.
 Contract contract_for(const Kernel& kernel, const Call& call);

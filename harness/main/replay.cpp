@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-#include "../files/case_file.h"
+#include "../fixtures/fixture.h"
 #include "../verify/examine.h"
 #include "../verify/recorded.h"
 #include "../verify/verify.h"
@@ -77,6 +77,14 @@ int replay_command(const Flags& flags) {
     fmt::print("{}\n", call.case_text);
     fmt::print("  recorded  {:<20} {}{}{}\n", call.impl, call.verdict.empty() ? "-" : call.verdict,
                call.detail.empty() ? "" : ": ", call.detail);
+    if (flags.impls.empty() && call.impl.starts_with(kFixturePrefix)) {
+      const Judgement j = judge_fixture(fixture_of(call, fmt::format("{}, call {}", flags.file, n)));
+      ++ran;
+      faults += is_fault(j.verdict) ? 1 : 0;
+      fmt::print("  now       {:<20} {}{}{}\n", call.impl, token(j.verdict), j.detail.empty() ? "" : ": ",
+                 j.detail);
+      continue;
+    }
     const std::vector<const Kernel*> kernels = kernels_for(*registry, call, flags);
     if (kernels.empty())
       fmt::print("  not run   {}: this Assay has no such kernel for {}{}\n",

@@ -1,5 +1,5 @@
 // assay verify
-#include "../verify/verify.h"
+#include "../verify/fixtures.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -42,6 +42,7 @@ struct Flags {
   VerifyOptions options;
   std::vector<std::string> dtypes;
   std::string only;
+  std::string fixtures;
   std::string time;
   std::string shard = "1/1";
   std::vector<std::string> plugins;
@@ -136,6 +137,8 @@ int verify_command(Flags& flags) {
   const bool with_torch = selects(options.impls, "torch");
   if (!flags.only.empty() && !options.patterns.empty())
     throw UsageError("--case and PATTERN exclude each other: the case names its operator");
+  std::optional<Fixtures> fixtures;
+  if (!flags.fixtures.empty()) fixtures = read_fixtures(flags.fixtures);
   const auto registry = load_registry(flags.plugins, with_torch);
   if (!flags.only.empty()) options.only = parse_case(flags.only);
 
@@ -144,11 +147,13 @@ int verify_command(Flags& flags) {
   RunResult result;
   {
     ProgressLine line;
-    result = verify(*registry, options, interrupted, [&](const Progress& p) {
+    const auto show = [&](const Progress& p) {
       line.show(fmt::format("{:3.0f}%  {} of {} cases  {} faults  {}",
                             p.total == 0 ? 100.0 : 100.0 * double(p.done) / double(p.total), p.done, p.total,
                             p.faults, p.doing));
-    });
+    };
+    result = fixtures ? verify_fixtures(*registry, *fixtures, options, interrupted, show)
+                      : verify(*registry, options, interrupted, show);
   }
   bool complained = false;
   if (flags.json != "-") {
@@ -181,7 +186,8 @@ void add_verify(CLI::App& app, Command& chosen) {
       "  assay verify                                   everything\n"
       "  assay verify prelu 'softmax*' --dtype f32      two operators, one dtype\n"
       "  assay verify mm --plugin ./libmine.so --impl 'plugin:*'   your own kernel\n"
-      "  assay verify --case prelu:f32:self=2x6x5x7,weight=6:seed=1");
+      "  assay verify --case prelu:f32:self=2x6x5x7,weight=6:seed=1\n"
+      "  assay verify --fixtures cases/fixtures         recorded cases; what was recorded is judged too");
   auto flags = std::make_shared<Flags>();
   VerifyOptions& o = flags->options;
   command->add_option("PATTERN", o.patterns, "shell globs on operator names; all without")->type_name("");
@@ -191,18 +197,27 @@ void add_verify(CLI::App& app, Command& chosen) {
   command->add_option("--dtype", flags->dtypes, "only results of these dtypes")
       ->delimiter(',')
       ->type_name("D,..");
-  command->add_option("--case", flags->only, "this case only, as printed by any command")->type_name("TEXT");
+  CLI::Option* only = command->add_option("--case", flags->only, "this case only, as printed by any command")
+                          ->type_name("TEXT");
+  CLI::Option* fixtures =
+      command
+          ->add_option("--fixtures", flags->fixtures,
+                       "recorded cases with results that others made: a case file (.h5) or a folder of them")
+          ->type_name("PATH|NAME")
+          ->excludes(only);
   command
       ->add_option("--plugin", flags->plugins,
                    "a shared library of kernels (assay/kernel.h); may be repeated")
       ->type_name("LIB.so");
   command->add_option("--cases", o.cases, "cases for each operator and dtype")
+      ->excludes(fixtures)
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str()
       ->type_name("N");
   command->add_option("--time", flags->time, "stop after this long; says how many cases were not run")
       ->type_name("60s");
   command->add_option("--seed", o.seed, "another seed, other cases")
+      ->excludes(fixtures)
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str()
       ->type_name("N");

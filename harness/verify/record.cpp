@@ -47,12 +47,17 @@ void record_failure(Examiner& examiner, const Kernel& kernel, Failure& failure, 
     smallest = original;
     shown = examine(original);
   }
+  write_failure(shown, kernel, smallest, failure.case_text, failure, dtype, folder);
+}
+
+void write_failure(const Examined& shown, const Kernel& kernel, const Case& c, const std::string& found_as,
+                   Failure& failure, const std::string& dtype, const std::string& folder) {
   const bool again = shown.findings[0].judgement.verdict == failure.kind;
-  const std::string case_text = text(smallest);
+  const std::string case_text = text(c);
   CaseFile file = new_case_file();
-  file.calls.push_back(record_call(case_text, smallest.seed, shown.call, kernel, shown.findings[0]));
+  file.calls.push_back(record_call(case_text, c.seed, shown.call, kernel, shown.findings[0]));
   RecordedCall& call = file.calls.back();
-  call.notes["found_as"] = failure.case_text;
+  call.notes["found_as"] = found_as;
   if (again) {
     failure.detail = shown.findings[0].judgement.detail;
   } else {

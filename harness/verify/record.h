@@ -15,4 +15,9 @@ namespace assay {
 void record_failure(Examiner& examiner, const Kernel& kernel, Failure& failure, const std::string& dtype,
                     const std::string& folder, int shrink_budget);
 
+// The file of a failure that was shown by `shown`, the case run again on this kernel alone with its outputs kept.
+// `found_as` says where the case came from.
+void write_failure(const Examined& shown, const Kernel& kernel, const Case& c, const std::string& found_as,
+                   Failure& failure, const std::string& dtype, const std::string& folder);
+
 }  // namespace assay

@@ -44,6 +44,17 @@ TEST(RunFile, KeepsEverything) {
   EXPECT_FALSE(back.rows[0].named);
 }
 
+TEST(RunFile, KeepsWhatFixturesWereFound) {
+  RunResult run = sample_run();
+  EXPECT_FALSE(json::parse(to_json(run)).contains("fixtures"));
+  run.fixtures = FixtureCount{"onnx", 12, {{"there is no operator Abs", 5}}};
+  const RunResult back = run_from_json(to_json(run), "run.json");
+  ASSERT_TRUE(back.fixtures);
+  EXPECT_EQ(back.fixtures->source, "onnx");
+  EXPECT_EQ(back.fixtures->found, 12u);
+  EXPECT_EQ(back.fixtures->left_out, run.fixtures->left_out);
+}
+
 TEST(RunFile, HasTheKeysThatOthersRely) {
   const json document = json::parse(to_json(sample_run()));
   for (const char* key : {"format", "command", "machine", "seed", "results", "summary"})

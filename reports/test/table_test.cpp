@@ -76,6 +76,17 @@ TEST(Table, EndsWithTheAnswer) {
             "FAILED: 1 of 2 rows at fault (1 pass, 1 vacuous). 1,202 cases in 0.0 s, seed 0.");
 }
 
+TEST(Table, CountsFixturesAndWhatIsNoneByReason) {
+  RunResult run = sample_run();
+  EXPECT_EQ(table(run).find("Fixtures"), std::string::npos);
+  run.fixtures = FixtureCount{"onnx", 12, {{"a few", 2}, {"many", 5}}};
+  const std::string text = table(run);
+  EXPECT_NE(text.find("Fixtures: 5 of 12 recorded cases in onnx are of Assay's operators.\n"
+                      "  5 not: many\n  2 not: a few\n"),
+            std::string::npos)
+      << text;
+}
+
 TEST(Table, SaysThatTheRunIsIncomplete) {
   RunResult run = sample_run();
   run.complete = false;

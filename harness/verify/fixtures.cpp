@@ -1,0 +1,188 @@
+#include "fixtures.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+
+#include "examine.h"
+#include "machine.h"
+#include "record.h"
+#include "tally.h"
+
+namespace assay {
+namespace {
+
+Dtype row_dtype(const Fixture& f) { return f.call.outputs[0].computed_in; }
+
+class FixtureRun {
+ public:
+  FixtureRun(const Registry& registry, const Fixtures& fixtures, const VerifyOptions& options,
+             const std::atomic<bool>& interrupted, const std::function<void(const Progress&)>& progress)
+      : registry_(registry),
+        fixtures_(fixtures),
+        options_(options),
+        interrupted_(interrupted),
+        report_(progress),
+        examiner_(make_zygotes(), options.run),
+        start_(std::chrono::steady_clock::now()) {
+    select();
+  }
+
+  RunResult run() {
+    RunResult result;
+    for (const std::size_t i : chosen_) {
+      if (stop()) break;
+      examine(i);
+    }
+    result.complete = progress_.done == progress_.total;
+    if (!result.complete) {
+      result.cases_not_run = progress_.total - progress_.done;
+      result.incomplete =
+          fmt::format("{}: {} of {} cases were not run", interrupted_ ? "interrupted" : "out of time",
+                      result.cases_not_run, progress_.total);
+    }
+    for (const auto& [key, tally] : rows_) {
+      Row row = tally.row();
+      row.named = !options_.impls.empty();
+      record_failures(row, *key.first);
+      result.rows.push_back(std::move(row));
+    }
+    std::ranges::sort(result.rows, {}, [](const Row& r) { return std::tie(r.op, r.dtype, r.impl); });
+    result.machine = machine();
+    result.fixtures = FixtureCount{fixtures_.source, fixtures_.found, fixtures_.left_out};
+    if (options_.shards > 1) result.shard = fmt::format("{}/{}", options_.shard, options_.shards);
+    result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    return result;
+  }
+
+ private:
+  bool wanted(const Fixture& f) const {
+    const bool dtype =
+        options_.dtypes.empty() || std::ranges::find(options_.dtypes, row_dtype(f)) != options_.dtypes.end();
+    return dtype && selects(options_.patterns, std::string(f.call.op->schema.name));
+  }
+
+  void select() {
+    std::vector<const Operator*> operators;
+    for (std::size_t i = 0; i < fixtures_.fixtures.size(); ++i) {
+      const Fixture& f = fixtures_.fixtures[i];
+      if (!wanted(f)) continue;
+      operators.push_back(f.call.op);
+      if (i % options_.shards == options_.shard - 1) chosen_.push_back(i);
+      // Rows of every shard are the same.
+      for (const Kernel* k : kernels_of(f)) rows_.try_emplace({k, row_dtype(f)}, *k, row_dtype(f));
+      rows_.try_emplace({&producer(f), row_dtype(f)}, producer(f), row_dtype(f));
+    }
+    if (operators.empty())
+      throw SelectionError(
+          fmt::format("no fixture of {} is of the operators and dtypes asked for", fixtures_.source));
+    check_impls(registry_, operators, options_.impls);
+    progress_.total = chosen_.size();
+  }
+
+  std::vector<const Kernel*> kernels_of(const Fixture& f) const {
+    std::vector<const Kernel*> kernels;
+    for (const Kernel* k : registry_.kernels_of(*f.call.op))
+      if (selects(options_.impls, k->name)) kernels.push_back(k);
+    return kernels;
+  }
+
+  // Stands for whoever made the fixture, as if it were a kernel of ours: its row decides the run.
+  const Kernel& producer(const Fixture& f) {
+    const std::string name = std::string(kFixturePrefix) + f.producer;
+    for (const Kernel& k : producers_)
+      if (k.op == f.call.op && k.name == name) return k;
+    Kernel k;
+    k.op = f.call.op;
+    k.schema = f.call.op->schema.text;
+    k.name = k.table_name = name;
+    return producers_.emplace_back(std::move(k));
+  }
+
+  bool stop() const {
+    if (interrupted_) return true;
+    return options_.time && std::chrono::steady_clock::now() - start_ > *options_.time;
+  }
+
+  void add(const Finding& finding, std::size_t i) {
+    const Fixture& f = fixtures_.fixtures[i];
+    rows_.at({finding.kernel, row_dtype(f)}).add(finding, text(f.parsed), i);
+    if (is_fault(finding.judgement.verdict) && !finding.kernel->peer) ++progress_.faults;
+  }
+
+  Finding judged(const Fixture& f) {
+    Finding finding;
+    finding.kernel = &producer(f);
+    finding.judgement = judge_fixture(f);
+    finding.information = f.version.empty() ? f.producer : fmt::format("{} {}", f.producer, f.version);
+    return finding;
+  }
+
+  void examine(std::size_t i) {
+    const Fixture& f = fixtures_.fixtures[i];
+    progress_.doing = std::string(f.call.op->schema.name);
+    std::vector<const Kernel*> kernels;
+    for (const Kernel* k : kernels_of(f))
+      if (k->unavailable.empty()) kernels.push_back(k);
+    const std::uint64_t choices[] = {i};
+    const std::vector<Examined> examined = examiner_.examine({f.call}, choices, kernels);
+    for (const Finding& finding : examined[0].findings) add(finding, i);
+    add(judged(f), i);
+    ++progress_.done;
+    report_(progress_);
+  }
+
+  // Fixtures are not shrunk: what they show is in their data, which a smaller case does not have.
+  void record_failures(Row& row, const Kernel& kernel) {
+    for (Failure& failure : row.failures) {
+      const Fixture& f = fixtures_.fixtures[failure.index];
+      if (!options_.out.empty()) record(row, kernel, f, failure);
+      failure.detail += fmt::format(" ({})", f.origin);
+    }
+  }
+
+  void record(const Row& row, const Kernel& kernel, const Fixture& f, Failure& failure) {
+    Examined shown;
+    if (kernel.name.starts_with(kFixturePrefix)) {
+      Kernel promised = kernel;
+      promised.contract = f.contract;
+      shown.call = f.call;
+      shown.findings = {judged(f)};
+      for (const auto& output : f.expected) {
+        if (!output) break;  // the file has the results before the first that nobody recorded
+        shown.findings[0].outputs.push_back(*output);
+      }
+      write_failure(shown, promised, f.parsed, f.origin, failure, row.dtype, options_.out);
+    } else {
+      const std::uint64_t choices[] = {failure.index};
+      const Kernel* const kernels[] = {&kernel};
+      shown = std::move(
+          examiner_.examine({f.call}, choices, kernels, {.properties = true, .keep_outputs = true})[0]);
+      write_failure(shown, kernel, f.parsed, f.origin, failure, row.dtype, options_.out);
+    }
+  }
+
+  const Registry& registry_;
+  const Fixtures& fixtures_;
+  const VerifyOptions& options_;
+  const std::atomic<bool>& interrupted_;
+  const std::function<void(const Progress&)>& report_;
+  Examiner examiner_;
+  std::chrono::steady_clock::time_point start_;
+  std::deque<Kernel> producers_;
+  std::map<std::pair<const Kernel*, Dtype>, Tally> rows_;
+  std::vector<std::size_t> chosen_;
+  Progress progress_;
+};
+
+}  // namespace
+
+RunResult verify_fixtures(const Registry& registry, const Fixtures& fixtures, const VerifyOptions& options,
+                          const std::atomic<bool>& interrupted,
+                          const std::function<void(const Progress&)>& progress) {
+  return FixtureRun(registry, fixtures, options, interrupted, progress).run();
+}
+
+}  // namespace assay
