@@ -6,8 +6,8 @@
 namespace assay::fuzz {
 
 std::span<const Target* const> targets() {
-  static constexpr const Target* all[] = {&kCaseText, &kContract, &kLayout,   &kPluginTable,
-                                          &kRunFile,  &kSchema,   &kShapeRule};
+  static constexpr const Target* all[] = {&kCaseText,    &kContract, &kLayout, &kOnnx,
+                                          &kPluginTable, &kRunFile,  &kSchema, &kShapeRule};
   return all;
 }
 

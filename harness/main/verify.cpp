@@ -202,7 +202,8 @@ void add_verify(CLI::App& app, Command& chosen) {
   CLI::Option* fixtures =
       command
           ->add_option("--fixtures", flags->fixtures,
-                       "recorded cases with results that others made: a case file (.h5) or a folder of them")
+                       "recorded cases with results that others made: a case file (.h5), a folder of "
+                       "them or of ONNX tests, or `onnx` for those of libonnx-testdata")
           ->type_name("PATH|NAME")
           ->excludes(only);
   command
