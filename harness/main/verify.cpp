@@ -201,9 +201,10 @@ void add_verify(CLI::App& app, Command& chosen) {
                           ->type_name("TEXT");
   CLI::Option* fixtures =
       command
-          ->add_option("--fixtures", flags->fixtures,
-                       "recorded cases with results that others made: a case file (.h5), a folder of "
-                       "them or of ONNX tests, or `onnx` for those of libonnx-testdata")
+          ->add_option(
+              "--fixtures", flags->fixtures,
+              "recorded cases with results that others made: a case file (.h5), a folder of "
+              "them or of ONNX tests, `onnx` for those of libonnx-testdata, or `opinfo` for PyTorch's samples")
           ->type_name("PATH|NAME")
           ->excludes(only);
   command

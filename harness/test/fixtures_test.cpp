@@ -201,6 +201,19 @@ TEST_F(FixtureCommand, FindsAPlantedWrongResultAndReplaysIt) {
   EXPECT_EQ(run_program(ASSAY_PROGRAM, {"replay", replay, "--impl", "cpu.baseline"}).status, 0);
 }
 
+// PyTorch is a peer there, whose known faults do not end the run.
+TEST_F(FixtureCommand, RunsTheSamplesOfPyTorch) {
+  const Finished f = verify({"--fixtures", "opinfo", "relu", "div.Tensor_mode", "--json", "-"});
+  if (f.status == 3) GTEST_SKIP() << f.err;
+  EXPECT_EQ(f.status, 0) << f.err << f.out;
+  const json run = json::parse(f.out);
+  EXPECT_GE(run["fixtures"]["found"], 20000);
+  EXPECT_GE(run["fixtures"]["left_out"]["of an operator that Assay has not"], 20000);
+  std::size_t of_torch = 0;
+  for (const json& row : run["results"]) of_torch += row["impl"] == "fixture:torch" && row["peer"];
+  EXPECT_EQ(of_torch, 5u) << "relu in f32, bf16 and i64; div in f32 and bf16";
+}
+
 TEST_F(FixtureCommand, TakesNoFlagsThatChooseGeneratedCases) {
   write("a.h5", {relu_call({0, 2, 3})});
   EXPECT_EQ(verify({"--fixtures", folder_.string(), "--cases", "3"}).status, 2);

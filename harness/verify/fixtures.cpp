@@ -45,7 +45,7 @@ class FixtureRun {
     }
     for (const auto& [key, tally] : rows_) {
       Row row = tally.row();
-      row.named = !options_.impls.empty();
+      row.named = !options_.impls.empty() && !key.first->name.starts_with(kFixturePrefix);
       record_failures(row, *key.first);
       result.rows.push_back(std::move(row));
     }
@@ -89,7 +89,7 @@ class FixtureRun {
     return kernels;
   }
 
-  // Stands for whoever made the fixture, as if it were a kernel of ours: its row decides the run.
+  // Stands for whoever made the fixture, as if it were a kernel, mostly of ours: then its row decides the run.
   const Kernel& producer(const Fixture& f) {
     const std::string name = std::string(kFixturePrefix) + f.producer;
     for (const Kernel& k : producers_)
@@ -98,6 +98,7 @@ class FixtureRun {
     k.op = f.call.op;
     k.schema = f.call.op->schema.text;
     k.name = k.table_name = name;
+    k.peer = fixtures_.peer;
     return producers_.emplace_back(std::move(k));
   }
 
