@@ -15,6 +15,7 @@ endif()
 if(ASSAY_SANITIZE)
   add_compile_options(-fsanitize=${ASSAY_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${ASSAY_SANITIZE})
+  add_compile_definitions(ASSAY_SANITIZED)
   foreach(sanitizer address thread)  # each compiler has another way to ask
     if(ASSAY_SANITIZE MATCHES ${sanitizer})
       string(TOUPPER ${sanitizer} upper)

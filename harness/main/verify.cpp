@@ -12,6 +12,7 @@
 
 #include "../generate/check_case.h"
 #include "commands.h"
+#include "number_checks.h"
 #include "reports/file.h"
 #include "reports/junit.h"
 #include "reports/row.h"
@@ -213,25 +214,25 @@ void add_verify(CLI::App& app, Command& chosen) {
       ->type_name("LIB.so");
   command->add_option("--cases", o.cases, "cases for each operator and dtype")
       ->excludes(fixtures)
-      ->check(CLI::NonNegativeNumber)
+      ->check(whole_number())
       ->capture_default_str()
       ->type_name("N");
   command->add_option("--time", flags->time, "stop after this long; says how many cases were not run")
       ->type_name("60s");
   command->add_option("--seed", o.seed, "another seed, other cases")
       ->excludes(fixtures)
-      ->check(CLI::NonNegativeNumber)
+      ->check(whole_number())
       ->capture_default_str()
       ->type_name("N");
   command->add_option("--jobs", o.jobs, "lanes of work; 0: one for each core")
-      ->check(CLI::NonNegativeNumber)
+      ->check(whole_number())
       ->capture_default_str()
       ->type_name("N");
   command->add_option("--shard", flags->shard, "run this part only; `assay merge` joins the parts")
       ->capture_default_str()
       ->type_name("I/N");
   command->add_option("--timeout", flags->timeout, "seconds that one call may take")
-      ->check(CLI::PositiveNumber)
+      ->check(positive_number())
       ->capture_default_str()
       ->type_name("S");
   command->add_option("--json", flags->json, "write a run file; - is standard output")->type_name("F");

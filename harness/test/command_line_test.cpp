@@ -69,13 +69,16 @@ TEST_F(CommandLine, WrongUsageIsTwoAndSaysWhatIsWrong) {
   expect_usage_error(verify({"--case", "nothing:f32:self=2"}), "there is no operator \"nothing\"");
   expect_usage_error(verify({"relu", "--impl", "gpu.*"}),
                      "no kernel matches --impl \"gpu.*\"; there are: cpu.");
+  expect_usage_error(verify({"relu", "--impl", "gpu"}), ", torch");
   expect_usage_error(verify({"relu", "--dtype", "f31"}), "--dtype f31");
   expect_usage_error(verify({"relu", "--time", "soon"}), "--time is \"soon\"");
   expect_usage_error(verify({"relu", "--shard", "3/2"}), "there is no shard 3 of 2");
   expect_usage_error(verify({"relu", "--shard", "1"}), "write I/N");
   expect_usage_error(verify({"relu", "--cases", "0"}), "--cases is 0");
-  EXPECT_EQ(verify({"relu", "--cases", "-3"}).status, 2);
-  EXPECT_EQ(verify({"relu", "--seed", "-1"}).status, 2);
+  expect_usage_error(verify({"relu", "--cases", "-3"}), "--cases: is -3: must be a whole number from 0");
+  expect_usage_error(verify({"relu", "--seed", "1e3"}), "--seed: is 1e3: must be a whole number from 0");
+  expect_usage_error(verify({"relu", "--timeout", "0"}), "--timeout: is 0: must be a number above 0");
+  expect_usage_error(verify({"relu:f32:self=3"}), "to run a case, write --case \"relu:f32:self=3\"");
   expect_usage_error(verify({"relu", "--json", "/proc/nowhere/r.json"}), "--json /proc/nowhere");
   expect_usage_error(verify({"relu", "--junit", "/proc"}), "--junit /proc: is a folder");
   expect_usage_error(verify({"--case", "relu:f32:self=99999x99999"}), "GiB");

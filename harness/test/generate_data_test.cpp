@@ -37,7 +37,7 @@ std::vector<std::string> names() {
 
 TEST(GenerateData, EveryGeneratedCaseBecomesACall) {
   toys::each_row([](const Operator& op, Dtype dtype) {
-    for (std::uint64_t i = 0; i < 150; ++i) {
+    for (std::uint64_t i = 0; i < effort(150u, 20u); ++i) {
       const Case c = generate(op, dtype, 1, i);
       const Call call = materialise(c);
       ASSERT_TRUE(call.error.empty()) << text(c) << call.error;

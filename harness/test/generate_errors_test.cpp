@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 
 TEST(GenerateErrors, EveryErrorIsRejectedForTheArgumentAndValueItNames) {
   toys::each_row([](const Operator& op, Dtype dtype) {
-    for (std::uint64_t i = 0; i < 150; ++i) {
+    for (std::uint64_t i = 0; i < effort(150u, 15u); ++i) {
       const InvalidCase e = generate_error(op, dtype, 4, i);
       const Call call = materialise(e.invalid);
       ASSERT_FALSE(call.error.empty()) << text(e.invalid);
@@ -31,7 +31,7 @@ TEST(GenerateErrors, EveryErrorIsRejectedForTheArgumentAndValueItNames) {
 
 TEST(GenerateErrors, ExactlyOneArgumentIsBroken) {
   toys::each_row([](const Operator& op, Dtype dtype) {
-    for (std::uint64_t i = 0; i < 150; ++i) {
+    for (std::uint64_t i = 0; i < effort(150u, 15u); ++i) {
       const InvalidCase e = generate_error(op, dtype, 4, i);
       ASSERT_TRUE(check_case(e.valid).ok()) << text(e.valid);
       std::size_t different = e.invalid.data == e.valid.data ? 0 : 1;  // an index is data

@@ -9,6 +9,7 @@
 #include "ops/prelu.h"
 #include "ops/relu.h"
 #include "ops/softmax.h"
+#include "test/effort.h"
 #include "vocabulary/operators.h"
 
 namespace assay::toys {

@@ -23,8 +23,10 @@ std::vector<const Operator*> select_operators(const std::vector<std::string>& pa
     if (std::ranges::none_of(chosen,
                              [&](const Operator* op) { return selects({p}, std::string(op->schema.name)); }))
       throw SelectionError(
-          fmt::format("no operator matches \"{}\"; the nearest name is \"{}\" (`assay ops` lists them)", p,
-                      nearest_operator(p)));
+          p.find(':') != std::string::npos
+              ? fmt::format("no operator matches \"{}\"; to run a case, write --case \"{}\"", p, p)
+              : fmt::format("no operator matches \"{}\"; the nearest name is \"{}\" (`assay ops` lists them)",
+                            p, nearest_operator(p)));
   return chosen;
 }
 
@@ -34,9 +36,13 @@ void check_impls(const Registry& registry, const std::vector<const Operator*>& o
   for (const Operator* op : operators)
     for (const Kernel* k : registry.kernels_of(*op)) names.insert(k->name);
   for (const std::string& g : globs)
-    if (std::ranges::none_of(names, [&](const std::string& n) { return selects({g}, n); }))
+    if (std::ranges::none_of(names, [&](const std::string& n) { return selects({g}, n); })) {
+      // PyTorch's are in the registry only where they are asked for.
+      if (std::ranges::any_of(operators, [](const Operator* op) { return op->schema.ns == "aten"; }))
+        names.insert("torch");
       throw SelectionError(
           fmt::format("no kernel matches --impl \"{}\"; there are: {}", g, fmt::join(names, ", ")));
+    }
 }
 
 }  // namespace assay

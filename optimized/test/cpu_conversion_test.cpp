@@ -123,7 +123,7 @@ TEST_P(Conversion, FloatsAreRoundedToHalf) {
   constexpr std::size_t kChunk = 1 << 16;
   std::vector<std::uint32_t> bits(kChunk);
   std::vector<std::uint16_t> f16(kChunk), bf16(kChunk);
-  const std::uint64_t stride = std::getenv("ASSAY_SLOW_TESTS") != nullptr ? 1 : 251;
+  const std::uint64_t stride = std::getenv("ASSAY_SLOW_TESTS") != nullptr ? 1 : effort(251, 10'007);
   std::uint64_t at = 0;
   while (at < std::uint64_t{1} << 32) {
     for (std::uint32_t& b : bits) {

@@ -48,6 +48,7 @@ HWY_AFTER_NAMESPACE();
 #include <random>
 #include <vector>
 
+#include "test/effort.h"
 #include "vocabulary/contract.h"
 
 namespace assay::cpu {
@@ -218,11 +219,7 @@ class Worst {
 };
 
 // Sanitizers make a look at many floats slow: then a smaller sample.
-#ifdef ASSAY_SANITIZE_ADDRESS
-constexpr std::uint32_t kStep = 10007;
-#else
-constexpr std::uint32_t kStep = 61;
-#endif
+constexpr std::uint32_t kStep = effort(61u, 10007u);
 
 class CpuElementary : public ::testing::TestWithParam<std::size_t> {
  protected:

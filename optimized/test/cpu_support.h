@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "test/effort.h"
 #include "vocabulary/kernel.h"
 #include "vocabulary/layout.h"
 
@@ -157,7 +158,9 @@ inline std::vector<assay_kernel> levels(std::string_view op) {
   return found;
 }
 
-inline const std::vector<Dtype> kFloats{Dtype::f64, Dtype::f32, Dtype::f16, Dtype::bf16};
+inline const std::vector<Dtype> kFloats =
+    kSanitized ? std::vector<Dtype>{Dtype::f32, Dtype::bf16}
+               : std::vector<Dtype>{Dtype::f64, Dtype::f32, Dtype::f16, Dtype::bf16};
 
 // Layouts that a tensor of this shape can have without overlapping itself.
 inline std::vector<Layout> layouts(const Shape& shape) {

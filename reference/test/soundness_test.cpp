@@ -9,6 +9,7 @@
 #include <string>
 
 #include "random_call.h"
+#include "test/effort.h"
 
 namespace assay::testing {
 namespace {
@@ -73,13 +74,8 @@ double expected_ratio(std::string_view op, const Worst& worst) {
 }
 
 // Of each operator and family. Under a sanitizer every line of code runs all the same, but few calls reach no ends.
-#if defined(ASSAY_SANITIZE_ADDRESS)
-constexpr int kCalls = 12;
-constexpr bool kReachesEnds = false;
-#else
-constexpr int kCalls = 240;
-constexpr bool kReachesEnds = true;
-#endif
+constexpr int kCalls = effort(240, 12);
+constexpr bool kReachesEnds = !kSanitized;
 
 class Soundness : public ::testing::TestWithParam<Dtype> {};
 
@@ -143,11 +139,7 @@ std::map<std::string, std::string> contracts() {
 }
 
 // Of each contract, operator and family. Under a sanitizer every line of code runs all the same.
-#if defined(ASSAY_SANITIZE_ADDRESS)
-constexpr int kContractCalls = 3;
-#else
-constexpr int kContractCalls = 24;
-#endif
+constexpr int kContractCalls = effort(24, 3);
 
 class ContractSoundness : public ::testing::TestWithParam<std::pair<const std::string, std::string>> {};
 
