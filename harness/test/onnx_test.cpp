@@ -135,6 +135,25 @@ TEST(Onnx, ContractsAreThoseOfWhoComputed) {
   EXPECT_EQ(call_of(example("Relu", {kPair}, kPair)).contract, "");
 }
 
+TEST(Onnx, NumbersOutOfRangeAreNotMapped) {
+  Example norm = example("LayerNormalization", {kPair, tensor<float>(Dtype::f32, {2}, {1, 1})}, kPair);
+  for (const std::int64_t axis : {-3, 2, 1 << 30}) {
+    norm.node.attributes["axis"] = integer(axis);
+    EXPECT_EQ(why_not(norm), "LayerNormalization along an axis that its input has not") << axis;
+  }
+  EXPECT_EQ(why_not(example("CumSum", {kPair, tensor<float>(Dtype::f32, {1}, {NAN})}, kPair)),
+            "CumSum with real numbers where integers belong");
+  EXPECT_EQ(why_not(example("ReduceSum", {kPair, tensor<float>(Dtype::f32, {1}, {1e30f})}, kPair)),
+            "ReduceSum with real numbers where integers belong");
+  for (const float scale : {-1.0f, 1e30f, NAN, INFINITY})
+    EXPECT_EQ(why_not(example("Upsample",
+                              {tensor<float>(Dtype::f32, {1, 1, 1, 2}, {3, 4}),
+                               tensor<float>(Dtype::f32, {4}, {1, 1, 1, scale})},
+                              kPair)),
+              "Upsample to a length that no tensor has")
+        << scale;
+}
+
 TEST(Onnx, OtherMeaningsAreNotMapped) {
   EXPECT_THAT(why_not(example("HardSwish", {kPair}, kPair)), HasSubstr("where ATen divides by 6"));
   Example softmax = example("Softmax", {tensor<float>(Dtype::f32, {1, 1, 2}, {0, 0})},
