@@ -1,6 +1,7 @@
 // What a reference sees of a tensor argument: its elements, as numbers of the scalar type it is read with.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>

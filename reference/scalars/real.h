@@ -2,7 +2,9 @@
 // values where double has no bits to spare.
 #pragma once
 
-#include <boost/multiprecision/mpfr.hpp>
+#include <mpfr.h>
+
+#include <array>
 #include <type_traits>
 
 #include "scalar.h"
@@ -10,32 +12,37 @@
 namespace assay {
 
 class Real {
-  using Number = boost::multiprecision::number<
-      boost::multiprecision::mpfr_float_backend<60, boost::multiprecision::allocate_stack>,
-      boost::multiprecision::et_off>;
-
  public:
-  static constexpr int kBits = 200;  // 60 decimal digits; the backend has a bit more
+  static constexpr int kBits = 200;
 
-  Real() : number_(0) {}
-  explicit Real(double x) : number_(x) {}
-  explicit Real(long double x) : number_(x) {}
+  Real() { mpfr_custom_init_set(&number_, MPFR_ZERO_KIND, 0, kBits, limbs_.data()); }
+  explicit Real(double x) : Real() { mpfr_set_d(&number_, x, MPFR_RNDN); }
+  explicit Real(long double x) : Real() { mpfr_set_ld(&number_, x, MPFR_RNDN); }
   template <class Integer>
   requires std::is_integral_v<Integer>
-  explicit Real(Integer x) : number_(x) {}
-
-  mpfr_ptr data() { return number_.backend().data(); }
-  mpfr_srcptr data() const { return number_.backend().data(); }
-  explicit operator double() const { return mpfr_get_d(data(), MPFR_RNDN); }  // rounded once
-
-  friend Real operator+(const Real& a, const Real& b) { return Real(a.number_ + b.number_); }
-  friend Real operator-(const Real& a, const Real& b) { return Real(a.number_ - b.number_); }
-  friend Real operator*(const Real& a, const Real& b) { return Real(a.number_ * b.number_); }
-  friend Real operator/(const Real& a, const Real& b) {  // Boost's own throws on zero
-    Real r;
-    mpfr_div(r.data(), a.data(), b.data(), MPFR_RNDN);
-    return r;
+  explicit Real(Integer x) : Real() {
+    static_assert(sizeof(Integer) <= sizeof(long), "MPFR takes a long");
+    if constexpr (std::is_signed_v<Integer>)
+      mpfr_set_si(&number_, x, MPFR_RNDN);
+    else
+      mpfr_set_ui(&number_, x, MPFR_RNDN);
   }
+  Real(const Real& x) : limbs_(x.limbs_), number_(x.number_) { mpfr_custom_move(&number_, limbs_.data()); }
+  Real& operator=(const Real& x) {
+    limbs_ = x.limbs_;
+    number_ = x.number_;
+    mpfr_custom_move(&number_, limbs_.data());
+    return *this;
+  }
+
+  mpfr_ptr data() { return &number_; }
+  mpfr_srcptr data() const { return &number_; }
+  explicit operator double() const { return mpfr_get_d(&number_, MPFR_RNDN); }  // rounded once
+
+  friend Real operator+(const Real& a, const Real& b) { return of(mpfr_add, a, b); }
+  friend Real operator-(const Real& a, const Real& b) { return of(mpfr_sub, a, b); }
+  friend Real operator*(const Real& a, const Real& b) { return of(mpfr_mul, a, b); }
+  friend Real operator/(const Real& a, const Real& b) { return of(mpfr_div, a, b); }
   friend Real operator-(const Real& a) {
     Real r;
     mpfr_neg(r.data(), a.data(), MPFR_RNDN);
@@ -48,8 +55,16 @@ class Real {
   friend bool operator==(const Real& a, const Real& b) { return mpfr_equal_p(a.data(), b.data()) != 0; }
 
  private:
-  explicit Real(Number n) : number_(std::move(n)) {}
-  Number number_;
+  template <class Function>
+  static Real of(Function f, const Real& a, const Real& b) {
+    Real r;
+    f(r.data(), a.data(), b.data(), MPFR_RNDN);
+    return r;
+  }
+
+  // MPFR's custom interface: the significand lies here, in memory of ours, so that copies allocate nothing.
+  std::array<mp_limb_t, (kBits + GMP_NUMB_BITS - 1) / GMP_NUMB_BITS> limbs_{};
+  __mpfr_struct number_;
 };
 
 inline Real select(bool condition, const Real& a, const Real& b) { return condition ? a : b; }
