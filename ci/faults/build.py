@@ -7,6 +7,9 @@ import subprocess
 import threading
 from pathlib import Path
 
+# Of the standard library.
+HEADERS = [f"#include <{name}>" for name in ("algorithm", "array", "functional", "numeric", "vector")]
+
 
 class BuildError(Exception):
     pass
@@ -26,8 +29,9 @@ def changed(text, fault, path):
 class Builder:
     """Libraries of the stem's kernels for a fault: {"file", "find", "put", "stem"}; find None changes nothing.
 
-    Sources in optimized/ are copied, changed and compiled with the flags of the program's build; objects that the
-    change cannot touch are compiled once. A C file is a plugin by itself."""
+    Sources in optimized/ are copied, changed and compiled with the flags of the program's build, but for their
+    optimisation, which faults do not depend on; objects that the change cannot touch are compiled once, and so are the
+    headers that are not ours. A C file is a plugin by itself."""
 
     def __init__(self, root, build, folder):
         self.root, self.build, self.folder = root, build, folder
@@ -37,6 +41,7 @@ class Builder:
         shutil.rmtree(self.base, ignore_errors=True)
         shutil.copytree(root / "optimized", self.base / "optimized", ignore=shutil.ignore_patterns("onednn", "test"))
         self.narrow(self.base / "optimized/cpu/levels.h")
+        self.headers = self.precompiled(self.base / "optimized/cpu/levels.h")
 
     def library(self, name, fault):
         folder = self.folder / name
@@ -88,15 +93,24 @@ class Builder:
 
     def compile(self, source, obj, tree, *more):
         command = [w if w != f"-I{self.root}/optimized" else f"-I{tree}" for w in self.flags()]
-        self.run([*command, *more, "-I", tree, "-c", source, "-o", obj])
+        self.run([*command, *more, "-include", self.headers, "-I", tree, "-c", source, "-o", obj])
+
+    def precompiled(self, levels):
+        """What sources begin with up to Highway, without headers of optimized/, which faults may be in."""
+        begin, _, _ = levels.read_text().partition('#include "hwy/highway.h"')
+        lines = [l for l in begin.splitlines() if not (levels.parent / l.removeprefix('#include "').rstrip('"')).is_file()]
+        header = self.base / "headers.h"
+        header.write_text("\n".join(['#define HWY_TARGET_INCLUDE "/dev/null"', *lines, '#include "hwy/highway.h"', *HEADERS, ""]))
+        self.run([*self.flags(), "-x", "c++-header", header, "-o", f"{header}.gch"])
+        return header
 
     def flags(self):
-        """The command that compiles the CPU kernels in the program's build, without files and warnings."""
+        """The command that compiles the CPU kernels in the program's build, without files, warnings and -O2."""
         for entry in json.loads((self.build / "compile_commands.json").read_text()):
             if "/optimized/cpu/" in entry["file"]:
                 words = shlex.split(entry["command"])
                 drop = {words.index("-o"), words.index("-o") + 1, words.index("-c"), words.index(entry["file"])}
-                return [w for i, w in enumerate(words) if i not in drop and not w.startswith("-W")] + ["-w"]
+                return [w for i, w in enumerate(words) if i not in drop and not w.startswith("-W")] + ["-w", "-O1"]
         raise BuildError(f"{self.build}/compile_commands.json names no source of optimized/cpu")
 
     @staticmethod
