@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/registry/subprocess.h"
+#include "test/effort.h"
 
 namespace assay {
 namespace {
@@ -91,7 +92,8 @@ TEST_F(CommandLine, WrongUsageIsTwoAndSaysWhatIsWrong) {
 }
 
 TEST_F(CommandLine, VerifyGivesTheSameResultsForAnyJobsAndAnyRepetition) {
-  const std::vector<std::string> common{"relu", "mm", "--impl", "cpu.*", "--cases", "48", "--json", "-"};
+  const std::vector<std::string> common{"relu",   "mm", "--impl", "cpu.*", "--cases", effort("48", "16"),
+                                        "--json", "-"};
   const auto with_jobs = [&](const char* jobs) {
     auto arguments = common;
     arguments.insert(arguments.end(), {"--jobs", jobs});
@@ -108,7 +110,8 @@ TEST_F(CommandLine, VerifyGivesTheSameResultsForAnyJobsAndAnyRepetition) {
 
 TEST_F(CommandLine, ShardsJoinToTheWholeRun) {
   const auto shard = [&](const std::string& which, const std::string& to) {
-    std::vector<std::string> arguments{"relu", "--impl", "cpu.baseline", "--cases", "64", "--json", file(to)};
+    std::vector<std::string> arguments{"relu",   "--impl", "cpu.baseline", "--cases", effort("64", "16"),
+                                       "--json", file(to)};
     if (!which.empty()) arguments.insert(arguments.end(), {"--shard", which});
     EXPECT_EQ(verify(arguments).status, 0);
   };

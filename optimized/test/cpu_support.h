@@ -162,6 +162,9 @@ inline const std::vector<Dtype> kFloats =
     kSanitized ? std::vector<Dtype>{Dtype::f32, Dtype::bf16}
                : std::vector<Dtype>{Dtype::f64, Dtype::f32, Dtype::f16, Dtype::bf16};
 
+// Numbers of threads that results must not depend on, one first.
+inline const std::vector<int> kThreads = kSanitized ? std::vector<int>{1, 7} : std::vector<int>{1, 2, 7, 64};
+
 // Layouts that a tensor of this shape can have without overlapping itself.
 inline std::vector<Layout> layouts(const Shape& shape) {
   std::vector<Layout> all{{}, {Layout::Kind::step2, {}}, {Layout::Kind::offset, {3}}};
