@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "test/effort.h"
 #include "vocabulary/kernel.h"
 
 namespace assay::onednn_test {
@@ -28,6 +29,9 @@ enum class Layout { contiguous, reversed, channels_last, last_outside, step2, pa
 constexpr Layout kLayouts[] = {Layout::contiguous,   Layout::reversed, Layout::channels_last,
                                Layout::last_outside, Layout::step2,    Layout::padded_rows,
                                Layout::expanded};
+
+// A size that a blocked kernel does not take in one step; smaller under a sanitizer, where a test's own loop is slow.
+constexpr std::int64_t kMany = effort(64, 16);
 
 constexpr double kUntouched = -777;   // in results before a call
 constexpr std::int64_t kMargin = 16;  // elements before and behind that a kernel must leave alone
