@@ -105,7 +105,7 @@ class Builder:
         return header
 
     def flags(self):
-        """The command that compiles the CPU kernels in the program's build, without files, warnings and -O2."""
+        """The command that compiles the CPU kernels in the program's build, without files and warnings, and with less optimisation."""
         for entry in json.loads((self.build / "compile_commands.json").read_text()):
             if "/optimized/cpu/" in entry["file"]:
                 words = shlex.split(entry["command"])

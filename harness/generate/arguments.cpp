@@ -170,6 +170,10 @@ CaseValue draw_attribute(Draw& draw, const Case& c, std::size_t i, Dtype result_
     return draw.pick(fitting);
   }
   if (d.kind == Domain::Kind::scale && may_be_none && draw.chance(60)) return None{};
+  // Where results are numbers, not integers of few bits, they may be as small and as large as numbers are.
+  if (d.kind == Domain::Kind::scale && is_float(result_dtype) && a.type == Type::real && !a.optional &&
+      draw.chance(25))
+    return draw.pick(std::array{1e30, 3e38, 1e-30, 1e-38, 0x1p-140});
   if (d.kind == Domain::Kind::scale)  // powers of two, for which ties are ties, twice as often
     return draw.pick(std::array{0x1p-7, 0x1p-3, 0.5, 1.0, 2.0, 4.0, 0.1, 1.0 / 3, 0.0123, 7e-3, 1.9});
   if (d.kind == Domain::Kind::zero_point) {

@@ -39,15 +39,18 @@ void with_neighbours(std::vector<double>& list, double x, const Format& f) {
 
 // What a tensor holds besides normal numbers, and how often.
 struct Mixture {
-  std::vector<double> pool;
-  int one_in = 2;       // one element of so many is from the pool
-  bool single = false;  // or exactly one, anywhere
+  std::vector<std::vector<double>> pools;  // each as often as the others
+  int one_in = 2;                          // one element of so many is from the pool
+  bool single = false;                     // or exactly one, anywhere
 };
+
+constexpr std::int64_t kApart = -1;  // what no other number of the same tensor makes up for
 
 Mixture mixture(const EdgeValues& e, std::int64_t kind) {
   Mixture m;
   const auto take = [&](std::initializer_list<const std::vector<double>*> lists) {
-    for (const auto* list : lists) append(m.pool, *list);
+    for (const auto* list : lists)
+      if (!list->empty()) m.pools.push_back(*list);
   };
   switch (kind) {
     case 0:
@@ -71,6 +74,9 @@ Mixture mixture(const EdgeValues& e, std::int64_t kind) {
     case 6:
       take({&e.infinities});
       m.one_in = 16;
+      break;
+    case kApart:
+      take({&e.nans, &e.nans, &e.infinities, &e.infinities, &e.subnormals, &e.zeros, &e.largest});
       break;
     default:
       take({&e.infinities, &e.largest});
@@ -135,7 +141,11 @@ EdgeValues edge_values(Dtype dtype, std::string_view kinks) {
 
 void fill_edge(const Target& t, std::span<double> values) {
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = normal(t.own, i);
-  const std::int64_t kind = t.own.below(0, kMixtures);
+  // What is there of one tensor hides what is there of another: often each has its own places, one behind the other.
+  const auto tensors = static_cast<std::size_t>(std::max(t.tensors, 1));
+  const bool apart = t.tensors > 1 && t.shared.below(7, 3) != 0;
+  const auto turn = static_cast<std::size_t>(t.shared.below(8, t.tensors) + t.ordinal);
+  const std::int64_t kind = apart ? kApart : t.own.below(0, kMixtures);
   if (kind == kMixtures - 1 && is_float(t.dtype)) return fill_rows(t, values);
   const auto most = static_cast<std::uint64_t>(std::clamp<std::int64_t>(t.terms, 1, 1 << 20));
   const auto powers = static_cast<std::int64_t>(std::bit_width(most));
@@ -145,15 +155,22 @@ void fill_edge(const Target& t, std::span<double> values) {
   if (is_float(t.dtype) && most > 1 && t.own.below(6, 2) != 0)
     for (double& x : edges.largest) x = std::ldexp(x, -static_cast<int>(powers) - 1);
   Mixture m = mixture(edges, kind);
-  if (m.pool.empty()) return;
+  if (m.pools.empty()) return;
   // Where there are many in one sum, it is NaN or infinite whatever else the kernel does: so many of them, or few.
   if (t.own.below(4, 4) != 0) m.one_in = std::max(m.one_in, 1 << t.own.below(5, powers));
+  // But some, in a tensor of one number for each channel, too.
+  m.one_in =
+      static_cast<int>(std::clamp<std::int64_t>(static_cast<std::int64_t>(values.size()), 2, m.one_in));
   const Stream choice(t.own.word(2));
-  const auto size = static_cast<std::int64_t>(m.pool.size());
+  const auto pick = [&choice](std::uint64_t i, const auto& list) -> const auto& {
+    return list[static_cast<std::size_t>(choice.below(i, static_cast<std::int64_t>(list.size())))];
+  };
   const auto only = static_cast<std::size_t>(t.own.below(3, static_cast<std::int64_t>(values.size())));
-  for (std::size_t i = 0; i < values.size(); ++i)
-    if (m.single ? i == only : choice.below(2 * i, m.one_in) == 0)
-      values[i] = m.pool[static_cast<std::size_t>(choice.below(2 * i + 1, size))];
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (apart && (i + turn) % tensors != 0) continue;
+    if (m.single ? i == only : choice.below(3 * i, m.one_in) == 0)
+      values[i] = pick(3 * i + 1, pick(3 * i + 2, m.pools));
+  }
 }
 
 }  // namespace assay

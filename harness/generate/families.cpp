@@ -197,6 +197,27 @@ void accumulation(const Target& t, Values values) {
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = 0.5 + t.own.unit(i);
 }
 
+// A kernel that reads or writes subnormal numbers as zero: nothing larger hides what it loses.
+void tiny(const Target& t, Values values) {
+  if (!is_float(t.dtype)) return integers(t, values);
+  // Beside others as well, the first, the second or any: what is tiny then is a product, or a sum of which the rest is zero.
+  // Where many tensors meet in one element, any of its numbers may be the others.
+  const std::int64_t beside = t.tensors > 1 ? t.shared.below(5, 4) : 3;
+  const bool others = beside < 2 ? beside == t.ordinal : beside == 2 && (t.own.word(1u << 29) & 1) != 0;
+  const bool each = beside >= 2 && t.tensors >= 4;
+  if (others || each) normals(t, values);
+  if (others && !each) return;
+  const Format& f = format(t.dtype);
+  const double least = t.shared.below(4, 3) != 0 ? f.min_normal : std::sqrt(f.min_normal);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::uint64_t word = t.own.word(2 * i);
+    if (each && (word >> 32 & 1) != 0) continue;
+    const double size =
+        word % 8 == 0 ? 0 : std::ldexp(least, static_cast<int>(word % 4) - 2) * (1 + t.own.unit(2 * i + 1));
+    values[i] = sign(word) * size;
+  }
+}
+
 constexpr Family kFamilies[] = {
     {"ones", "every element 1", 2, ones},
     {"constant", "one number for each tensor", 3, constant},
@@ -210,8 +231,9 @@ constexpr Family kFamilies[] = {
     {"cancelling", "terms of opposite sign that nearly cancel", 8, cancelling},
     {"wide", "magnitudes from 1e-30 to 1e30, less for narrow formats", 10, wide},
     {"edge",
-     "zeros, NaN, infinities, subnormals, the largest and smallest numbers, kinks and their neighbours", 16,
+     "zeros, NaN, infinities, subnormals, the largest and smallest numbers, kinks and their neighbours", 28,
      fill_edge},
+    {"tiny", "zeros, and subnormal numbers or those whose products are, beside tensors as normal", 16, tiny},
     {"long", "positive numbers for long sums", 0, accumulation},
     {kPastEnd, "as normal, but one index is the number of rows: not allowed", 0, normals},
     {kNegativeIndex, "as normal, but one index is -1: not allowed", 0, normals},

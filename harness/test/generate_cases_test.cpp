@@ -69,10 +69,10 @@ TEST(GenerateCases, ThreadsDoNotChangeCases) {
 TEST(GenerateCases, CasesOfASeedAreTheSameOnEveryMachine) {
   EXPECT_EQ(
       text(generate(ops::add_tensor, Dtype::f32, 1, 1014)),
-      "add.Tensor:self=f16[375x43x2]@strides(215,5,2),other=bf16[1x1x1]@strides(1,4,4),alpha=-10000.0:data=normal:"
+      "add.Tensor:self=f16[375x43x2]@strides(215,5,2),other=bf16[1x1x1]@strides(1,4,4),alpha=-10000.0:data=edge:"
       "seed=504299052");
   EXPECT_EQ(text(generate(ops::softmax_int, Dtype::bf16, 2, 1022)),
-            "softmax.int:f32:self=[7x7x61]@expanded(0),dim=2,dtype=bf16:data=integers:seed=2549831614");
+            "softmax.int:f32:self=[7x7x61]@expanded(0),dim=2,dtype=bf16:data=edge:seed=2549831614");
 }
 
 TEST(GenerateCases, TheLadderIsSimpleFixedAndFirst) {
