@@ -18,9 +18,10 @@ namespace assay::cpu::HWY_NAMESPACE {
 namespace {
 
 struct Same {
+  // A sum of nothing but -0 is -0, or 0 where a vector's idle lanes took part: 0 in any layout.
   template <class D, class V>
-  HWY_INLINE V of_total(D, V total) const {
-    return total;
+  HWY_INLINE V of_total(D d, V total) const {
+    return hn::Add(total, hn::Zero(d));
   }
 };
 
