@@ -120,11 +120,56 @@ struct RunningVar {
   }
 };
 
+// ---- Wrong ones ----------------------------------------------------------------------------------------------
+
+struct EpsilonBesideTheRoot {
+  static RowShape rows(const Inputs& in, std::span<const std::int64_t> shape) {
+    return BatchNorm::rows(in, shape);
+  }
+
+  template <class S>
+  void operator()(const Tensor<S>& input, const Tensor<S>* weight, const Tensor<S>* bias,
+                  const Tensor<S>* running_mean, const Tensor<S>* running_var, bool training, double,
+                  double eps, Row<S>& out) const {
+    const Channel channel{Fibers(input.shape(), 1), out.number()};
+    Statistics<S> s = training ? statistics(input, channel.c, 0)
+                               : Statistics<S>(running_mean->at(channel.c), running_var->at(channel.c), 0);
+    s.rstd = S(1) / (S(1) / s.rstd + param<S>(eps));
+    for (std::int64_t k = 0; k < out.size(); ++k)
+      out[k] = s.normal(input.at(channel.number(k)), weight, bias, channel.c);
+  }
+};
+
+struct VarianceAsDeviation {
+  static RowShape rows(const Inputs& in, std::span<const std::int64_t> shape) {
+    return BatchNorm::rows(in, shape);
+  }
+
+  template <class S>
+  void operator()(const Tensor<S>& input, const Tensor<S>* weight, const Tensor<S>* bias,
+                  const Tensor<S>* running_mean, const Tensor<S>* running_var, bool training, double momentum,
+                  double eps, Row<S>& out) const {
+    if (training)
+      return BatchNorm{}(input, weight, bias, running_mean, running_var, training, momentum, eps, out);
+    const Channel channel{Fibers(input.shape(), 1), out.number()};
+    Statistics<S> s(running_mean->at(channel.c), running_var->at(channel.c), eps);
+    s.rstd = S(1) / (running_var->at(channel.c) + param<S>(eps));
+    for (std::int64_t k = 0; k < out.size(); ++k)
+      out[k] = s.normal(input.at(channel.number(k)), weight, bias, channel.c);
+  }
+};
+
 const EnrolledReference enrolled[] = {
     EnrolledReference{reference<ops::native_batch_norm, BatchNorm, BatchNormMean, BatchNormRstd>()},
     EnrolledReference{
         reference<ops::native_batch_norm_legit_functional, FunctionalBatchNorm, Functional<BatchNormMean>,
                   Functional<BatchNormRstd>, RunningMean, RunningVar>()}};
+
+const EnrolledWrong wrong[] = {
+    EnrolledWrong{wrong_formula<ops::native_batch_norm, EpsilonBesideTheRoot, BatchNormMean, BatchNormRstd>(
+        "epsilon_beside_the_root", "divides by sqrt(var) + eps")},
+    EnrolledWrong{wrong_formula<ops::native_batch_norm, VarianceAsDeviation, BatchNormMean, BatchNormRstd>(
+        "variance_as_deviation", "divides by the running variance, without the root")}};
 
 }  // namespace
 }  // namespace assay

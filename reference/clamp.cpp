@@ -16,7 +16,23 @@ struct Clamp {
   }
 };
 
+// ---- Wrong ones ----------------------------------------------------------------------------------------------
+
+struct UpperBoundFirst {
+  template <class S>
+  S operator()(const Tensor<S>& self, std::optional<Scalar> min, std::optional<Scalar> max,
+               const Index& i) const {
+    S x = self[i];
+    if (max) x = select(x > param<S>(*max), param<S>(*max), x);
+    if (min) x = select(x < param<S>(*min), param<S>(*min), x);
+    return x;
+  }
+};
+
 const EnrolledReference enrolled{reference<ops::clamp, Clamp>()};
+
+const EnrolledWrong wrong[] = {EnrolledWrong{wrong_formula<ops::clamp, UpperBoundFirst>(
+    "upper_bound_first", "max(min(x, max), min), which gives min where min is above max")}};
 
 }  // namespace
 }  // namespace assay

@@ -133,10 +133,38 @@ struct ConvolutionGradBias {
   }
 };
 
+// ---- Wrong ones ----------------------------------------------------------------------------------------------
+
+struct Flipped {
+  template <class S>
+  S operator()(const Tensor<S>& input, const Tensor<S>& weight, const Tensor<S>* bias,
+               std::span<const std::int64_t> stride, std::span<const std::int64_t> padding,
+               std::span<const std::int64_t> dilation, bool transposed,
+               std::span<const std::int64_t> output_padding, std::int64_t groups, const Index& i) const {
+    if (transposed)
+      return Convolution{}(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups,
+                           i);
+    const Window window{stride, padding, dilation};
+    const std::int64_t image = inner(input, 2), taps = inner(weight, 2), channels = input.size(1) / groups;
+    const std::int64_t first = i[1] / (weight.size(0) / groups) * channels;
+    const S total = sum<S>(taps * channels, [&](std::int64_t k) {
+      const std::int64_t r = k % taps, c = k / taps;
+      const std::int64_t at = window.target(i, r, weight.shape(), input.shape());
+      if (at < 0) return S(0);
+      return input.at((i[0] * input.size(1) + first + c) * image + at) *
+             weight.at((i[1] * channels + c + 1) * taps - 1 - r);
+    });
+    return bias == nullptr ? total : total + (*bias)(i[1]);
+  }
+};
+
 const EnrolledReference enrolled[] = {
     EnrolledReference{reference<ops::convolution, Convolution>()},
     EnrolledReference{reference<ops::convolution_backward, ConvolutionGradInput, ConvolutionGradWeight,
                                 ConvolutionGradBias>()}};
+
+const EnrolledWrong wrong[] = {EnrolledWrong{
+    wrong_formula<ops::convolution, Flipped>("flipped", "turns the window round, as mathematicians do")}};
 
 }  // namespace
 }  // namespace assay

@@ -17,7 +17,23 @@ struct Cumsum {
   }
 };
 
+// ---- Wrong ones ----------------------------------------------------------------------------------------------
+
+struct Exclusive {
+  static constexpr std::string_view row = "dim";
+
+  template <class S>
+  void operator()(const Tensor<S>& self, std::int64_t, std::optional<Dtype>, Row<S>& out) const {
+    running_sums<S>(
+        out.size(), [&](std::int64_t k) { return k == 0 ? S(0) : self[out.index(k - 1)]; },
+        [&](std::int64_t k, const S& s) { out[k] = s; });
+  }
+};
+
 const EnrolledReference enrolled{reference<ops::cumsum, Cumsum>()};
+
+const EnrolledWrong wrong[] = {
+    EnrolledWrong{wrong_formula<ops::cumsum, Exclusive>("exclusive", "leaves self[k] out of out[k]")}};
 
 }  // namespace
 }  // namespace assay

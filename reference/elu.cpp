@@ -14,7 +14,21 @@ struct Elu {
   }
 };
 
+// ---- Wrong ones ----------------------------------------------------------------------------------------------
+
+struct ScaleOnOneSide {
+  template <class S>
+  S operator()(const Tensor<S>& self, Scalar alpha, Scalar scale, Scalar input_scale, const Index& i) const {
+    const S x = self[i];
+    return select(x <= S(0), param<S>(alpha.real) * expm1(x * param<S>(input_scale.real)),
+                  param<S>(scale.real) * x);
+  }
+};
+
 const EnrolledReference enrolled{reference<ops::elu, Elu>()};
+
+const EnrolledWrong wrong[] = {
+    EnrolledWrong{wrong_formula<ops::elu, ScaleOnOneSide>("scale_on_one_side", "leaves scale out below 0")}};
 
 }  // namespace
 }  // namespace assay

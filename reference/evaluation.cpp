@@ -82,11 +82,14 @@ class EvaluationOf final : public Evaluation {
       if (functions_[k].on_the_way) operations() = before;
     }
     w.operations = operations();
-    for (std::size_t i = 0; i < inputs_.count(); ++i)
+    for (std::size_t i = 0; i < inputs_.count(); ++i) {
+      std::int64_t& read = w.bytes_of_argument.emplace_back(0);
       for (const Decoded& d : inputs_.tensors(i)) {
-        w.bytes_read += std::ranges::count(d.touched, std::uint8_t{1}) * d.element_bytes;
+        read += std::ranges::count(d.touched, std::uint8_t{1}) * d.element_bytes;
         d.touched.clear();
       }
+      w.bytes_read += read;
+    }
     return w;
   }
 

@@ -36,8 +36,40 @@ struct GeluBackward {
   }
 };
 
+// ---- Wrong ones ----------------------------------------------------------------------------------------------
+
+struct BySigmoid {
+  template <class S>
+  S operator()(const Tensor<S>& self, std::string_view, const Index& i) const {
+    return self[i] / (S(1) + exp(S(-1.702) * self[i]));
+  }
+};
+
+struct ShortConstant {
+  template <class S>
+  S operator()(const Tensor<S>& self, std::string_view approximate, const Index& i) const {
+    if (approximate == "none") return Gelu{}(self, approximate, i);
+    const S x = self[i];
+    return S(0.5) * x * (S(1) + tanh(S(kSqrtTwoOverPi) * (x + S(0.0447) * (x * x * x))));
+  }
+};
+
+struct WithoutDensity {
+  template <class S>
+  S operator()(const Tensor<S>& grad, const Tensor<S>& self, std::string_view, const Index& i) const {
+    return grad[i] * (S(0.5) * (S(1) + erf(self[i] * S(kSqrtHalf))));
+  }
+};
+
 const EnrolledReference enrolled[] = {EnrolledReference{reference<ops::gelu, Gelu>()},
                                       EnrolledReference{reference<ops::gelu_backward, GeluBackward>()}};
+
+const EnrolledWrong wrong[] = {
+    EnrolledWrong{wrong_formula<ops::gelu, BySigmoid>("by_sigmoid", "x sigmoid(1.702 x)")},
+    EnrolledWrong{wrong_formula<ops::gelu, ShortConstant>("short_constant", "0.0447 for 0.044715",
+                                                          only(Dtype::f64) | only(Dtype::f32))},
+    EnrolledWrong{
+        wrong_formula<ops::gelu_backward, WithoutDensity>("without_density", "leaves x pdf(x) out")}};
 
 }  // namespace
 }  // namespace assay

@@ -50,8 +50,29 @@ struct GroupNormRstd {
   }
 };
 
+// ---- Wrong ones ----------------------------------------------------------------------------------------------
+
+struct WeightWithinTheGroup {
+  static RowShape rows(const Inputs& in, std::span<const std::int64_t> shape) {
+    return GroupNorm::rows(in, shape);
+  }
+
+  template <class S>
+  void operator()(const Tensor<S>& input, const Tensor<S>* weight, const Tensor<S>* bias, std::int64_t,
+                  std::int64_t C, std::int64_t HxW, std::int64_t group, double eps, Row<S>& out) const {
+    const std::int64_t n = out.size(), first = out.number() * n;
+    const Statistics<S> s = statistics(input, out.number(), n, eps);
+    for (std::int64_t k = 0; k < n; ++k)
+      out[k] = s.normal(input.at(first + k), weight, bias, k / HxW % (C / group));
+  }
+};
+
 const EnrolledReference enrolled{
     reference<ops::native_group_norm, GroupNorm, GroupNormMean, GroupNormRstd>()};
+
+const EnrolledWrong wrong[] = {
+    EnrolledWrong{wrong_formula<ops::native_group_norm, WeightWithinTheGroup, GroupNormMean, GroupNormRstd>(
+        "weight_within_the_group", "counts weight and bias from the first channel of the group")}};
 
 }  // namespace
 }  // namespace assay

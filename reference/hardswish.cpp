@@ -13,7 +13,18 @@ struct Hardswish {
   }
 };
 
+// ---- Wrong ones ----------------------------------------------------------------------------------------------
+
+struct Swish {
+  template <class S>
+  S operator()(const Tensor<S>& self, const Index& i) const {
+    return self[i] / (S(1) + exp(-self[i]));
+  }
+};
+
 const EnrolledReference enrolled{reference<ops::hardswish, Hardswish>()};
+
+const EnrolledWrong wrong[] = {EnrolledWrong{wrong_formula<ops::hardswish, Swish>("swish", "x sigmoid(x)")}};
 
 }  // namespace
 }  // namespace assay

@@ -117,10 +117,73 @@ struct LayerNormGradBias {
   }
 };
 
+// ---- Wrong ones ----------------------------------------------------------------------------------------------
+
+// What a row is multiplied with, wrongly; `x` are its numbers.
+struct EpsilonBesideTheRoot {
+  template <class S, class X>
+  static Statistics<S> of(std::int64_t n, double eps, const X& x) {
+    Statistics<S> s = Statistics<S>::of(n, 0, x);
+    s.rstd = S(1) / (S(1) / s.rstd + param<S>(eps));
+    return s;
+  }
+};
+struct Unbiased {
+  template <class S, class X>
+  static Statistics<S> of(std::int64_t n, double eps, const X& x) {
+    const Moments<S> m = moments<S>(n, x);
+    return {m.mean, m.squares / S(std::max<std::int64_t>(n - 1, 1)), eps};
+  }
+};
+struct RootMeanSquare {
+  template <class S, class X>
+  static Statistics<S> of(std::int64_t n, double eps, const X& x) {
+    return {S(0), sum<S>(n, [&](std::int64_t k) { return x(k) * x(k); }) / S(n), eps};
+  }
+};
+
+template <class Wrong>
+struct LayerNormWith {
+  static RowShape rows(const Inputs& in, Sizes shape) { return LayerNorm::rows(in, shape); }
+
+  template <class S>
+  void operator()(const Tensor<S>& input, Sizes, const Tensor<S>* weight, const Tensor<S>* bias, double eps,
+                  Row<S>& out) const {
+    const std::int64_t n = out.size(), first = out.number() * n;
+    const Statistics<S> s =
+        Wrong::template of<S>(n, eps, [&](std::int64_t k) { return input.at(first + k); });
+    for (std::int64_t k = 0; k < n; ++k) out[k] = s.normal(input.at(first + k), weight, bias, k);
+  }
+};
+
+struct WithoutRstd {
+  template <class S>
+  S operator()(const Tensor<S>& grad, const Tensor<S>& input, Sizes normalized_shape, const Tensor<S>& means,
+               const Tensor<S>&, const Tensor<S>*, const Tensor<S>*, Sizes, const Index& i) const {
+    const std::int64_t n = elements(normalized_shape);
+    return sum<S>(elements(means.shape()), [&](std::int64_t row) {
+      return grad.at(row * n + i.number()) * (input.at(row * n + i.number()) - means.at(row));
+    });
+  }
+};
+
 const EnrolledReference enrolled[] = {
     EnrolledReference{reference<ops::native_layer_norm, LayerNorm, LayerNormMean, LayerNormRstd>()},
     EnrolledReference{reference<ops::native_layer_norm_backward, LayerNormGradInput, LayerNormGradWeight,
                                 LayerNormGradBias>()}};
+
+const EnrolledWrong wrong[] = {
+    EnrolledWrong{wrong_formula<ops::native_layer_norm, LayerNormWith<EpsilonBesideTheRoot>, LayerNormMean,
+                                LayerNormRstd>("epsilon_beside_the_root", "divides by sqrt(var) + eps")},
+    EnrolledWrong{
+        wrong_formula<ops::native_layer_norm, LayerNormWith<Unbiased>, LayerNormMean, LayerNormRstd>(
+            "unbiased_variance", "divides squares by n - 1")},
+    EnrolledWrong{
+        wrong_formula<ops::native_layer_norm, LayerNormWith<RootMeanSquare>, LayerNormMean, LayerNormRstd>(
+            "root_mean_square", "does not take the mean away")},
+    EnrolledWrong{
+        wrong_formula<ops::native_layer_norm_backward, LayerNormGradInput, WithoutRstd, LayerNormGradBias>(
+            "weight_without_rstd", "does not divide by the standard deviation in the gradient of weight")}};
 
 }  // namespace
 }  // namespace assay

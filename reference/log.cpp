@@ -12,7 +12,19 @@ struct Log {
   }
 };
 
+// ---- Wrong ones ----------------------------------------------------------------------------------------------
+
+struct Clipped {
+  template <class S>
+  S operator()(const Tensor<S>& self, const Index& i) const {
+    return log(select(self[i] < S(1e-12), S(1e-12), self[i]));
+  }
+};
+
 const EnrolledReference enrolled{reference<ops::log, Log>()};
+
+const EnrolledWrong wrong[] = {
+    EnrolledWrong{wrong_formula<ops::log, Clipped>("clipped", "takes the logarithm of 1e-12 at least")}};
 
 }  // namespace
 }  // namespace assay

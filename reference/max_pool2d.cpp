@@ -74,10 +74,38 @@ struct MaxPool2dBackward {
   }
 };
 
+// ---- Wrong ones ----------------------------------------------------------------------------------------------
+
+struct PaddedWithZeros {
+  template <class S>
+  S operator()(const Tensor<S>& self, Sizes kernel_size, Sizes stride, Sizes padding, Sizes dilation, bool,
+               const Index& i) const {
+    const Pooled window(self.shape(), {kernel_size, stride, padding, dilation}, i);
+    const std::int64_t all = kernel_size[0] * kernel_size[kernel_size.size() - 1];
+    const S value = largest(self, window).value;
+    return window.size() < all && value < S(0) ? S(0) : value;
+  }
+};
+
+struct PlaceInTheWindow {
+  template <class S>
+  S operator()(const Tensor<S>& self, Sizes kernel_size, Sizes stride, Sizes padding, Sizes dilation,
+               bool ceil_mode, const Index& i) const {
+    const Pooled window(self.shape(), {kernel_size, stride, padding, dilation}, i);
+    return Place{}(self, kernel_size, stride, padding, dilation, ceil_mode, i) - S(window.corner());
+  }
+};
+
 const EnrolledReference enrolled[] = {
     EnrolledReference{reference<ops::max_pool2d_with_indices_backward, MaxPool2dBackward>()},
     EnrolledReference{reference<ops::max_pool2d_with_indices, Value, Place>()},
     EnrolledReference{reference<ops::max_pool2d, Value>()}};
+
+const EnrolledWrong wrong[] = {
+    EnrolledWrong{wrong_formula<ops::max_pool2d, PaddedWithZeros>(
+        "padded_with_zeros", "takes the padding to be zeros, and not below every number")},
+    EnrolledWrong{wrong_formula<ops::max_pool2d_with_indices, Value, PlaceInTheWindow>(
+        "place_in_the_window", "counts indices from the window's corner")}};
 
 }  // namespace
 }  // namespace assay

@@ -12,7 +12,19 @@ struct Maximum {
   }
 };
 
+// ---- Wrong ones ----------------------------------------------------------------------------------------------
+
+struct NanIgnored {
+  template <class S>
+  S operator()(const Tensor<S>& self, const Tensor<S>& other, const Index& i) const {
+    return select(is_nan(self[i]) || other[i] > self[i], other[i], self[i]);
+  }
+};
+
 const EnrolledReference enrolled{reference<ops::maximum, Maximum>()};
+
+const EnrolledWrong wrong[] = {EnrolledWrong{wrong_formula<ops::maximum, NanIgnored>(
+    "nan_ignored", "gives the number beside NaN, as fmax does", kFloatingPoint)}};
 
 }  // namespace
 }  // namespace assay

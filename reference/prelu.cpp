@@ -41,9 +41,41 @@ struct PreluGradWeight {
   }
 };
 
+// ---- Wrong ones ----------------------------------------------------------------------------------------------
+
+struct LargerProduct {
+  template <class S>
+  S operator()(const Tensor<S>& self, const Tensor<S>& weight, const Index& i) const {
+    return maximum(self[i], slope(weight, i) * self[i]);
+  }
+};
+
+struct LastDimensionsSlope {
+  template <class S>
+  S operator()(const Tensor<S>& self, const Tensor<S>& weight, const Index& i) const {
+    const S x = self[i];
+    return select(x > S(0), x, weight(i.rank() < 2 ? 0 : i[i.rank() - 1] % weight.numel()) * x);
+  }
+};
+
+struct KinkOnTheOtherSide {
+  template <class S>
+  S operator()(const Tensor<S>& grad, const Tensor<S>& self, const Tensor<S>& weight, const Index& i) const {
+    return select(self[i] >= S(0), grad[i], slope(weight, i) * grad[i]);
+  }
+};
+
 const EnrolledReference enrolled[] = {
     EnrolledReference{reference<ops::prelu, Prelu>()},
     EnrolledReference{reference<ops::prelu_backward, PreluGradSelf, PreluGradWeight>()}};
+
+const EnrolledWrong wrong[] = {
+    EnrolledWrong{wrong_formula<ops::prelu, LargerProduct>(
+        "larger_product", "max(x, w x), which is the same for slopes up to 1")},
+    EnrolledWrong{wrong_formula<ops::prelu, LastDimensionsSlope>(
+        "slope_of_the_last_dimension", "takes the slope by the last index, as in channels-last memory")},
+    EnrolledWrong{wrong_formula<ops::prelu_backward, KinkOnTheOtherSide, PreluGradWeight>(
+        "kink_on_the_other_side", "passes the gradient on at 0")}};
 
 }  // namespace
 }  // namespace assay

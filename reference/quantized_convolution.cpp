@@ -32,7 +32,37 @@ struct QuantizedConvolution {
   }
 };
 
+// ---- Wrong ones ----------------------------------------------------------------------------------------------
+
+struct PaddedWithZeros {
+  template <class S>
+  S operator()(const Tensor<S>& input, const Tensor<S>& weight, const Tensor<S>& weight_scale,
+               const Tensor<S>& weight_zero_point, const Tensor<S>* bias,
+               std::span<const std::int64_t> stride, std::span<const std::int64_t> padding,
+               std::span<const std::int64_t> dilation, std::int64_t groups, double input_scale,
+               std::int64_t input_zero_point, double output_scale, std::int64_t output_zero_point,
+               const Index& i) const {
+    const Window window{stride, padding, dilation};
+    const std::int64_t image = inner(input, 2), taps = inner(weight, 2), channels = weight.size(1);
+    const std::int64_t k = i[1], first = k / (weight.size(0) / groups) * channels;
+    const std::int64_t own = weight_scale.numel() == 1 ? 0 : k;
+    std::int64_t total = bias != nullptr ? bias->integer_at(k) : 0;
+    for (std::int64_t r = 0; r < taps; ++r) {
+      const std::int64_t at = window.target(i, r, weight.shape(), input.shape());
+      for (std::int64_t c = 0; c < channels; ++c) {
+        const std::int64_t x = at < 0 ? 0 : input.integer_at((i[0] * input.size(1) + first + c) * image + at);
+        total += (x - input_zero_point) *
+                 (weight.integer_at((k * channels + c) * taps + r) - weight_zero_point.integer_at(own));
+      }
+    }
+    return requantised(total, input_scale, weight_scale.at(own), output_scale, output_zero_point);
+  }
+};
+
 const EnrolledReference enrolled{reference<ops::quantized_convolution, QuantizedConvolution>()};
+
+const EnrolledWrong wrong[] = {EnrolledWrong{wrong_formula<ops::quantized_convolution, PaddedWithZeros>(
+    "padded_with_zeros", "pads with the integer 0, and not with the zero point")}};
 
 }  // namespace
 }  // namespace assay

@@ -18,6 +18,8 @@
 //                                or static RowShape rows(const Inputs& in, std::span<const std::int64_t> shape)
 // A result that is found on the way to the first one (a layer norm's mean) says so, and is not counted as work of its own:
 //   static constexpr bool on_the_way = true;
+// A wrong formula (wrong_formula.h) is written like a right one, and enrolled behind it:
+//   const EnrolledWrong wrong{wrong_formula<ops::prelu, MaximumOfProducts>("name", "what it does")};
 // A functor with other parameters does not compile: the error names the argument, its position and both types.
 #pragma once
 
@@ -28,6 +30,7 @@
 #include "evaluation.h"
 #include "kernel.h"
 #include "reading.h"
+#include "wrong_formula.h"
 
 namespace assay {
 
@@ -159,10 +162,17 @@ struct Binding {
   }
 
   static ResultFunctions functions() {
-    ResultFunctions f;
+    ResultFunctions f = functions_of_values();
     f.bodies = bodies(std::type_identity<ForScalars<Body>>{});
-    if constexpr (Match::is_row) f.rows = &rows;
     f.on_the_way = requires { F::on_the_way; };
+    return f;
+  }
+  // Without what proofs ask of a formula: it can be read in double and in integers, which is all that is compiled.
+  static ResultFunctions functions_of_values() {
+    ResultFunctions f;
+    std::get<Body<double>>(f.bodies) = body<double>();
+    std::get<Body<Integer>>(f.bodies) = body<Integer>();
+    if constexpr (Match::is_row) f.rows = &rows;
     return f;
   }
 };
@@ -175,6 +185,15 @@ const Reference* reference(std::string_view file = __builtin_FILE(), int line = 
   static_assert(sizeof...(F) == op.schema.result_count, "one functor for each result of the schema");
   static const ReferenceOf object(op, {detail::Binding<op, F>::functions()...}, file, line);
   return &object;
+}
+
+// The same of formulas that are wrong on purpose.
+template <const Operator& op, class... F>
+WrongFormula wrong_formula(std::string_view name, std::string_view says, DtypeSet dtypes = op.dtypes,
+                           std::string_view file = __builtin_FILE(), int line = __builtin_LINE()) {
+  static_assert(sizeof...(F) == op.schema.result_count, "one functor for each result of the schema");
+  static const ReferenceOf object(op, {detail::Binding<op, F>::functions_of_values()...}, file, line);
+  return {name, says, &object, dtypes};
 }
 
 }  // namespace assay

@@ -66,11 +66,65 @@ struct LogSoftmaxBackward {
   }
 };
 
+// ---- Wrong ones ----------------------------------------------------------------------------------------------
+
+struct WithoutMaximum {
+  static constexpr std::string_view row = "dim";
+
+  template <class S>
+  void operator()(const Tensor<S>& self, std::int64_t, std::optional<Dtype>, Row<S>& out) const {
+    for (std::int64_t k = 0; k < out.size(); ++k) out[k] = exp(self[out.index(k)]);
+    const S total = sum<S>(out.size(), [&](std::int64_t k) { return out[k]; });
+    for (std::int64_t k = 0; k < out.size(); ++k) out[k] = out[k] / total;
+  }
+};
+
+struct LogOfSoftmax {
+  static constexpr std::string_view row = "dim";
+
+  template <class S>
+  void operator()(const Tensor<S>& self, std::int64_t dim, std::optional<Dtype> dtype, Row<S>& out) const {
+    Softmax{}(self, dim, dtype, out);
+    for (std::int64_t k = 0; k < out.size(); ++k) out[k] = log(out[k]);
+  }
+};
+
+struct SumOfGradients {
+  static constexpr std::string_view row = "dim";
+
+  template <class S>
+  void operator()(const Tensor<S>& grad, const Tensor<S>& output, std::int64_t, Dtype, Row<S>& out) const {
+    const S total = sum<S>(out.size(), [&](std::int64_t k) { return grad[out.index(k)]; });
+    for (std::int64_t k = 0; k < out.size(); ++k)
+      out[k] = (grad[out.index(k)] - total) * output[out.index(k)];
+  }
+};
+
+struct WithoutExponential {
+  static constexpr std::string_view row = "dim";
+
+  template <class S>
+  void operator()(const Tensor<S>& grad, const Tensor<S>& output, std::int64_t, Dtype, Row<S>& out) const {
+    const S total = sum<S>(out.size(), [&](std::int64_t k) { return grad[out.index(k)]; });
+    for (std::int64_t k = 0; k < out.size(); ++k) out[k] = grad[out.index(k)] - output[out.index(k)] * total;
+  }
+};
+
 const EnrolledReference enrolled[] = {
     EnrolledReference{reference<ops::softmax_int, Softmax>()},
     EnrolledReference{reference<ops::log_softmax_int, LogSoftmax>()},
     EnrolledReference{reference<ops::softmax_backward_data, SoftmaxBackward>()},
     EnrolledReference{reference<ops::log_softmax_backward_data, LogSoftmaxBackward>()}};
+
+const EnrolledWrong wrong[] = {
+    EnrolledWrong{wrong_formula<ops::softmax_int, WithoutMaximum>("without_maximum",
+                                                                  "does not take the maximum away first")},
+    EnrolledWrong{wrong_formula<ops::log_softmax_int, LogOfSoftmax>(
+        "log_of_softmax", "takes the logarithm of softmax, which may be 0")},
+    EnrolledWrong{wrong_formula<ops::softmax_backward_data, SumOfGradients>(
+        "sum_of_gradients", "does not weigh gradients with the output before it adds them")},
+    EnrolledWrong{wrong_formula<ops::log_softmax_backward_data, WithoutExponential>(
+        "without_exponential", "takes the output, a logarithm, for the probability")}};
 
 }  // namespace
 }  // namespace assay

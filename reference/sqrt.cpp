@@ -19,8 +19,29 @@ struct Rsqrt {
   }
 };
 
+// ---- Wrong ones ----------------------------------------------------------------------------------------------
+
+struct OfAbsoluteValue {
+  template <class S>
+  S operator()(const Tensor<S>& self, const Index& i) const {
+    return sqrt(abs(self[i]));
+  }
+};
+
+struct WithEpsilon {
+  template <class S>
+  S operator()(const Tensor<S>& self, const Index& i) const {
+    return S(1) / sqrt(self[i] + S(1e-6));
+  }
+};
+
 const EnrolledReference enrolled[] = {EnrolledReference{reference<ops::sqrt, Sqrt>()},
                                       EnrolledReference{reference<ops::rsqrt, Rsqrt>()}};
+
+const EnrolledWrong wrong[] = {
+    EnrolledWrong{wrong_formula<ops::sqrt, OfAbsoluteValue>("of_absolute_value", "takes the root of |x|")},
+    EnrolledWrong{wrong_formula<ops::rsqrt, WithEpsilon>("with_epsilon",
+                                                         "adds 1e-6, so that nothing is divided by 0")}};
 
 }  // namespace
 }  // namespace assay

@@ -24,8 +24,22 @@ struct Mean {
   }
 };
 
+// ---- Wrong ones ----------------------------------------------------------------------------------------------
+
+struct DividedByAll {
+  template <class S>
+  S operator()(const Tensor<S>& self, AxisList dim, bool keepdim, std::optional<Dtype>,
+               const Index& i) const {
+    const Reduced r(self.shape(), Axes(dim, self.rank()), keepdim, i);
+    return sum<S>(r.size(), [&](std::int64_t k) { return self.at(r.number(k)); }) / S(self.numel());
+  }
+};
+
 const EnrolledReference enrolled[] = {EnrolledReference{reference<ops::sum_dim_int_list, Sum>()},
                                       EnrolledReference{reference<ops::mean_dim, Mean>()}};
+
+const EnrolledWrong wrong[] = {EnrolledWrong{
+    wrong_formula<ops::mean_dim, DividedByAll>("divided_by_all", "divides by the number of all elements")}};
 
 }  // namespace
 }  // namespace assay

@@ -51,7 +51,31 @@ struct UpsampleBilinear2d {
   }
 };
 
+// ---- Wrong ones ----------------------------------------------------------------------------------------------
+
+struct WithoutHalfPixels {
+  template <class S>
+  S operator()(const Tensor<S>& self, std::span<const std::int64_t> output_size, bool align_corners,
+               std::optional<double> scales_h, std::optional<double> scales_w, const Index& i) const {
+    if (align_corners) return UpsampleBilinear2d{}(self, output_size, align_corners, scales_h, scales_w, i);
+    const auto corner = [&](int d, std::int64_t out, std::optional<double> scale) {
+      const double size = static_cast<double>(self.size(d));
+      const double step = scale && *scale > 0 ? 1.0 / *scale : size / static_cast<double>(out);
+      return std::min(static_cast<double>(i[d]) * step, size - 1);
+    };
+    const double h = corner(2, output_size[0], scales_h), w = corner(3, output_size[1], scales_w);
+    const auto h0 = static_cast<std::int64_t>(h), w0 = static_cast<std::int64_t>(w);
+    const std::int64_t h1 = std::min(h0 + 1, self.size(2) - 1), w1 = std::min(w0 + 1, self.size(3) - 1);
+    const S u = S(h - static_cast<double>(h0)), v = S(w - static_cast<double>(w0));
+    return (S(1) - u) * ((S(1) - v) * self(i[0], i[1], h0, w0) + v * self(i[0], i[1], h0, w1)) +
+           u * ((S(1) - v) * self(i[0], i[1], h1, w0) + v * self(i[0], i[1], h1, w1));
+  }
+};
+
 const EnrolledReference enrolled{reference<ops::upsample_bilinear2d, UpsampleBilinear2d>()};
+
+const EnrolledWrong wrong[] = {EnrolledWrong{wrong_formula<ops::upsample_bilinear2d, WithoutHalfPixels>(
+    "without_half_pixels", "looks from the corner of a pixel")}};
 
 }  // namespace
 }  // namespace assay

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 namespace assay {
 
@@ -24,6 +25,7 @@ struct Work {
   Operations operations;
   std::int64_t bytes_read = 0;  // of elements that are read at all, each once
   std::int64_t bytes_written = 0;
+  std::vector<std::int64_t> bytes_of_argument{};  // what bytes_read has of each argument
 };
 
 }  // namespace assay

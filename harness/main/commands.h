@@ -10,6 +10,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "../registry/registry.h"
 
@@ -34,6 +35,9 @@ void add_replay(CLI::App& app, Command& chosen);
 void add_explain(CLI::App& app, Command& chosen);
 void add_ops(CLI::App& app, Command& chosen);
 void add_merge(CLI::App& app, Command& chosen);
+void add_selftest(CLI::App& app, Command& chosen);
+// Of --dtype. Throws UsageError for one that is none.
+std::vector<Dtype> parse_dtypes(const std::vector<std::string>& names);
 // --version
 std::string version_text();
 

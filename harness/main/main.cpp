@@ -9,6 +9,7 @@
 
 #include "../plugin/load.h"
 #include "../run/lane.h"
+#include "../variants/variant.h"
 #include "../verify/verify.h"
 #include "commands.h"
 #include "reports/file.h"
@@ -17,11 +18,14 @@
 namespace assay {
 namespace {
 
-// The kernels of a worker: those of the plugin named on its command line, or the built-in ones.
+// The kernels of a worker: those of the plugin named on its command line, the variants of the self-test, or the built-in
+// ones.
 WorkerTable worker_table(std::span<const std::string> arguments) {
   WorkerTable table;
-  for (std::size_t i = 0; i + 1 < arguments.size(); ++i)
-    if (arguments[i] == "--plugin") return load_plugin_table(arguments[i + 1]);
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i] == "--plugin" && i + 1 < arguments.size()) return load_plugin_table(arguments[i + 1]);
+    if (arguments[i] == kVariantsFlag) return variants_table();
+  }
   for (const EnrolledKernel& e : enrolled_kernels()) table.kernels.push_back(e.kernel);
   return table;
 }
@@ -59,6 +63,16 @@ std::string this_program() {
   return std::string(path, static_cast<std::size_t>(n));
 }
 
+std::vector<Dtype> parse_dtypes(const std::vector<std::string>& names) {
+  std::vector<Dtype> dtypes;
+  for (const std::string& n : names) {
+    const std::optional<Dtype> dtype = dtype_named(n);
+    if (!dtype) throw UsageError(fmt::format("--dtype {}: not a dtype (f64 f32 f16 bf16 ...)", n));
+    dtypes.push_back(*dtype);
+  }
+  return dtypes;
+}
+
 std::unique_ptr<Registry> load_registry(const std::vector<std::string>& plugins, bool with_torch) {
   auto registry = std::make_unique<Registry>(this_program());
   for (const std::string& library : plugins) {
@@ -89,6 +103,7 @@ int assay_main(int argc, char** argv) {
   add_explain(app, chosen);
   add_ops(app, chosen);
   add_merge(app, chosen);
+  add_selftest(app, chosen);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

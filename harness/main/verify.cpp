@@ -5,13 +5,12 @@
 #include <unistd.h>
 
 #include <charconv>
-#include <csignal>
 #include <cstdlib>
-#include <ctime>
 #include <filesystem>
 
 #include "../generate/check_case.h"
 #include "commands.h"
+#include "interrupt.h"
 #include "number_checks.h"
 #include "reports/file.h"
 #include "reports/junit.h"
@@ -22,22 +21,6 @@
 
 namespace assay {
 namespace {
-
-std::atomic<bool> interrupted{false};
-
-// The first Ctrl-C ends the run in order; another one ends it at once, but not the same one again: timeout(1) signals
-// the process and then its group.
-void on_interrupt(int) {
-  constexpr std::int64_t kSameMs = 500;
-  static std::atomic<std::int64_t> first_ms{0};
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  const std::int64_t ms = now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
-  if (!interrupted.exchange(true))
-    first_ms = ms;
-  else if (ms - first_ms > kSameMs)
-    _exit(kInterrupted);
-}
 
 struct Flags {
   VerifyOptions options;
@@ -117,11 +100,7 @@ void write_or_complain(bool& complained, const std::function<void()>& write) {
 
 int verify_command(Flags& flags) {
   VerifyOptions& options = flags.options;
-  for (const std::string& d : flags.dtypes) {
-    const std::optional<Dtype> dtype = dtype_named(d);
-    if (!dtype) throw UsageError(fmt::format("--dtype {}: not a dtype (f64 f32 f16 bf16 ...)", d));
-    options.dtypes.push_back(*dtype);
-  }
+  options.dtypes = parse_dtypes(flags.dtypes);
   if (!flags.time.empty()) options.time = parse_time(flags.time);
   parse_shard(flags.shard, options);
   if (options.cases == 0) throw UsageError("--cases is 0: a run without cases proves nothing");
@@ -143,8 +122,7 @@ int verify_command(Flags& flags) {
   const auto registry = load_registry(flags.plugins, with_torch);
   if (!flags.only.empty()) options.only = parse_case(flags.only);
 
-  std::signal(SIGINT, on_interrupt);
-  std::signal(SIGTERM, on_interrupt);
+  catch_interrupts();
   RunResult result;
   {
     ProgressLine line;
@@ -153,8 +131,8 @@ int verify_command(Flags& flags) {
                             p.total == 0 ? 100.0 : 100.0 * double(p.done) / double(p.total), p.done, p.total,
                             p.faults, p.doing));
     };
-    result = fixtures ? verify_fixtures(*registry, *fixtures, options, interrupted, show)
-                      : verify(*registry, options, interrupted, show);
+    result = fixtures ? verify_fixtures(*registry, *fixtures, options, interrupted(), show)
+                      : verify(*registry, options, interrupted(), show);
   }
   bool complained = false;
   if (flags.json != "-") {
@@ -171,7 +149,7 @@ int verify_command(Flags& flags) {
     });
   if (!flags.junit.empty()) write_or_complain(complained, [&] { write_file(flags.junit, junit(result)); });
   const int code = exit_code(result);
-  if (interrupted && code != kFaultFound) return kInterrupted;
+  if (interrupted() && code != kFaultFound) return kInterrupted;
   return complained && code == kAllWell ? kEnvironment : code;
 }
 

@@ -130,7 +130,7 @@ void Registry::add(const Environment& environment, const std::string& prefix) {
 void Registry::add_plugin(const std::string& library) {
   std::error_code ignored;
   const auto path = std::filesystem::absolute(library, ignored);
-  add({program_, {"--plugin", path.string()}, {}}, "plugin:");
+  add({program_, {"--plugin", path.string()}, {}}, std::string(kPluginPrefix));
 }
 
 void Registry::add_torch() {

@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "vocabulary/contract.h"
@@ -19,6 +20,8 @@ struct Environment {
   friend bool operator==(const Environment&, const Environment&) = default;
   friend auto operator<=>(const Environment&, const Environment&) = default;
 };
+
+inline constexpr std::string_view kPluginPrefix = "plugin:";
 
 struct Kernel {
   const Operator* op = nullptr;

@@ -54,7 +54,7 @@ class CommandLine : public ::testing::Test {
 TEST_F(CommandLine, SaysWhatItIs) {
   const Finished help = assay({});
   EXPECT_EQ(help.status, 0);
-  for (const char* command : {"verify", "replay", "explain", "ops", "merge"})
+  for (const char* command : {"verify", "replay", "explain", "ops", "merge", "selftest"})
     EXPECT_THAT(help.out, HasSubstr(command));
   const Finished version = assay({"--version"});
   EXPECT_EQ(version.status, 0);

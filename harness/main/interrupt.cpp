@@ -1,0 +1,38 @@
+#include "interrupt.h"
+
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdint>
+#include <ctime>
+
+#include "commands.h"
+
+namespace assay {
+namespace {
+
+std::atomic<bool> signalled{false};
+
+// Not the same signal again: timeout(1) signals the process and then its group.
+void on_interrupt(int) {
+  constexpr std::int64_t kSameMs = 500;
+  static std::atomic<std::int64_t> first_ms{0};
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  const std::int64_t ms = now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
+  if (!signalled.exchange(true))
+    first_ms = ms;
+  else if (ms - first_ms > kSameMs)
+    _exit(kInterrupted);
+}
+
+}  // namespace
+
+void catch_interrupts() {
+  std::signal(SIGINT, on_interrupt);
+  std::signal(SIGTERM, on_interrupt);
+}
+
+const std::atomic<bool>& interrupted() { return signalled; }
+
+}  // namespace assay

@@ -1,0 +1,12 @@
+// Ctrl-C, and SIGTERM: what was done stays valid.
+#pragma once
+
+#include <atomic>
+
+namespace assay {
+
+// From now on the first signal only sets interrupted(); another one, later, ends the process at once.
+void catch_interrupts();
+const std::atomic<bool>& interrupted();
+
+}  // namespace assay

@@ -1,0 +1,123 @@
+// assay selftest
+#include "../selftest/selftest.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "../selftest/report.h"
+#include "../variants/variant.h"
+#include "../verify/verify.h"
+#include "commands.h"
+#include "interrupt.h"
+#include "number_checks.h"
+#include "reports/file.h"
+#include "terminal.h"
+
+namespace assay {
+namespace {
+
+struct Flags {
+  SelftestOptions options;
+  std::vector<std::string> dtypes;
+  std::vector<std::string> plugins;
+  std::string json;
+  bool list = false;
+};
+
+void check_variants(const SelftestOptions& options) {
+  const std::vector<const Operator*> chosen = select_operators(options.patterns);
+  for (const std::string& glob : options.variants) {
+    const bool matches = std::ranges::any_of(chosen, [&](const Operator* op) {
+      return std::ranges::any_of(
+          variants_of(*op), [&](const Variant& v) { return v.name != "none" && selects({glob}, v.name); });
+    });
+    if (!matches)
+      throw UsageError(
+          fmt::format("--variant {}: no variant of the chosen operators matches; --list shows them", glob));
+  }
+}
+
+void list_variants(const SelftestOptions& options) {
+  for (const Operator* op : select_operators(options.patterns))
+    for (const Variant& v : variants_of(*op))
+      if (v.name != "none" && selects(options.variants, v.name))
+        fmt::print("{} {}: {}\n", op->schema.name, v.name, v.says);
+}
+
+int selftest_command(Flags& flags) {
+  SelftestOptions& options = flags.options;
+  options.dtypes = parse_dtypes(flags.dtypes);
+  if (options.cases == 0) throw UsageError("--cases is 0: a run without cases finds nothing");
+  check_variants(options);
+  if (flags.list) {
+    list_variants(options);
+    return kAllWell;
+  }
+  const auto registry = load_registry(flags.plugins, false);
+  options.plugins = !flags.plugins.empty();
+  options.run.time_limit = std::chrono::seconds(10);
+  catch_interrupts();
+  SelftestResult result;
+  {
+    ProgressLine line;
+    result = selftest(*registry, this_program(), options, interrupted(), [&](const SelftestProgress& p) {
+      line.show(fmt::format("{:3.0f}%  {} planted  {} found  {}",
+                            p.total == 0 ? 100.0 : 100.0 * double(p.done) / double(p.total), p.planted,
+                            p.found, p.doing));
+    });
+  }
+  if (flags.json != "-") fmt::print("{}", selftest_table(result, Style(use_colour())));
+  if (!flags.json.empty()) write_file(flags.json, selftest_json(result));
+  const int code = selftest_exit_code(result);
+  return interrupted() && code == kAllWell ? kInterrupted : code;
+}
+
+}  // namespace
+
+void add_selftest(CLI::App& app, Command& chosen) {
+  CLI::App* command = app.add_subcommand("selftest", "Plant faults, and see whether Assay finds each one");
+  command->footer(
+      "A variant is the operator's reference with one thing wrong: an argument ignored, a tail lost, sums in bf16, memory\n"
+      "that is not the kernel's. Each runs as a kernel does, on the cases that `assay verify` gives the operator, under the\n"
+      "contract of our own kernel. The columns on the right say what other ways of comparing would have found on the same\n"
+      "cases: torch.testing.assert_close with its defaults, allclose with 1e-2, and a normalized mean squared error of 1e-7.\n"
+      "A fault that survives fails the run, and so does a right kernel that is called wrong.\n\n"
+      "  assay selftest                            every operator, every dtype\n"
+      "  assay selftest prelu 'softmax*' --dtype f32\n"
+      "  assay selftest mm --variant 'results.*'\n"
+      "  assay selftest prelu --list               what would be planted");
+  auto flags = std::make_shared<Flags>();
+  SelftestOptions& o = flags->options;
+  command->add_option("PATTERN", o.patterns, "shell globs on operator names; all without")->type_name("");
+  command->add_option("--variant", o.variants, "shell globs on names of variants")
+      ->delimiter(',')
+      ->type_name("GLOB");
+  command->add_option("--dtype", flags->dtypes, "only results of these dtypes")
+      ->delimiter(',')
+      ->type_name("D,..");
+  command->add_flag("--list", flags->list, "only say what would be planted");
+  command
+      ->add_option(
+          "--plugin", flags->plugins,
+          "plant the kernels of this shared library, which are known to be wrong, instead of variants")
+      ->type_name("LIB.so");
+  command->add_option("--cases", o.cases, "cases for each operator and dtype")
+      ->check(whole_number())
+      ->capture_default_str()
+      ->type_name("N");
+  command->add_option("--seed", o.seed, "another seed, other cases")
+      ->check(whole_number())
+      ->capture_default_str()
+      ->type_name("N");
+  command->add_option("--jobs", o.jobs, "lanes of work; 0: one for each core")
+      ->check(whole_number())
+      ->capture_default_str()
+      ->type_name("N");
+  command->add_flag("!--no-rivals", o.rivals,
+                    "do not ask what other ways of comparing would have found: half the time");
+  command->add_option("--json", flags->json, "write the results; - is standard output")->type_name("F");
+  command->callback([flags, &chosen] { chosen = [flags] { return selftest_command(*flags); }; });
+}
+
+}  // namespace assay

@@ -1,0 +1,164 @@
+#include "report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "reports/text.h"
+
+namespace assay {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kNameWidth = 40;
+constexpr std::size_t kNumberWidth = 15;
+
+bool survived(const Planted& p) { return !p.found && p.unobservable.empty(); }
+bool wrongly_excused(const Planted& p) { return p.found && !p.unobservable.empty(); }
+
+std::string share(std::uint64_t found, std::uint64_t of) {
+  if (of == 0) return "-";
+  // 100% only where all were found.
+  const double percent = 100.0 * static_cast<double>(found) / static_cast<double>(of);
+  return fmt::format("{} {:>5}", grouped(found),
+                     found == of ? "100%" : fmt::format("{:.1f}%", std::min(percent, 99.9)));
+}
+
+std::string line(const std::string& name, const Score& s, const Style& style) {
+  std::string text = pad_right(name, kNameWidth) + pad_left(grouped(s.observable()), kNumberWidth);
+  const std::string ours = pad_left(share(s.found, s.observable()), kNumberWidth);
+  text += s.found == s.observable() ? style.good(ours) : style.bad(ours);
+  for (const std::uint64_t n : s.by_rivals) text += pad_left(share(n, s.observable()), kNumberWidth);
+  return text + "\n";
+}
+
+Json by_rivals(const auto& values) {
+  Json by = Json::object();
+  for (std::size_t r = 0; r < kRivals; ++r) by[std::string(kRivalNames[r])] = values[r];
+  return by;
+}
+
+}  // namespace
+
+void Score::add(const Planted& p) {
+  ++planted;
+  if (!p.unobservable.empty()) {
+    ++unobservable;
+    return;
+  }
+  found += p.found ? 1 : 0;
+  for (std::size_t r = 0; r < kRivals; ++r) by_rivals[r] += p.by_rivals[r] ? 1 : 0;
+}
+
+std::string selftest_table(const SelftestResult& result, const Style& style) {
+  std::map<std::string, Score> scores;
+  Score all;
+  for (const Planted& p : result.planted) {
+    scores[p.op].add(p);
+    all.add(p);
+  }
+  std::string text = style.heading(pad_right("operator", kNameWidth) + pad_left("planted", kNumberWidth) +
+                                   pad_left("found by Assay", kNumberWidth));
+  for (const std::string_view rival : kRivalNames) text += style.heading(pad_left(rival, kNumberWidth));
+  text += "\n";
+  for (const auto& [op, score] : scores) text += line(op, score, style);
+  text += line("all", all, style);
+
+  // The same variant of one operator in several dtypes stands in one line.
+  const auto list = [&](std::string_view heading, auto&& chosen, auto&& why) {
+    std::map<std::string, std::vector<const Planted*>> groups;
+    for (const Planted& p : result.planted)
+      if (chosen(p)) groups[fmt::format("{} {}", p.op, p.variant)].push_back(&p);
+    if (groups.empty()) return;
+    text += fmt::format("\n{}\n", heading);
+    for (const auto& [what, planted] : groups) {
+      std::string dtypes;
+      for (const Planted* p : planted) dtypes += (dtypes.empty() ? "" : " ") + p->dtype;
+      text += paragraph(fmt::format("{} ({}): {}; {}", what, dtypes, planted[0]->says, why(*planted[0])),
+                        "  ", "    ");
+    }
+  };
+  list("Survived: these faults would not be found.", survived, [](const Planted& p) {
+    return p.changed
+               ? fmt::format("every result of {} was admissible", counted(p.cases, "case"))
+               : fmt::format("none of {} shows a difference from the reference", counted(p.cases, "case"));
+  });
+  list("Said to be unobservable, but found: the reason is wrong.", wrongly_excused, [](const Planted& p) {
+    return fmt::format("{}; {} in {}", p.unobservable, token(p.verdict), p.case_text);
+  });
+  list(
+      "Cannot be observed: a right kernel may do the same.",
+      [](const Planted& p) { return !p.found && !p.unobservable.empty(); },
+      [](const Planted& p) { return p.unobservable; });
+
+  std::array<std::uint64_t, kRivals> alarms{};
+  std::uint64_t ours = 0;
+  for (const Control& c : result.controls) {
+    for (std::size_t r = 0; r < kRivals; ++r) alarms[r] += c.alarms_of_rivals[r] ? 1 : 0;
+    if (c.alarm.empty()) continue;
+    if (ours++ == 0) text += "\nFalse alarms: right kernels that Assay calls wrong.\n";
+    text += paragraph(fmt::format("{} {} {}: {}", c.op, c.kernel, c.dtype, c.alarm), "  ", "    ");
+  }
+  if (result.fit_nowhere > 0)
+    text += fmt::format(
+        "\nNot planted: {} that fit no case, as what they change gives results of other shapes.\n",
+        counted(result.fit_nowhere, "variant"));
+  text += fmt::format("\nOf {} (an operator, a right kernel, a dtype), called wrong: Assay {}",
+                      counted(result.controls.size(), "row"), grouped(ours));
+  for (std::size_t r = 0; r < kRivals; ++r)
+    text += fmt::format(", {} {}", kRivalNames[r], grouped(alarms[r]));
+  text += fmt::format(".\n{}: {} of {} found{}, {} cannot be observed. {}, seed {}.\n",
+                      selftest_exit_code(result) == 0 ? style.good("PASSED") : style.bad("FAILED"),
+                      grouped(all.found), counted(all.observable(), "fault"),
+                      result.complete ? "" : " (interrupted: not all were planted)",
+                      grouped(all.unobservable), duration(result.seconds), result.seed);
+  return text;
+}
+
+std::string selftest_json(const SelftestResult& result) {
+  Score all;
+  Json planted = Json::array(), controls = Json::array();
+  for (const Planted& p : result.planted) {
+    all.add(p);
+    planted.push_back({{"op", p.op},
+                       {"dtype", p.dtype},
+                       {"variant", p.variant},
+                       {"says", p.says},
+                       {"found", p.found},
+                       {"verdict", token(p.verdict)},
+                       {"case", p.case_text},
+                       {"cases", p.cases},
+                       {"by", by_rivals(p.by_rivals)},
+                       {"unobservable", p.unobservable}});
+  }
+  for (const Control& c : result.controls)
+    controls.push_back({{"op", c.op},
+                        {"dtype", c.dtype},
+                        {"kernel", c.kernel},
+                        {"alarm", c.alarm},
+                        {"by", by_rivals(c.alarms_of_rivals)}});
+  const Json document = {{"format", "assay.selftest/1"},
+                         {"seed", result.seed},
+                         {"complete", result.complete},
+                         {"seconds", result.seconds},
+                         {"planted", planted},
+                         {"controls", controls},
+                         {"score",
+                          {{"planted", all.planted},
+                           {"unobservable", all.unobservable},
+                           {"found", all.found},
+                           {"by", by_rivals(all.by_rivals)}}}};
+  return document.dump(1) + "\n";
+}
+
+int selftest_exit_code(const SelftestResult& result) {
+  const bool well = std::ranges::none_of(result.planted, survived) &&
+                    std::ranges::none_of(result.planted, wrongly_excused) &&
+                    std::ranges::all_of(result.controls, [](const Control& c) { return c.alarm.empty(); });
+  return well ? 0 : 1;
+}
+
+}  // namespace assay

@@ -1,0 +1,103 @@
+#include "selftest.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <mutex>
+#include <thread>
+#include <tuple>
+
+#include "../verify/verify.h"
+#include "trial.h"
+
+namespace assay {
+namespace {
+
+std::vector<Subject> subjects(const Registry& registry, const SelftestOptions& options) {
+  std::vector<Subject> all;
+  for (const Operator* op : select_operators(options.patterns)) {
+    const Kernel* ours = nullptr;
+    std::vector<const Kernel*> strangers;
+    for (const Kernel* k : registry.kernels_of(*op)) {
+      if (k->peer || !k->unavailable.empty()) continue;
+      if (k->name.starts_with(kPluginPrefix))
+        strangers.push_back(k);
+      else if (ours == nullptr)
+        ours = k;
+    }
+    if (options.plugins && strangers.empty()) continue;
+    for (int i = 0; i < kDtypes; ++i) {
+      const auto dtype = static_cast<Dtype>(i);
+      const bool chosen =
+          options.dtypes.empty() || std::ranges::find(options.dtypes, dtype) != options.dtypes.end();
+      if (op->dtypes.contains(dtype) && chosen) all.push_back({op, dtype, ours, strangers});
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+SelftestResult selftest(const Registry& registry, const std::string& program, const SelftestOptions& options,
+                        const std::atomic<bool>& interrupted,
+                        const std::function<void(const SelftestProgress&)>& progress) {
+  const auto start = std::chrono::steady_clock::now();
+  const std::vector<Subject> all = subjects(registry, options);
+  if (all.empty())
+    throw SelectionError("there is no such operator with results of such a dtype: nothing to plant");
+  SelftestResult result;
+  result.seed = options.seed;
+  SelftestProgress shown;
+  shown.total = all.size();
+  const std::shared_ptr<Zygotes> zygotes = make_zygotes();
+  std::mutex generator, mutex;
+  std::atomic<std::size_t> next{0};
+  std::exception_ptr error;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < all.size() && !interrupted; i = next++) {
+      Examiner examiner(zygotes, options.run);  // which remembers kernels
+      Trial trial = [&] {
+        const std::scoped_lock lock(generator);  // of cases, which are counted
+        return Trial(all[i], program, options);
+      }();
+      trial.run(examiner, generator, interrupted);
+      const std::scoped_lock lock(mutex);
+      for (Planted& p : trial.planted()) {
+        ++shown.planted;
+        shown.found += p.found ? 1 : 0;
+        result.planted.push_back(std::move(p));
+      }
+      std::ranges::copy(trial.controls(), std::back_inserter(result.controls));
+      result.fit_nowhere += trial.fit_nowhere();
+      ++shown.done;
+      shown.doing = fmt::format("{} {}", all[i].op->schema.name, name(all[i].dtype));
+      progress(shown);
+    }
+  };
+  const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
+  const std::size_t jobs = std::min(options.jobs > 0 ? static_cast<std::size_t>(options.jobs) : cores,
+                                    std::max<std::size_t>(all.size(), 1));
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < jobs; ++t)
+    threads.emplace_back([&] {
+      try {
+        work();
+      } catch (...) {
+        const std::scoped_lock lock(mutex);
+        if (!error) error = std::current_exception();
+        next = all.size();
+      }
+    });
+  for (std::thread& t : threads) t.join();
+  if (error) std::rethrow_exception(error);
+  result.complete = !interrupted;
+  if (result.complete && result.planted.empty())
+    throw SelectionError("no variant of that name concerns these operators and dtypes: nothing to plant");
+  const auto order = [](const auto& x) { return std::tie(x.op, x.dtype); };
+  std::ranges::stable_sort(result.planted, {}, order);
+  std::ranges::stable_sort(result.controls, {}, order);
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return result;
+}
+
+}  // namespace assay

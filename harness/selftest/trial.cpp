@@ -1,0 +1,216 @@
+#include "trial.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "../generate/cases.h"
+#include "../generate/data.h"
+#include "../generate/errors.h"
+#include "../variants/variant.h"
+#include "../verify/verify.h"
+#include "computes.h"
+
+namespace assay {
+namespace {
+
+constexpr std::uint64_t kChunk = 16;  // cases for each one whose arguments are wrong, as in `assay verify`
+constexpr std::uint64_t kMostAtOnce = 8;  // cases; the first ones, which find most, run in smaller lots
+
+std::vector<double> numbers(const std::vector<std::byte>& packed, Dtype dtype) {
+  const auto size = static_cast<std::size_t>(bytes(dtype));
+  std::vector<double> all;
+  all.reserve(packed.size() / size);
+  for (std::size_t at = 0; at < packed.size(); at += size) all.push_back(load(packed.data() + at, dtype));
+  return all;
+}
+
+// The rounded reference of a case, which rivals compare with.
+struct Expected {
+  std::vector<std::vector<double>> outputs;
+};
+
+Expected expected(const Call& call) {
+  Expectation expectation(call);
+  Expected e;
+  for (std::size_t k = 0; k < call.outputs.size(); ++k) {
+    std::vector<double> values = expectation.values(static_cast<int>(k));
+    if (expectation.integers(static_cast<int>(k)) == nullptr)
+      for (double& x : values) x = round_to(x, format(call.outputs[k].dtype));
+    e.outputs.push_back(std::move(values));
+  }
+  return e;
+}
+
+// Which rivals notice that these results are wrong. A kernel that does not come back is noticed by everybody; memory that
+// is not the kernel's own by nobody, as nothing around it is guarded there.
+// Garbage is taken to be wrong, although it often is the right result of another call.
+std::array<bool, kRivals> noticed(const Finding& f, bool garbage, const Call& call, const Expected& e) {
+  std::array<bool, kRivals> by{};
+  const Verdict v = f.judgement.verdict;
+  if (f.outputs.empty()) {
+    by.fill(v != Verdict::pass && (v != Verdict::memory || garbage));
+    return by;
+  }
+  for (std::size_t k = 0; k < f.outputs.size(); ++k) {
+    const std::vector<double> actual = numbers(f.outputs[k], call.outputs[k].dtype);
+    for (std::size_t r = 0; r < kRivals; ++r)
+      by[r] = by[r] || !accepts(static_cast<Rival>(r), call.outputs[k].dtype, e.outputs[k], actual);
+  }
+  return by;
+}
+
+bool is_found(const Judgement& j) {
+  return is_fault(j.verdict) || (j.verdict == Verdict::refused && j.undeclared_refusal);
+}
+
+void merge(std::array<bool, kRivals>& into, const std::array<bool, kRivals>& more) {
+  for (std::size_t r = 0; r < kRivals; ++r) into[r] = into[r] || more[r];
+}
+
+}  // namespace
+
+Trial::Trial(const Subject& subject, const std::string& program, const SelftestOptions& options)
+    : subject_(subject), options_(options) {
+  none_ = kernel_of("none", program);
+  if (subject.strangers.empty())
+    plant_variants(program);
+  else
+    for (const Kernel* k : subject.strangers) plant(*k, k->name, "a kernel of a plugin");
+  for (const Kernel* k : {static_cast<const Kernel*>(&none_), subject.ours})
+    if (k != nullptr)
+      controls_.push_back({std::string(subject.op->schema.name),
+                           std::string(name(subject.dtype)),
+                           k == &none_ ? "the reference" : k->name,
+                           {},
+                           {}});
+}
+
+std::vector<Planted> Trial::planted() const {
+  std::vector<Planted> all;
+  for (const Suspect& s : suspects_)
+    if (s.fits) all.push_back(s.planted);
+  return all;
+}
+
+std::uint64_t Trial::fit_nowhere() const {
+  return static_cast<std::uint64_t>(std::ranges::count(suspects_, false, &Suspect::fits));
+}
+
+// Whether rivals have nothing left to notice: they have, or they look at results alone.
+bool Trial::Suspect::settled() const {
+  const bool results_are_right =
+      planted.verdict == Verdict::memory || planted.verdict == Verdict::wrongly_accepted;
+  return results_are_right || std::ranges::all_of(planted.by_rivals, std::identity{});
+}
+
+Kernel Trial::kernel_of(const std::string& variant, const std::string& program) const {
+  Kernel k;
+  k.op = subject_.op;
+  k.schema = std::string(subject_.op->schema.text);
+  k.name = fmt::format("variant:{}", variant);
+  k.table_name = variant;
+  k.contract = subject_.ours != nullptr ? subject_.ours->contract : std::string();
+  k.checks_arguments = true;
+  k.environment = {program, {std::string(kVariantsFlag)}, {}};
+  return k;
+}
+
+Trial::Suspect& Trial::plant(Kernel kernel, std::string variant, std::string says) {
+  Suspect& s = suspects_.emplace_back();
+  s.kernel = std::move(kernel);
+  s.planted.op = std::string(subject_.op->schema.name);
+  s.planted.dtype = std::string(name(subject_.dtype));
+  s.planted.variant = std::move(variant);
+  s.planted.says = std::move(says);
+  return s;
+}
+
+void Trial::plant_variants(const std::string& program) {
+  const Computes computes(*subject_.op, subject_.dtype, options_.seed, options_.cases);
+  for (const Variant& v : variants_of(*subject_.op)) {
+    if (v.name == none_.table_name || !selects(options_.variants, v.name)) continue;
+    if (!v.dtypes.contains(subject_.dtype) || !computes.has(v)) continue;
+    Suspect& s = plant(kernel_of(v.name, program), v.name, v.says);
+    s.garbage = v.garbage;
+    s.fits = !v.arguments;
+    s.planted.unobservable = unobservable(*subject_.op, v, subject_.dtype);
+  }
+}
+
+void Trial::run(Examiner& examiner, std::mutex& generator, const std::atomic<bool>& interrupted) {
+  std::uint64_t lot = 1;
+  for (std::uint64_t first = 0, end = 0; first < options_.cases && !interrupted && !suspects_.empty();
+       first = end) {
+    end = std::min(first + lot, options_.cases);
+    lot = std::min(2 * lot, kMostAtOnce);
+    std::vector<Case> cases;
+    {
+      const std::scoped_lock lock(generator);
+      for (std::uint64_t i = first; i < end; ++i)
+        cases.push_back(generate(*subject_.op, subject_.dtype, options_.seed, i));
+      for (std::uint64_t i = first; i < end; ++i)
+        if (i % kChunk == 0)
+          cases.push_back(generate_error(*subject_.op, subject_.dtype, options_.seed, i / kChunk).invalid);
+    }
+    if (!examine(examiner, cases, end - first)) return;
+  }
+}
+
+bool Trial::examine(Examiner& examiner, const std::vector<Case>& cases, std::uint64_t valid) {
+  // The reference first: what it gives is what a variant must change. Those that Assay has found still run for rivals.
+  std::vector<const Kernel*> kernels{&none_};
+  if (subject_.ours != nullptr) kernels.push_back(subject_.ours);
+  std::vector<Suspect*> open, known;
+  for (Suspect& s : suspects_) {
+    if (!s.planted.found)
+      open.push_back(&s);
+    else if (options_.rivals && !s.settled())
+      known.push_back(&s);
+  }
+  if (open.empty() && known.empty()) return false;
+  for (const Suspect* s : open) kernels.push_back(&s->kernel);
+  const std::vector<Examined> examined =
+      examiner.examine(cases, kernels, {.properties = true, .keep_outputs = true});
+  std::vector<Expected> right;
+  for (std::uint64_t i = 0; i < valid; ++i) right.push_back(expected(examined[i].call));
+  const std::size_t controls = controls_.size();
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const std::vector<Finding>& findings = examined[i].findings;
+    for (std::size_t k = 0; k < controls; ++k) {
+      if (findings[k].applicable && is_found(findings[k].judgement) && controls_[k].alarm.empty())
+        controls_[k].alarm = fmt::format("{}: {}: {}", text(cases[i]), token(findings[k].judgement.verdict),
+                                         findings[k].judgement.detail);
+      if (i < valid)
+        merge(controls_[k].alarms_of_rivals, noticed(findings[k], false, examined[i].call, right[i]));
+    }
+    for (std::size_t k = 0; k < open.size(); ++k) {
+      const Finding& f = findings[controls + k];
+      Planted& p = open[k]->planted;
+      open[k]->fits = open[k]->fits || f.information == kPlantedHere;
+      if (f.applicable && !p.found) {
+        ++p.cases;
+        p.changed = p.changed || f.outputs != findings[0].outputs ||
+                    f.judgement.verdict != findings[0].judgement.verdict;
+        if (is_found(f.judgement)) {
+          p.found = p.changed = true;
+          p.verdict = f.judgement.verdict;
+          p.case_text = text(cases[i]);
+        }
+      }
+      if (i < valid) merge(p.by_rivals, noticed(f, open[k]->garbage, examined[i].call, right[i]));
+    }
+  }
+  if (known.empty()) return true;
+  kernels.clear();
+  for (const Suspect* s : known) kernels.push_back(&s->kernel);
+  const std::vector<Examined> again =
+      examiner.examine(std::span(cases).first(valid), kernels, {.properties = false, .keep_outputs = true});
+  for (std::size_t i = 0; i < valid; ++i)
+    for (std::size_t k = 0; k < known.size(); ++k)
+      merge(known[k]->planted.by_rivals,
+            noticed(again[i].findings[k], known[k]->garbage, again[i].call, right[i]));
+  return true;
+}
+
+}  // namespace assay

@@ -1,0 +1,57 @@
+// One operator and dtype on trial: its variants run case by case, until everybody has found everything or cases end.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "../verify/examine.h"
+#include "selftest.h"
+
+namespace assay {
+
+struct Subject {
+  const Operator* op;
+  Dtype dtype;
+  const Kernel* ours;  // our own kernel, whose contract variants must keep; null if there is none
+  std::vector<const Kernel*> strangers;  // kernels that are planted instead of variants
+};
+
+class Trial {
+ public:
+  // What it is given must outlive it.
+  Trial(const Subject& subject, const std::string& program, const SelftestOptions& options);
+
+  // `generator` guards the generation of cases, which is for one thread at a time.
+  void run(Examiner& examiner, std::mutex& generator, const std::atomic<bool>& interrupted);
+
+  const std::deque<Control>& controls() const { return controls_; }
+  std::vector<Planted> planted() const;
+  std::uint64_t fit_nowhere() const;
+
+ private:
+  struct Suspect {
+    Kernel kernel;
+    Planted planted;
+    bool garbage = false;
+    bool fits = true;  // some case is one in which it does something
+    bool settled() const;
+  };
+
+  Kernel kernel_of(const std::string& variant, const std::string& program) const;
+  Suspect& plant(Kernel kernel, std::string variant, std::string says);
+  void plant_variants(const std::string& program);
+  // The first `valid` of the cases are allowed. False if nothing is left to be found.
+  bool examine(Examiner& examiner, const std::vector<Case>& cases, std::uint64_t valid);
+
+  const Subject& subject_;
+  const SelftestOptions& options_;
+  Kernel none_;
+  std::deque<Suspect> suspects_;
+  std::deque<Control> controls_;
+};
+
+}  // namespace assay

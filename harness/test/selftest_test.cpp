@@ -1,0 +1,212 @@
+// The self-test: which faults it plants, what it says of them, and that it fails when one is not found.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "harness/registry/subprocess.h"
+#include "harness/selftest/report.h"
+#include "harness/variants/variant.h"
+#include "vocabulary/operators.h"
+#include "vocabulary/wrong_formula.h"
+
+namespace assay {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// ---- Variants ---------------------------------------------------------------------------------------------
+
+TEST(Variants, EveryOperatorHasManyOfDifferentNames) {
+  ASSERT_FALSE(operators().empty());
+  for (const Operator* op : operators()) {
+    const std::vector<Variant> all = variants_of(*op);
+    std::set<std::string> names;
+    for (const Variant& v : all) {
+      EXPECT_TRUE(names.insert(v.name).second) << op->schema.name << " has two of " << v.name;
+      EXPECT_FALSE(v.says.empty()) << op->schema.name << " " << v.name;
+    }
+    EXPECT_EQ(all.front().name, "none");
+    EXPECT_GE(all.size(), 50u) << op->schema.name;
+  }
+}
+
+TEST(Variants, FollowTheSchema) {
+  const auto has = [](std::string_view op, std::string_view variant) {
+    return std::ranges::any_of(variants_of(operator_named(op)),
+                               [&](const Variant& v) { return v.name == variant; });
+  };
+  EXPECT_TRUE(has("softmax.int", "dim.last"));
+  EXPECT_TRUE(has("native_layer_norm", "eps.zero"));
+  EXPECT_TRUE(has("linear", "bias.dropped"));
+  EXPECT_FALSE(has("mm", "bias.dropped"));
+  EXPECT_TRUE(has("sub.Tensor", "self.swapped_with_other"));
+  EXPECT_FALSE(has("mm", "self.swapped_with_mat2")) << "their shapes differ";
+  EXPECT_TRUE(has("gelu", "approximate.always_tanh"));
+  EXPECT_TRUE(has("convolution", "stride.of_the_first_dimension"));
+  EXPECT_FALSE(has("convolution", "transposed.always")) << "it chooses between shapes";
+  EXPECT_TRUE(has("prelu", "formula.larger_product"));
+  EXPECT_FALSE(has("relu", "formula.larger_product"));
+  EXPECT_TRUE(has("relu", "behaviour.clears_first"));
+  EXPECT_FALSE(has("mm", "behaviour.clears_first")) << "it has no form in place";
+  EXPECT_TRUE(has("native_layer_norm", "results.unwritten_2"));
+}
+
+// An excuse for nothing hides a name that was mistyped.
+TEST(Variants, ExcusesAreForVariantsThatThereAre) {
+  for (const auto& [variant, operator_name] : excused())
+    EXPECT_TRUE(std::ranges::any_of(variants_of(operator_named(operator_name)),
+                                    [&, variant = std::string(variant)](const Variant& v) {
+                                      return ::fnmatch(variant.c_str(), v.name.c_str(), 0) == 0;
+                                    }))
+        << operator_name << " has no " << variant;
+}
+
+TEST(Variants, WrongFormulasAreWrongAndComputeTheSameShapes) {
+  ASSERT_GE(wrong_formulas().size(), 40u);
+  for (const WrongFormula& w : wrong_formulas()) {
+    EXPECT_NE(find_reference(w.reference->op().schema.name), w.reference) << w.name;
+    EXPECT_NE(w.dtypes.bits & w.reference->op().dtypes.bits, 0) << w.name;
+  }
+}
+
+// ---- Rivals -----------------------------------------------------------------------------------------------
+
+TEST(Rivals, AcceptWhatTheirTolerancesAllow) {
+  const auto says = [](Rival r, Dtype d, double expected, double actual) {
+    return accepts(r, d, {expected}, {actual});
+  };
+  EXPECT_TRUE(says(Rival::assert_close, Dtype::f32, 1, 1 + 1.1e-5));
+  EXPECT_FALSE(says(Rival::assert_close, Dtype::f32, 1, 1 + 1.2e-5));
+  EXPECT_TRUE(says(Rival::assert_close, Dtype::bf16, 1, 1.0156));
+  EXPECT_FALSE(says(Rival::assert_close, Dtype::bf16, 1, 1.0235));
+  EXPECT_TRUE(says(Rival::assert_close, Dtype::f16, 1, 1.0009765625));
+  EXPECT_FALSE(says(Rival::assert_close, Dtype::f64, 1, 1 + 3e-7));
+  EXPECT_FALSE(says(Rival::assert_close, Dtype::i32, 5, 6));
+  EXPECT_TRUE(says(Rival::allclose, Dtype::f32, 1, 1.0199));
+  EXPECT_FALSE(says(Rival::allclose, Dtype::f32, 1, 1.0201));
+  EXPECT_TRUE(says(Rival::nmse, Dtype::f32, 1, 1 + 3e-4));
+  EXPECT_FALSE(says(Rival::nmse, Dtype::f32, 1, 1 + 4e-4));
+  EXPECT_FALSE(says(Rival::nmse, Dtype::f32, 0, 1e-30));
+  EXPECT_TRUE(accepts(Rival::nmse, Dtype::f32, {1e6, 1}, {1e6, 2})) << "a small element beside a large one";
+  for (const Rival r : {Rival::assert_close, Rival::allclose, Rival::nmse}) {
+    EXPECT_TRUE(says(r, Dtype::f32, std::nan(""), std::nan("")));
+    EXPECT_FALSE(says(r, Dtype::f32, std::nan(""), 0));
+    EXPECT_FALSE(says(r, Dtype::f32, 1, std::nan("")));
+    EXPECT_TRUE(says(r, Dtype::f32, INFINITY, INFINITY));
+    EXPECT_FALSE(says(r, Dtype::f32, INFINITY, 3e38));
+    EXPECT_FALSE(says(r, Dtype::f32, 3e38, INFINITY));
+    EXPECT_FALSE(says(r, Dtype::f32, -INFINITY, INFINITY));
+    EXPECT_TRUE(accepts(r, Dtype::f32, {}, {}));
+  }
+}
+
+// ---- What is said of the results --------------------------------------------------------------------------
+
+Planted planted(bool found, std::string unobservable = "") {
+  Planted p;
+  p.op = "mm";
+  p.dtype = "f32";
+  p.variant = "results.next";
+  p.says = "stores each result one element too early";
+  p.found = found;
+  p.cases = 17;
+  p.unobservable = std::move(unobservable);
+  return p;
+}
+
+TEST(SelftestReport, FailsForWhatSurvivesAndForFalseAlarms) {
+  SelftestResult well;
+  well.planted = {planted(true), planted(false, "nobody can tell")};
+  well.controls = {{"mm", "f32", "cpu.avx2", "", {}}};
+  EXPECT_EQ(selftest_exit_code(well), 0);
+  EXPECT_THAT(selftest_table(well, Style(false)),
+              HasSubstr("PASSED: 1 of 1 fault found, 1 cannot be observed."));
+
+  SelftestResult survived = well;
+  survived.planted.push_back(planted(false));
+  EXPECT_EQ(selftest_exit_code(survived), 1);
+  EXPECT_THAT(selftest_table(survived, Style(false)), HasSubstr("FAILED: 1 of 2 faults found"));
+  EXPECT_THAT(
+      selftest_table(survived, Style(false)),
+      HasSubstr("mm results.next (f32): stores each result one element too early; none of 17 cases shows"));
+
+  SelftestResult alarm = well;
+  alarm.controls[0].alarm = "mm:f32:self=1x1,mat2=1x1: diverged";
+  EXPECT_EQ(selftest_exit_code(alarm), 1);
+  EXPECT_THAT(selftest_table(alarm, Style(false)), HasSubstr("False alarms"));
+
+  SelftestResult excuse = well;
+  excuse.planted.push_back(planted(true, "nobody can tell"));
+  EXPECT_EQ(selftest_exit_code(excuse), 1);
+  EXPECT_THAT(selftest_table(excuse, Style(false)), HasSubstr("the reason is wrong"));
+}
+
+// ---- The command ------------------------------------------------------------------------------------------
+
+Finished selftest_of(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "selftest");
+  return run_program(ASSAY_PROGRAM, arguments);
+}
+
+TEST(SelftestCommand, FindsWhatItPlants) {
+  const Finished f = selftest_of({"prelu", "--dtype", "f32", "--json", "-"});
+  ASSERT_EQ(f.status, 0) << f.out.substr(0, 2000) << f.err;
+  const json run = json::parse(f.out);
+  EXPECT_EQ(run["format"], "assay.selftest/1");
+  EXPECT_GT(run["score"]["planted"], 80);
+  EXPECT_EQ(run["score"]["planted"],
+            run["score"]["found"].get<int>() + run["score"]["unobservable"].get<int>());
+  for (const auto& [rival, found] : run["score"]["by"].items())
+    EXPECT_LT(found, run["score"]["found"]) << rival;
+  for (const json& control : run["controls"]) EXPECT_EQ(control["alarm"], "");
+  const auto verdict_of = [&](const std::string& variant) {
+    for (const json& p : run["planted"])
+      if (p["op"] == "prelu" && p["variant"] == variant) return p["verdict"].get<std::string>();
+    return std::string("not planted");
+  };
+  EXPECT_EQ(verdict_of("formula.larger_product"), "diverged");
+  EXPECT_EQ(verdict_of("behaviour.writes_behind"), "memory");
+  EXPECT_EQ(verdict_of("behaviour.race"), "unstable");
+  EXPECT_EQ(verdict_of("behaviour.does_not_check_weight"), "wrongly_accepted");
+  EXPECT_EQ(verdict_of("behaviour.rejects_empty"), "wrongly_rejected");
+  EXPECT_EQ(verdict_of("behaviour.null_for_none"), "crashed");
+  EXPECT_EQ(verdict_of("behaviour.refuses_odd_sizes"), "refused");
+}
+
+TEST(SelftestCommand, FailsWhereDataAreTooFew) {
+  const Finished f = selftest_of({"relu", "--dtype", "f32", "--cases", "2", "--no-rivals"});
+  EXPECT_EQ(f.status, 1);
+  EXPECT_THAT(f.out, HasSubstr("Survived: these faults would not be found."));
+  EXPECT_THAT(f.out, HasSubstr("relu results.nan_as_zero (f32): stores 0 instead of NaN"));
+}
+
+TEST(SelftestCommand, SaysWhatItWouldPlantAndWhatIsWrongWithItsArguments) {
+  const Finished list = selftest_of({"softmax.int", "--variant", "dim.*", "--list"});
+  EXPECT_EQ(list.status, 0);
+  EXPECT_THAT(list.out, HasSubstr("softmax.int dim.last: takes the last dimension, whatever dim is"));
+  EXPECT_THAT(list.out, Not(HasSubstr("results.")));
+  const auto expect_usage_error = [](const Finished& f, const std::string& part) {
+    EXPECT_EQ(f.status, 2) << f.err;
+    EXPECT_THAT(f.err, HasSubstr(part));
+  };
+  expect_usage_error(selftest_of({"prelo"}), "the nearest name is \"prelu\"");
+  expect_usage_error(selftest_of({"relu", "--variant", "dim.*"}),
+                     "--variant dim.*: no variant of the chosen operators");
+  expect_usage_error(selftest_of({"relu", "--dtype", "f31"}), "--dtype f31");
+  expect_usage_error(selftest_of({"relu", "--dtype", "u8", "--variant", "results.nan_as_zero"}),
+                     "nothing to plant");
+  expect_usage_error(selftest_of({"relu", "--cases", "0"}), "--cases is 0");
+}
+
+}  // namespace
+}  // namespace assay

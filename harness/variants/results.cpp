@@ -1,0 +1,176 @@
+// Results that are lost, misplaced or stored wrongly.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "variant.h"
+
+namespace assay {
+namespace {
+
+using Change = std::function<void(VariantResult&)>;
+
+void plant(std::vector<Variant>& all, std::string_view what, std::string says, DtypeSet dtypes,
+           Change change) {
+  all.push_back({.name = fmt::format("results.{}", what),
+                 .says = std::move(says),
+                 .dtypes = dtypes,
+                 .results = [change = std::move(change)](std::vector<VariantResult>& results, const Call&) {
+                   for (VariantResult& r : results) change(r);
+                 }});
+}
+
+void plant_move(std::vector<Variant>& all, std::string_view what, std::string says,
+                std::function<std::optional<std::size_t>(std::size_t i, const VariantResult& r)> from) {
+  plant(all, what, std::move(says), kFloatingPoint | kIntegers,
+        [from = std::move(from)](VariantResult& r) { r.move([&](std::size_t i) { return from(i, r); }); });
+}
+
+std::size_t innermost(const VariantResult& r) {
+  return r.shape.empty() ? 1 : static_cast<std::size_t>(r.shape.back());
+}
+
+std::size_t outermost(const VariantResult& r) {
+  return r.shape.empty() || r.shape[0] == 0 ? r.size() : r.size() / static_cast<std::size_t>(r.shape[0]);
+}
+
+void add_moves(std::vector<Variant>& all) {
+  for (const std::size_t lanes : {4, 8, 16, 32})
+    plant_move(all, fmt::format("tail_of_{}", lanes),
+               fmt::format("stores zero behind the last full vector of {}", lanes),
+               [lanes](std::size_t i, const VariantResult& r) -> std::optional<std::size_t> {
+                 if (i >= r.size() - r.size() % lanes) return std::nullopt;
+                 return i;
+               });
+  plant_move(all, "tail_overlaps",
+             "computes the last vector of 8 of the row before, where a row does not fill it",
+             [](std::size_t i, const VariantResult& r) -> std::optional<std::size_t> {
+               const std::size_t n = innermost(r), column = i % n;
+               return n % 8 != 0 && column >= n - n % 8 && i >= n ? i - n : i;
+             });
+  plant_move(all, "last_repeated", "stores the last element but one twice",
+             [](std::size_t i, const VariantResult& r) -> std::optional<std::size_t> {
+               return i + 1 == r.size() && i > 0 ? i - 1 : i;
+             });
+  plant_move(
+      all, "next", "stores each result one element too early",
+      [](std::size_t i, const VariantResult& r) -> std::optional<std::size_t> { return (i + 1) % r.size(); });
+  plant_move(
+      all, "first_row_for_all", "stores the first row in every row",
+      [](std::size_t i, const VariantResult& r) -> std::optional<std::size_t> { return i % innermost(r); });
+  plant_move(
+      all, "first_slice_for_all", "stores the first of the outermost slices in every one",
+      [](std::size_t i, const VariantResult& r) -> std::optional<std::size_t> { return i % outermost(r); });
+  plant_move(all, "last_slice_lost", "stores zeros in the last of the outermost slices",
+             [](std::size_t i, const VariantResult& r) -> std::optional<std::size_t> {
+               if (i + outermost(r) >= r.size()) return std::nullopt;
+               return i;
+             });
+  plant_move(all, "columns_reversed", "stores the innermost elements in the opposite order",
+             [](std::size_t i, const VariantResult& r) -> std::optional<std::size_t> {
+               const std::size_t n = innermost(r);
+               return i - i % n + (n - 1 - i % n);
+             });
+  plant_move(all, "behind_256_lost", "counts elements in 8 bits: those behind the 256th are zero",
+             [](std::size_t i, const VariantResult&) -> std::optional<std::size_t> {
+               if (i >= 256) return std::nullopt;
+               return i;
+             });
+}
+
+void plant_each(std::vector<Variant>& all, std::string_view what, std::string says, DtypeSet dtypes,
+                double (*change)(double, const Format&)) {
+  plant(all, what, std::move(says), dtypes, [change](VariantResult& r) {
+    if (!is_float(r.dtype)) return;
+    for (double& x : r.values) x = change(x, format(r.dtype));
+  });
+}
+
+// `results`: dtypes of operators whose results are integers.
+void add_integers(std::vector<Variant>& all, DtypeSet results) {
+  plant(all, "in_half_the_bits", "keeps half the bits of results", kArithmeticIntegers, [](VariantResult& r) {
+    const int lost = 64 - 4 * bytes(r.dtype);
+    for (std::int64_t& n : r.integers)
+      n = static_cast<std::int64_t>(static_cast<std::uint64_t>(n) << lost) >> lost;
+  });
+  plant(all, "one_too_high", "gives integers that are too high by 1 where they are odd", results,
+        [](VariantResult& r) {
+          for (std::int64_t& n : r.integers) n += n & 1;
+          if (is_float(r.dtype)) return;
+          for (double& x : r.values) x += std::fmod(x, 2) != 0 ? 1 : 0;
+        });
+}
+
+void add_numbers(std::vector<Variant>& all) {
+  const DtypeSet halves = only(Dtype::f16) | only(Dtype::bf16), wide = only(Dtype::f64) | only(Dtype::f32);
+  plant_each(all, "truncated", "cuts off bits instead of rounding to nearest", halves,
+             [](double x, const Format& f) {
+               return std::isnan(x) ? x : x < 0 ? round_up(x, f) : round_down(x, f);
+             });
+  plant_each(all, "through_bf16", "stores results through bf16", wide | only(Dtype::f16),
+             [](double x, const Format&) { return round_to(x, format(Dtype::bf16)); });
+  plant_each(all, "through_f16", "stores results through f16", wide | only(Dtype::bf16),
+             [](double x, const Format&) { return round_to(x, format(Dtype::f16)); });
+  plant_each(all, "through_f32", "stores results through f32", only(Dtype::f64),
+             [](double x, const Format&) { return round_to(x, format(Dtype::f32)); });
+  plant_each(all, "off_by_1e-3", "gives results that are too large by 0.1%", wide,
+             [](double x, const Format&) { return x * 1.001; });
+  plant_each(all, "off_by_1e-5", "gives results that are too large by 0.001%", wide,
+             [](double x, const Format&) { return x * 1.00001; });
+  plant_each(all, "off_by_1e-8", "gives results that are too large by 0.000001%", only(Dtype::f64),
+             [](double x, const Format&) { return x * 1.00000001; });
+  plant_each(all, "too_large_by_2_percent", "gives results that are too large by 2%", halves,
+             [](double x, const Format&) { return x * 1.02; });
+  plant_each(all, "nan_as_zero", "stores 0 instead of NaN", kFloatingPoint,
+             [](double x, const Format&) { return std::isnan(x) ? 0 : x; });
+  plant_each(all, "infinity_as_largest", "stores the largest number instead of infinity", kFloatingPoint,
+             [](double x, const Format& f) {
+               const double y = round_to(x, f);
+               return std::isinf(y) ? std::copysign(f.max, y) : x;
+             });
+  plant_each(all, "infinity_as_nan", "stores NaN instead of infinity", kFloatingPoint,
+             [](double x, const Format& f) { return std::isinf(round_to(x, f)) ? std::nan("") : x; });
+  plant_each(all, "negative_zero_lost", "stores 0 instead of -0", kFloatingPoint,
+             [](double x, const Format& f) { return round_to(x, f) == 0 ? 0 : x; });
+  plant_each(all, "subnormal_as_zero", "stores 0 instead of subnormal numbers", kFloatingPoint,
+             [](double x, const Format& f) {
+               return std::fabs(round_to(x, f)) < f.min_normal ? std::copysign(0.0, x) : x;
+             });
+  plant_each(all, "small_as_zero", "stores 0 instead of numbers below 2^-10", kFloatingPoint,
+             [](double x, const Format&) { return std::fabs(x) < 0x1p-10 ? std::copysign(0.0, x) : x; });
+  plant_each(all, "sign_lost", "stores results without their sign", kFloatingPoint,
+             [](double x, const Format&) { return std::fabs(x); });
+  add_integers(all, kArithmeticIntegers);
+}
+
+}  // namespace
+
+void add_result_variants(const Operator& op, std::vector<Variant>& all) {
+  add_moves(all);
+  const bool only_positions = op.positions == (1u << op.schema.result_count) - 1;
+  if (only_positions)
+    add_integers(all, kFloatingPoint | kArithmeticIntegers);
+  else
+    add_numbers(all);
+  for (std::size_t k = 0; k < op.schema.result_count; ++k) {
+    const std::string which = op.schema.result_count == 1 ? std::string() : fmt::format("_{}", k);
+    const std::string says = op.schema.result_count == 1 ? "the result" : fmt::format("result {}", k);
+    all.push_back(
+        {.name = fmt::format("results.unwritten{}", which),
+         .says = fmt::format("does not write {}", says),
+         .results = [k](std::vector<VariantResult>& results, const Call&) { results[k].stored = 0; },
+         .garbage = true});
+    all.push_back({.name = fmt::format("results.last_unwritten{}", which),
+                   .says = fmt::format("does not write the last element of {}", says),
+                   .results = [k](std::vector<VariantResult>& results,
+                                  const Call&) { results[k].stored -= results[k].stored > 0 ? 1 : 0; },
+                   .garbage = true});
+    all.push_back({.name = fmt::format("results.zero{}", which),
+                   .says = fmt::format("stores zeros in {}", says),
+                   .results = [k](std::vector<VariantResult>& results, const Call&) {
+                     results[k].move([](std::size_t) { return std::nullopt; });
+                   }});
+  }
+}
+
+}  // namespace assay

@@ -1,0 +1,87 @@
+// Wrong kernels on purpose: what `assay selftest` plants, to see whether Assay finds it.
+//
+// A variant is a named transformation of an operator's reference: of the arguments that it is given, of the arithmetic
+// that it is read in, of its results, or of what a kernel does to memory. Operators inherit variants from their schema;
+// formulas that are wrong for one operator alone stand beside its reference (vocabulary/wrong_formula.h).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "../call.h"
+#include "../run/lane.h"
+#include "vocabulary/reference.h"
+
+namespace assay {
+
+// One result of a variant, before it is rounded to its dtype and stored. Elements in row-major order.
+struct VariantResult {
+  Dtype dtype = Dtype::f32;
+  Shape shape;
+  std::vector<double> values;
+  std::vector<std::int64_t> integers;  // instead of values, where the operator is computed in integers
+  std::size_t stored = 0;              // the first so many elements are written
+
+  std::size_t size() const { return values.size() + integers.size(); }
+  // Element i becomes what element `from` was; zero if there is none.
+  void move(const std::function<std::optional<std::size_t>(std::size_t i)>& from);
+};
+
+// What an operator must compute so that a variant of arithmetic is one: counted by its reference.
+enum class Concerns : std::uint8_t { anything, arithmetic, products, sums, functions };
+
+struct Variant {
+  std::string name;  // "dim.last", "results.tail_of_8"
+  std::string says;  // "takes the last dimension, whatever dim is"
+  Concerns concerns = Concerns::anything;
+  DtypeSet dtypes = kFloatingPoint | kIntegers;  // of results
+
+  // Each may be empty. In the order in which a call meets them:
+  // the call's own arguments and memory, before anything else; a code other than ASSAY_OK ends the call
+  std::function<int(const assay_call&)> first{};
+  bool accepts_anything =
+      false;  // arguments are not checked; those of the kind that `blamed` names, if it does
+  std::string blamed{};
+  // a copy of the call, which it changes or not, and says so; what is not allowed, or makes results of other shapes, is put back
+  std::function<bool(Call&, const assay_call&)> arguments{};
+  bool keeps_shapes = false;  // computes results of the call's own shapes even so: windows elsewhere
+  int argument = -1;  // the tensor whose numbers are changed: without effect if the formula does not read it
+  const Reference* formula = nullptr;  // instead of the operator's own
+  std::string contract{};              // computed in these formats, one operation after another
+  Attack attack{.shuffle = false};
+  std::function<void(std::vector<VariantResult>&, const Call&)> results{};
+  // the call's own arguments and memory, with the results stored
+  std::function<void(const assay_call&)> last{};
+  bool garbage = false;  // it leaves in the result what was in that memory before
+};
+
+// What a kernel of a variant reports of a call whose arguments it has changed.
+inline constexpr std::string_view kPlantedHere = "planted";
+
+// Why nobody can tell this variant from a right kernel, in one line; empty if somebody can.
+std::string_view unobservable(const Operator& op, const Variant& variant, Dtype dtype);
+// Every pair of a variant's glob and an operator for which there is such a reason.
+std::vector<std::pair<std::string_view, std::string_view>> excused();
+
+// Every variant of an operator; names are unique. The first is "none", the reference itself.
+std::vector<Variant> variants_of(const Operator& op);
+
+// Families of variants, in the order of `variants_of`.
+void add_argument_variants(const Operator& op, std::vector<Variant>& all);
+void add_tensor_variants(const Operator& op, std::vector<Variant>& all);
+void add_arithmetic_variants(const Operator& op, std::vector<Variant>& all);
+void add_formula_variants(const Operator& op, std::vector<Variant>& all);
+void add_result_variants(const Operator& op, std::vector<Variant>& all);
+void add_behaviour_variants(const Operator& op, std::vector<Variant>& all);
+
+// The table of a worker process: every variant of every operator as a kernel.
+inline constexpr std::string_view kVariantsFlag = "--variants";
+WorkerTable variants_table();
+
+}  // namespace assay
