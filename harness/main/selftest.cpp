@@ -10,8 +10,8 @@
 #include "../verify/verify.h"
 #include "commands.h"
 #include "interrupt.h"
-#include "number_checks.h"
 #include "reports/file.h"
+#include "shared_flags.h"
 #include "terminal.h"
 
 namespace assay {
@@ -49,6 +49,7 @@ int selftest_command(Flags& flags) {
   SelftestOptions& options = flags.options;
   options.dtypes = parse_dtypes(flags.dtypes);
   if (options.cases == 0) throw UsageError("--cases is 0: a run without cases finds nothing");
+  check_file("--json", flags.json);
   check_variants(options);
   if (flags.list) {
     list_variants(options);
@@ -89,31 +90,17 @@ void add_selftest(CLI::App& app, Command& chosen) {
       "  assay selftest prelu --list               what would be planted");
   auto flags = std::make_shared<Flags>();
   SelftestOptions& o = flags->options;
-  command->add_option("PATTERN", o.patterns, "shell globs on operator names; all without")->type_name("");
+  add_choice(*command, o.patterns, flags->dtypes);
   command->add_option("--variant", o.variants, "shell globs on names of variants")
       ->delimiter(',')
       ->type_name("GLOB");
-  command->add_option("--dtype", flags->dtypes, "only results of these dtypes")
-      ->delimiter(',')
-      ->type_name("D,..");
   command->add_flag("--list", flags->list, "only say what would be planted");
   command
       ->add_option(
           "--plugin", flags->plugins,
           "plant the kernels of this shared library, which are known to be wrong, instead of variants")
       ->type_name("LIB.so");
-  command->add_option("--cases", o.cases, "cases for each operator and dtype")
-      ->check(whole_number())
-      ->capture_default_str()
-      ->type_name("N");
-  command->add_option("--seed", o.seed, "another seed, other cases")
-      ->check(whole_number())
-      ->capture_default_str()
-      ->type_name("N");
-  command->add_option("--jobs", o.jobs, "lanes of work; 0: one for each core")
-      ->check(whole_number())
-      ->capture_default_str()
-      ->type_name("N");
+  add_work(*command, o.cases, o.seed, o.jobs);
   command->add_flag("!--no-rivals", o.rivals,
                     "do not ask what other ways of comparing would have found: half the time");
   command->add_option("--json", flags->json, "write the results; - is standard output")->type_name("F");

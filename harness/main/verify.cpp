@@ -2,7 +2,6 @@
 #include "../verify/fixtures.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <charconv>
 #include <cstdlib>
@@ -17,6 +16,7 @@
 #include "reports/row.h"
 #include "reports/run_file.h"
 #include "reports/table.h"
+#include "shared_flags.h"
 #include "terminal.h"
 
 namespace assay {
@@ -66,27 +66,6 @@ void parse_shard(const std::string& s, VerifyOptions& options) {
   if (options.shard > options.shards)
     throw UsageError(
         fmt::format("--shard is \"{}\": there is no shard {} of {}", s, options.shard, options.shards));
-}
-
-// The folder must be usable before an hour of work depends on it.
-void check_folder(std::string_view flag, const std::filesystem::path& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error)
-    throw UsageError(
-        fmt::format("{} {}: cannot create the folder: {}", flag, folder.string(), error.message()));
-  if (access(folder.c_str(), W_OK) != 0)
-    throw UsageError(
-        fmt::format("{} {}: no permission to write there; name another folder", flag, folder.string()));
-}
-
-// A file appears by renaming, so its folder decides; a device or pipe is written to as it is.
-void check_file(std::string_view flag, const std::string& file) {
-  if (file.empty() || file == "-") return;
-  if (std::filesystem::is_directory(file))
-    throw UsageError(fmt::format("{} {}: is a folder; name a file", flag, file));
-  const bool special = std::filesystem::exists(file) && !std::filesystem::is_regular_file(file);
-  if (!special) check_folder(flag, std::filesystem::absolute(file).parent_path());
 }
 
 void write_or_complain(bool& complained, const std::function<void()>& write) {
@@ -169,13 +148,10 @@ void add_verify(CLI::App& app, Command& chosen) {
       "  assay verify --fixtures cases/fixtures         recorded cases; what was recorded is judged too");
   auto flags = std::make_shared<Flags>();
   VerifyOptions& o = flags->options;
-  command->add_option("PATTERN", o.patterns, "shell globs on operator names; all without")->type_name("");
+  add_choice(*command, o.patterns, flags->dtypes);
   command->add_option("--impl", o.impls, "shell globs on kernel names (cpu.avx2, 'cpu.*', torch)")
       ->delimiter(',')
       ->type_name("GLOB");
-  command->add_option("--dtype", flags->dtypes, "only results of these dtypes")
-      ->delimiter(',')
-      ->type_name("D,..");
   CLI::Option* only = command->add_option("--case", flags->only, "this case only, as printed by any command")
                           ->type_name("TEXT");
   CLI::Option* fixtures =
@@ -190,22 +166,11 @@ void add_verify(CLI::App& app, Command& chosen) {
       ->add_option("--plugin", flags->plugins,
                    "a shared library of kernels (assay/kernel.h); may be repeated")
       ->type_name("LIB.so");
-  command->add_option("--cases", o.cases, "cases for each operator and dtype")
-      ->excludes(fixtures)
-      ->check(whole_number())
-      ->capture_default_str()
-      ->type_name("N");
+  const WorkFlags work = add_work(*command, o.cases, o.seed, o.jobs);
+  work.cases->excludes(fixtures);
+  work.seed->excludes(fixtures);
   command->add_option("--time", flags->time, "stop after this long; says how many cases were not run")
       ->type_name("60s");
-  command->add_option("--seed", o.seed, "another seed, other cases")
-      ->excludes(fixtures)
-      ->check(whole_number())
-      ->capture_default_str()
-      ->type_name("N");
-  command->add_option("--jobs", o.jobs, "lanes of work; 0: one for each core")
-      ->check(whole_number())
-      ->capture_default_str()
-      ->type_name("N");
   command->add_option("--shard", flags->shard, "run this part only; `assay merge` joins the parts")
       ->capture_default_str()
       ->type_name("I/N");

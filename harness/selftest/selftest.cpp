@@ -61,6 +61,7 @@ SelftestResult selftest(const Registry& registry, const std::string& program, co
         return Trial(all[i], program, options);
       }();
       trial.run(examiner, generator, interrupted);
+      if (interrupted) return;  // what was not found yet has not survived
       const std::scoped_lock lock(mutex);
       for (Planted& p : trial.planted()) {
         ++shown.planted;

@@ -184,7 +184,8 @@ TEST(SelftestCommand, FindsWhatItPlants) {
 }
 
 TEST(SelftestCommand, FailsWhereDataAreTooFew) {
-  const Finished f = selftest_of({"relu", "--dtype", "f32", "--cases", "2", "--no-rivals"});
+  const Finished f =
+      selftest_of({"relu", "exp", "--dtype", "f32", "--cases", "2", "--no-rivals", "--jobs", "2"});
   EXPECT_EQ(f.status, 1);
   EXPECT_THAT(f.out, HasSubstr("Survived: these faults would not be found."));
   EXPECT_THAT(f.out, HasSubstr("relu results.nan_as_zero (f32): stores 0 instead of NaN"));
@@ -206,6 +207,15 @@ TEST(SelftestCommand, SaysWhatItWouldPlantAndWhatIsWrongWithItsArguments) {
   expect_usage_error(selftest_of({"relu", "--dtype", "u8", "--variant", "results.nan_as_zero"}),
                      "nothing to plant");
   expect_usage_error(selftest_of({"relu", "--cases", "0"}), "--cases is 0");
+  expect_usage_error(selftest_of({"relu", "--json", "/proc/nowhere/f.json"}), "--json /proc/nowhere");
+}
+
+TEST(SelftestCommand, ACutRunCallsNothingASurvivor) {
+  const Finished f =
+      run_program("/usr/bin/timeout", {"--preserve-status", "-s", "INT", "2", ASSAY_PROGRAM, "selftest",
+                                       "conv*", "--cases", "100000", "--no-rivals"});
+  EXPECT_EQ(f.status, 130) << f.out << f.err;
+  EXPECT_THAT(f.out, Not(HasSubstr("Survived")));
 }
 
 }  // namespace

@@ -1,0 +1,46 @@
+#include "shared_flags.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "commands.h"
+#include "number_checks.h"
+
+namespace assay {
+
+void add_choice(CLI::App& command, std::vector<std::string>& patterns, std::vector<std::string>& dtypes) {
+  command.add_option("PATTERN", patterns, "shell globs on operator names; all without")->type_name("");
+  command.add_option("--dtype", dtypes, "only results of these dtypes")->delimiter(',')->type_name("D,..");
+}
+
+WorkFlags add_work(CLI::App& command, std::uint64_t& cases, std::uint64_t& seed, int& jobs) {
+  WorkFlags flags{};
+  flags.cases = command.add_option("--cases", cases, "cases for each operator and dtype");
+  flags.seed = command.add_option("--seed", seed, "another seed, other cases");
+  CLI::Option* lanes = command.add_option("--jobs", jobs, "lanes of work; 0: one for each core");
+  for (CLI::Option* option : {flags.cases, flags.seed, lanes})
+    option->check(whole_number())->capture_default_str()->type_name("N");
+  return flags;
+}
+
+void check_folder(std::string_view flag, const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error)
+    throw UsageError(
+        fmt::format("{} {}: cannot create the folder: {}", flag, folder.string(), error.message()));
+  if (access(folder.c_str(), W_OK) != 0)
+    throw UsageError(
+        fmt::format("{} {}: no permission to write there; name another folder", flag, folder.string()));
+}
+
+// A file appears by renaming, so its folder decides; a device or pipe is written to as it is.
+void check_file(std::string_view flag, const std::string& file) {
+  if (file.empty() || file == "-") return;
+  if (std::filesystem::is_directory(file))
+    throw UsageError(fmt::format("{} {}: is a folder; name a file", flag, file));
+  const bool special = std::filesystem::exists(file) && !std::filesystem::is_regular_file(file);
+  if (!special) check_folder(flag, std::filesystem::absolute(file).parent_path());
+}
+
+}  // namespace assay

@@ -1,0 +1,26 @@
+// What more than one command takes.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace assay {
+
+// PATTERN, --dtype
+void add_choice(CLI::App& command, std::vector<std::string>& patterns, std::vector<std::string>& dtypes);
+// --cases, --seed, --jobs
+struct WorkFlags {
+  CLI::Option* cases;
+  CLI::Option* seed;
+};
+WorkFlags add_work(CLI::App& command, std::uint64_t& cases, std::uint64_t& seed, int& jobs);
+
+// A place to write to must be usable before an hour of work depends on it. Throw UsageError that names the flag.
+void check_folder(std::string_view flag, const std::filesystem::path& folder);  // creates it
+void check_file(std::string_view flag, const std::string& file);                // none, and "-", are well
+
+}  // namespace assay
