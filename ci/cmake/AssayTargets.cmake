@@ -5,7 +5,7 @@
 #                                              one test program from test/*_test.cpp of the calling folder; OPTIMISED
 #                                              if it computes so much that this pays for the compiler's time
 #   assay_compiled_as_released()               for the calling folder: its libraries are the same in dev and release
-#   assay_precompile(name header...)           where ASSAY_PRECOMPILED_HEADERS is on, beside the standard library's
+#   assay_precompile(name header...)           beside the standard library's
 
 # Results must not depend on which multiply-adds a compiler fuses: kernels ask for fused ones by name.
 set(ASSAY_FLAGS -ffp-contract=off -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion)
@@ -35,21 +35,20 @@ macro(assay_compiled_as_released)
   endif()
 endmacro()
 
-# Reading headers is a third of what a compiler does here. Not in dev and release: objects that were compiled with
-# precompiled headers are not those of ccache, and sources must stand without them.
-option(ASSAY_PRECOMPILED_HEADERS "Precompile the headers of libraries" OFF)
-if(ASSAY_PRECOMPILED_HEADERS AND ASSAY_CCACHE)
-  foreach(language C CXX)
-    set(CMAKE_${language}_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros
-        ${ASSAY_CCACHE})
-  endforeach()
-endif()
+# Reading headers is a third of what a compiler does here. Of libraries and programs not in dev and release: objects
+# that were compiled with precompiled headers are not those of ccache, and sources must stand without them.
+option(ASSAY_PRECOMPILED_HEADERS "Precompile the headers of libraries, not only for the tests" OFF)
 function(assay_precompile name)
-  if(ASSAY_PRECOMPILED_HEADERS)
-    target_precompile_headers(${name} PRIVATE
-      <algorithm> <array> <chrono> <cmath> <filesystem> <functional> <map> <memory> <optional> <random> <set> <span>
-      <sstream> <string> <vector> <fmt/format.h> ${ARGN})
+  if(NOT ASSAY_PRECOMPILED_HEADERS AND NOT name MATCHES "_test$")
+    return()
   endif()
+  if(ASSAY_CCACHE)
+    set_target_properties(${name} PROPERTIES CXX_COMPILER_LAUNCHER
+      "${CMAKE_COMMAND};-E;env;CCACHE_SLOPPINESS=pch_defines,time_macros;${ASSAY_CCACHE}")
+  endif()
+  target_precompile_headers(${name} PRIVATE
+    <algorithm> <array> <chrono> <cmath> <filesystem> <functional> <map> <memory> <optional> <random> <set> <span>
+    <sstream> <string> <vector> <fmt/format.h> ${ARGN})
 endfunction()
 
 function(assay_target name)
@@ -72,7 +71,7 @@ function(assay_tests name)
     target_compile_options(${name} PRIVATE -UNDEBUG -D_GLIBCXX_ASSERTIONS -Werror
                                            $<IF:$<BOOL:${ARG_OPTIMISED}>,-O2,-O0> -g1)
   endif()
-  if(ASSAY_SANITIZE AND ARG_OPTIMISED)
+  if(ASSAY_SANITIZE AND ARG_OPTIMISED AND NOT ASSAY_SANITIZE STREQUAL "thread")
     target_compile_options(${name} PRIVATE -O1)
   endif()
   assay_precompile(${name} <gtest/gtest.h> <gmock/gmock.h>)

@@ -74,7 +74,7 @@ double expected_ratio(std::string_view op, const Worst& worst) {
 }
 
 // Of each operator and family. Under a sanitizer every line of code runs all the same, but few calls reach no ends.
-constexpr int kCalls = effort(240, 12);
+constexpr int kCalls = effort(120, 6);
 constexpr bool kReachesEnds = !kSanitized;
 
 class Soundness : public ::testing::TestWithParam<Dtype> {};
@@ -139,7 +139,7 @@ std::map<std::string, std::string> contracts() {
 }
 
 // Of each contract, operator and family. Under a sanitizer every line of code runs all the same.
-constexpr int kContractCalls = effort(24, 3);
+constexpr int kContractCalls = effort(12, 2);
 
 class ContractSoundness : public ::testing::TestWithParam<std::pair<const std::string, std::string>> {};
 
@@ -149,7 +149,7 @@ TEST_P(ContractSoundness, NoAttackEscapes) {
     for (const Reference* r : references()) {
       Worst worst;
       for (const Family family : kFamilies)
-        for (int k = 0; k < (dtype == Dtype::f64 ? std::max(kContractCalls / 10, 3) : kContractCalls); ++k) {
+        for (int k = 0; k < (dtype == Dtype::f64 ? std::max(kContractCalls / 10, 2) : kContractCalls); ++k) {
           const auto seed = static_cast<std::uint64_t>(k);
           RandomCall c(r->op(), dtype, family, 77777 + 1000 * seed + static_cast<std::uint64_t>(family),
                        largest_size(k));

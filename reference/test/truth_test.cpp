@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "random_call.h"
+#include "test/effort.h"
 
 namespace assay::testing {
 namespace {
@@ -16,7 +17,7 @@ TEST(Truth, LiesInsideEveryInterval) {
           *clause == 0 ? Contract{} : parse_contract(std::string(clause) + " -- test", dtype);
       for (const Reference* r : references())
         for (const Family family : kFamilies)
-          for (std::uint64_t seed = 0; seed < (*clause == 0 ? 12 : 3); ++seed) {
+          for (std::uint64_t seed = 0; seed < (*clause == 0 ? effort(12u, 3u) : effort(3u, 1u)); ++seed) {
             RandomCall c(r->op(), dtype, family, 99 + seed);
             for (int output = 0; output < static_cast<int>(c.call.outputs().size()); ++output) {
               const std::int64_t numel = c.call.numel(output);
