@@ -16,7 +16,9 @@ struct Largest {
 // A place, exactly: no literal of the formula, which a kernel may round.
 template <class S>
 S exactly(std::int64_t place) {
-  if constexpr (std::is_same_v<S, Dual>)
+  if constexpr (std::is_same_v<S, Integer>)
+    return S(place);
+  else if constexpr (std::is_same_v<S, Dual>)
     return ScalarOps<S>::input(static_cast<double>(place), 0);
   else
     return ScalarOps<S>::input(static_cast<double>(place));
@@ -24,7 +26,7 @@ S exactly(std::int64_t place) {
 
 template <class S>
 Largest<S> largest(const Tensor<S>& self, const Pooled& window) {
-  if (window.size() == 0) return {S(-INFINITY), exactly<S>(window.corner())};
+  if (window.size() == 0) return {self.least(), exactly<S>(window.corner())};
   Largest<S> best{self.at(window.number(0)), exactly<S>(window.place(0))};
   for (std::int64_t k = 1; k < window.size(); ++k) {
     const S x = self.at(window.number(k));
@@ -101,9 +103,12 @@ const EnrolledReference enrolled[] = {
     EnrolledReference{reference<ops::max_pool2d_with_indices, Value, Place>()},
     EnrolledReference{reference<ops::max_pool2d, Value>()}};
 
+constexpr DtypeSet kSigned =
+    kFloatingPoint | only(Dtype::i64) | only(Dtype::i32) | only(Dtype::i16) | only(Dtype::i8);
+
 const EnrolledWrong wrong[] = {
     EnrolledWrong{wrong_formula<ops::max_pool2d, PaddedWithZeros>(
-        "padded_with_zeros", "takes the padding to be zeros, and not below every number")},
+        "padded_with_zeros", "takes the padding to be zeros, and not below every number", kSigned)},
     EnrolledWrong{wrong_formula<ops::max_pool2d_with_indices, Value, PlaceInTheWindow>(
         "place_in_the_window", "counts indices from the window's corner")}};
 

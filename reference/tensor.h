@@ -38,7 +38,8 @@ class Tensor {
         integers_(source.integers.data()),
         touched_(source.touched.empty() ? nullptr : source.touched.data()),
         tangent_(tangent),
-        shape_(source.shape) {
+        shape_(source.shape),
+        dtype_(source.dtype) {
     std::int64_t stride = 1;
     for (int d = rank() - 1; d >= 0; --d) {
       strides_[d] = stride;
@@ -76,6 +77,13 @@ class Tensor {
     touch(n);
     return integers_[n];
   }
+  // What is below every other number of the dtype, or equal to it: -infinity, or the least integer.
+  S least() const {
+    if constexpr (std::is_same_v<S, Integer>)
+      return S(static_cast<std::int64_t>(integer_range(dtype_).least));
+    else
+      return S(-INFINITY);
+  }
   bool is_finite(std::int64_t n) const { return std::isfinite(values_[n]); }
   // The element of this number in row-major order.
   S at(std::int64_t n) const {
@@ -99,6 +107,7 @@ class Tensor {
   std::uint8_t* touched_ = nullptr;
   const double* tangent_ = nullptr;
   std::span<const std::int64_t> shape_;
+  Dtype dtype_ = Dtype::f32;
   std::int64_t numel_ = 0;
   int lead_ = 0;
   bool same_ = false;

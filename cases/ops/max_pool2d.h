@@ -7,7 +7,8 @@ namespace assay::ops {
 
 // ATen's CPU kernels go through a window in row-major order and keep a number that is larger than what they hold, or NaN:
 // of equal numbers, zeros of either sign among them, the first one counts, of several NaN the last. A window whose
-// dilated taps all miss the plane gives -infinity, and the place where its first tap behind the plane's start would be.
+// dilated taps all miss the plane gives -infinity, or the least integer, and the place where its first tap behind the plane's
+// start would be. Integers since PyTorch 2.1.
 inline constexpr Operator max_pool2d_with_indices{
     .schema = parse_schema(
         "max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, "
@@ -15,6 +16,8 @@ inline constexpr Operator max_pool2d_with_indices{
     .formula =
         "out[..., o] = max over r within kernel_size of self[..., o*stride - padding + r*dilation], indices[..., o] = "
         "where it stands in its plane; of equal numbers the first one, NaN above all, of several the last",
+    .dtypes = kFloatingPoint | kArithmeticIntegers,
+    .in_integers = true,
     .positions = 2,
     .shapes =
         "self=[N,C,H,W] -> [N,C,pooled(H,W)], [N,C,pooled(H,W)]; self=[C,H,W] -> [C,pooled(H,W)], [C,pooled(H,W)]",
@@ -46,6 +49,8 @@ inline constexpr Operator max_pool2d{
     .formula =
         "out[..., o] = max over r within kernel_size of self[..., o*stride - padding + r*dilation]; of equal numbers "
         "the first one, NaN above all",
+    .dtypes = kFloatingPoint | kArithmeticIntegers,
+    .in_integers = true,
     .shapes = "self=[N,C,H,W] -> [N,C,pooled(H,W)]; self=[C,H,W] -> [C,pooled(H,W)]",
     .domains = "kernel_size: window; stride: positives; padding: naturals; dilation: positives",
     .properties = kRowIndependent,

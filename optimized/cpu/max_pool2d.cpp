@@ -1,5 +1,5 @@
 // The largest number of each window, by pool.h: a comparison decides for both results, value and place. A NaN wins, and
-// nothing is larger than what a lane holds then.
+// nothing is larger than what a lane holds then. Integers are compared as i64.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/max_pool2d.cpp"
 #include "levels.h"
@@ -13,15 +13,30 @@ HWY_BEFORE_NAMESPACE();
 namespace assay::cpu::HWY_NAMESPACE {
 namespace {
 
-constexpr std::int64_t kNothing = -1;  // the step of a result whose window held nothing above -infinity
+constexpr std::int64_t kNothing =
+    -1;  // the step of a result whose window held nothing above the least number
+
+template <class V>
+HWY_INLINE auto above(V x, V held) {
+  if constexpr (std::is_integral_v<hn::TFromV<V>>)
+    return hn::Gt(x, held);
+  else
+    return hn::Or(hn::Gt(x, held), hn::IsNaN(x));
+}
 
 struct MaxPool {
+  static constexpr bool integers = true;
   const View& out;
   const View* indices;  // or nullptr
 
   template <class F>
   void begin(F* value, Step<F>* step, std::int64_t n) const {
-    for (std::int64_t i = 0; i < n; ++i) value[i] = -std::numeric_limits<F>::infinity();
+    F least;
+    if constexpr (std::is_integral_v<F>)
+      least = static_cast<F>(integer_range(out.type()).least);
+    else
+      least = -std::numeric_limits<F>::infinity();
+    for (std::int64_t i = 0; i < n; ++i) value[i] = least;
     for (std::int64_t i = 0; i < n; ++i) step[i] = static_cast<Step<F>>(kNothing);
   }
 
@@ -34,14 +49,14 @@ struct MaxPool {
     std::int64_t i = 0;
     for (; i + lanes <= n; i += lanes) {
       const auto x = hn::LoadU(d, from + i), held = hn::LoadU(d, value + i);
-      const auto wins = hn::Or(hn::Gt(x, held), hn::IsNaN(x));
+      const auto wins = above(x, held);
       hn::StoreU(hn::IfThenElse(wins, x, held), d, value + i);
       if (indices != nullptr)
         hn::StoreU(hn::IfThenElse(hn::RebindMask(di, wins), here, hn::LoadU(di, step + i)), di, step + i);
     }
     if (i == n) return;
     const auto x = load_n(d, from + i, n - i), held = load_n(d, value + i, n - i);
-    const auto wins = hn::Or(hn::Gt(x, held), hn::IsNaN(x));
+    const auto wins = above(x, held);
     store_n(hn::IfThenElse(wins, x, held), d, value + i, n - i);
     if (indices != nullptr)
       store_lanes(hn::IfThenElse(hn::RebindMask(di, wins), here, load_lanes(di, step + i, n - i)), di,

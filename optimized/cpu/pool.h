@@ -6,8 +6,8 @@
 //     void combine(F* value, Step<F>* step, const F* from, n, Step<F> at) const;   // one element for each result
 //     void finish(const PoolShape&, const PoolRow<F>&, F* value, const Step<F>* step) const;   // stores them
 //   };
-// F is float or double, or std::int64_t of an Op that says
-//     static constexpr bool integers = true;   // of i64
+// F is float or double, or std::int64_t, for every integer dtype, of an Op that says
+//     static constexpr bool integers = true;
 //   pool(op, self, out, {kernel_size, stride, padding, dilation});
 //
 // The idea: results that are neighbours, along a row of the plane or, where those lie side by side in memory, along the
@@ -104,7 +104,7 @@ HWY_NOINLINE void pool_row(const Op& op, const View& self, const PoolShape& shap
   HWY_ALIGN Step<F> step[kPoolBlock];
   const PoolAxis &rows = shape.rows, &columns = shape.columns;
   const Dtype type = self.type();
-  const bool plain = std::is_same_v<F, float> ? type == Dtype::f32 : bytes(type) == 8;
+  const bool plain = bytes(type) == static_cast<int>(sizeof(F));  // a narrower type is computed in F
   const std::int64_t between =
       shape.along_channels ? shape.in.stride[1] : shape.in.stride[3] * columns.stride;
   op.begin(value, step, r.length);
@@ -173,7 +173,7 @@ void pool(const Op& op, const View& self, const View& out, const Pooling& poolin
   const PoolShape shape = pool_shape(self, out, pooling);
   if (self.type() == Dtype::f64) return pool_rows<double>(op, self, shape);
   if constexpr (requires { Op::integers; })
-    if (self.type() == Dtype::i64) return pool_rows<std::int64_t>(op, self, shape);
+    if (!is_float(self.type())) return pool_rows<std::int64_t>(op, self, shape);
   constexpr std::int64_t kGreatest = std::int64_t{1} << 31;
   if (shape.rows.taps * shape.rows.dilation * shape.columns.size +
           shape.columns.taps * shape.columns.dilation >=
