@@ -116,7 +116,7 @@ struct Piece {
     j_count = HWY_MIN(kPiece, (along_l ? axes.l : axes.n) - j);
     first_l = along_l ? j : 0;
     for (std::size_t k = 0; k < inputs; ++k) {
-      const std::int64_t stride_l = axes.space_l.rank == 0 ? 0 : axes.space_l.stride[k][0];
+      const std::int64_t stride_l = axes.space_l.step(k);
       stride_i[k] = along_l ? 0 : stride_l;
       stride_j[k] = along_l ? stride_l : axes.stride_n[k];
       origin[k] = along_l ? n * axes.stride_n[k] : j * axes.stride_n[k];

@@ -4,7 +4,7 @@
 // clauses and fails when a function is worse. Largest errors seen, in units in the last place: for f32 over a 61st of
 // all numbers and those near where code changes, expm1 1.027, log 0.840, log1p 0.840, tanh 1.344, erf 1.238, acos
 // 1.064, and over every one exp 0.982; for f64 over millions of samples exp 1.009, expm1 1.210, log 0.832, log1p 0.816,
-// tanh 1.364, erf 1.439, acos 1.103. Estimates stand in the headers. ci/soak looks at every f32.
+// tanh 1.364, erf 1.439, acos 1.103. Estimates stand in the headers. ci/soak --functions looks at every f32.
 #pragma once
 
 #define ASSAY_CPU_IN_PLACE \

@@ -41,7 +41,7 @@ struct Cumsum {
     return static_cast<const char*>(in.data) + offset * (in.dtype.bits / 8);
   }
   T* to(std::int64_t offset) const { return static_cast<T*>(out.data) + offset; }
-  std::int64_t row_step(std::size_t operand) const { return rows.rank == 0 ? 0 : rows.stride[operand][0]; }
+  std::int64_t row_step(std::size_t operand) const { return rows.step(operand); }
 
   HWY_NOINLINE void one(std::int64_t y, std::int64_t x, C* buffer) const {
     C sum = 0;

@@ -20,10 +20,9 @@
 // operations, so its bits depend neither on the layout nor on its position, nor on the number of threads.
 #include <optional>
 
-#include "gather.h"
 #include "lanes.h"
 #include "parallel.h"
-#include "space.h"
+#include "runs.h"
 
 #if defined(ASSAY_CPU_ELEMENTWISE_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef ASSAY_CPU_ELEMENTWISE_H
@@ -52,7 +51,6 @@ struct Operands {
 
   const View& view(std::size_t i) const { return *views[i]; }
   Dtype type() const { return views[0]->type(); }
-  std::int64_t inner_stride(std::size_t i) const { return space.rank == 0 ? 0 : space.stride[i][0]; }
   char* address(std::size_t i, std::int64_t offset) const {
     return static_cast<char*>(views[i]->data) + offset * (views[i]->dtype.bits / 8);
   }
@@ -75,7 +73,7 @@ template <class T, class Op, std::size_t... k>
 void process_rows(const Op& op, const Operands& operands, std::int64_t begin, std::int64_t end,
                   std::index_sequence<k...> indices) {
   T splat[sizeof...(k)][kLanes<Compute<T>>];
-  const std::int64_t step[] = {operands.inner_stride(k + 1)...};
+  const std::int64_t step[] = {operands.space.step(k + 1)...};
   for (Runs run(operands.space, begin, end); !run.done(); run.next()) {
     const T* in[] = {operands.view(k + 1).template as<const T>() + run.offset[k + 1]...};
     for (std::size_t j = 0; j < sizeof...(k); ++j) {
@@ -149,18 +147,13 @@ void process_blocks(const Op& op, const Operands& operands, std::int64_t begin, 
     const std::int64_t n = HWY_MIN(kBlock, end - at);
     for (std::size_t j = 1; j <= sizeof...(k); ++j) {
       if (operands.space.all_zero(static_cast<int>(j))) continue;
-      C* to = buffer[j];
-      for (Runs run(operands.space, at, at + n); !run.done(); to += run.length, run.next())
-        gather(to, operands.address(j, run.offset[j]), operands.view(j).type(), operands.inner_stride(j),
-               type, run.length);
+      move_in(buffer[j], operands.space, j, at, at + n, operands.view(j).data, operands.view(j).type(), type);
     }
     if constexpr (std::is_same_v<C, std::int64_t>)
       process_integers(op, buffer[0], in, n, indices);
     else
       process(op, buffer[0], in, step, n, indices);
-    const C* from = buffer[0];
-    for (Runs run(operands.space, at, at + n); !run.done(); from += run.length, run.next())
-      scatter(operands.address(0, run.offset[0]), type, operands.inner_stride(0), from, run.length);
+    move_out(buffer[0], operands.space, 0, at, at + n, operands.view(0).data, type);
   }
 }
 

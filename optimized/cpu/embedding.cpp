@@ -27,8 +27,8 @@ HWY_NOINLINE void copy_rows(const View& weight, const View& indices, const Space
   const int last = out.rank() - 1;
   for (Runs run(rows, begin, end); !run.done(); run.next())
     for (std::int64_t i = 0; i < run.length; ++i) {
-      const std::int64_t out_step = rows.rank == 0 ? 0 : rows.stride[0][0];
-      const std::int64_t index_step = rows.rank == 0 ? 0 : rows.stride[1][0];
+      const std::int64_t out_step = rows.step(0);
+      const std::int64_t index_step = rows.step(1);
       const std::int64_t row = row_at(indices, run.offset[1] + i * index_step);
       copy_row(out.as<T>() + run.offset[0] + i * out_step, out.stride(last),
                weight.as<const T>() + row * weight.stride(0), weight.stride(1), out.size(last));

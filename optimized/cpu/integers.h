@@ -67,7 +67,7 @@ inline char* address(View& view, std::int64_t offset) {
 template <class State>
 void reduce_integers(const View& in, View& out, const Axes& axes, bool keepdim) {
   const ReducedSpace space = reduced_space(out, in, axes, keepdim);
-  const auto step = [&](std::size_t k) { return space.kept.rank == 0 ? 0 : space.kept.stride[k][0]; };
+  const auto step = [&](std::size_t k) { return space.kept.step(k); };
   parallel_for(
       space.kept.count, 1 + kIntegersGrain / (space.count + 1),
       [&](std::int64_t begin, std::int64_t end) HWY_ATTR {
@@ -98,7 +98,7 @@ void running_sums_of_integers(const View& in, View& out, int dim) {
   const std::int64_t size = out.rank() == 0 ? 1 : out.size(dim);
   if (size == 0) return;
   const std::int64_t out_step = size == 1 ? 1 : out.stride(dim), in_step = size == 1 ? 1 : in.stride(dim);
-  const auto step = [&](std::size_t k) { return rows.rank == 0 ? 0 : rows.stride[k][0]; };
+  const auto step = [&](std::size_t k) { return rows.step(k); };
   parallel_for(rows.count, 1 + kIntegersGrain / size, [&](std::int64_t begin, std::int64_t end) HWY_ATTR {
     std::int64_t block[kIntegersBlock];
     for (Runs run(rows, begin, end); !run.done(); run.next())

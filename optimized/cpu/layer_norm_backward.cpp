@@ -11,10 +11,9 @@
 #include <vector>
 
 #include "chains.h"
-#include "gather.h"
 #include "ops/layer_norm.h"
 #include "parallel.h"
-#include "space.h"
+#include "runs.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace assay::cpu::HWY_NAMESPACE {
@@ -40,7 +39,7 @@ struct LayerNormBackward {
 
   LayerNormBackward(const View& g, const View& in, const View& m, const View& r, const View* w, View* to,
                     int first)
-      : grad(g), input(in), grad_input(to), mean(numbers(m)), rstd(numbers(r)) {
+      : grad(g), input(in), grad_input(to), mean(numbers<C>(m)), rstd(numbers<C>(r)) {
     if (input.rank() > kMaxRank) throw Refused("tensors of more than 64 dimensions are not supported");
     const View* const views[] = {&grad, &input, grad_input};
     const int operands = grad_input == nullptr ? 2 : 3;
@@ -48,28 +47,7 @@ struct LayerNormBackward {
     row = row_major_space(views, operands, first, input.rank());
     n = row.count;
     width = (n + lanes - 1) / lanes * lanes;
-    if (w != nullptr) weight = numbers(*w);
-  }
-
-  static Numbers numbers(const View& v) {
-    const std::int64_t count = v.numel();
-    Numbers all(static_cast<std::size_t>((count + lanes - 1) / lanes * lanes));
-    const View* const views[] = {&v};
-    const Space space = row_major_space(views, 1, 0, v.rank());
-    if (count > 0) move_in(space, 0, v, v.as<const T>(), all.data());
-    return all;
-  }
-  static void move_in(const Space& space, std::size_t operand, const View& view, const T* from, C* to) {
-    std::int64_t at = 0;
-    for (Runs run(space, 0, space.count); !run.done(); at += run.length, run.next())
-      gather(to + at, from + run.offset[operand], view.type(), space.rank == 0 ? 0 : space.stride[operand][0],
-             view.type(), run.length);
-  }
-  void move_out(const C* from, T* to) const {
-    std::int64_t at = 0;
-    for (Runs run(row, 0, n); !run.done(); at += run.length, run.next())
-      scatter(to + run.offset[2], grad_input->type(), row.rank == 0 ? 0 : row.stride[2][0], from + at,
-              run.length);
+    if (w != nullptr) weight = numbers<C>(*w, lanes);
   }
 
   template <class Function>
@@ -123,15 +101,13 @@ struct LayerNormBackward {
       std::int64_t number = begin;
       for (Runs run(rows, begin, end); !run.done(); run.next())
         for (std::int64_t i = 0; i < run.length; ++i, ++number) {
-          const auto offset = [&](std::size_t k) {
-            return run.offset[k] + (rows.rank == 0 ? 0 : i * rows.stride[k][0]);
-          };
-          move_in(row, 0, grad, grad.as<const T>() + offset(0), g.data());
-          move_in(row, 1, input, input.as<const T>() + offset(1), x.data());
+          const auto offset = [&](std::size_t k) { return run.offset[k] + i * rows.step(k); };
+          move_in(g.data(), row, 0, 0, n, grad.as<const T>() + offset(0), grad.type(), grad.type());
+          move_in(x.data(), row, 1, 0, n, input.as<const T>() + offset(1), input.type(), input.type());
           accumulate(g.data(), x.data(), number, sums_of(0, span), sums_of(1, span));
           if (grad_input == nullptr) continue;
           differentiate(g.data(), x.data(), number);
-          move_out(g.data(), grad_input->as<T>() + offset(2));
+          move_out(g.data(), row, 2, 0, n, grad_input->as<T>() + offset(2), grad_input->type());
         }
     };
     parallel_for(spans, 1 + kSpanGrain * spans / (rows.count * n + 1),
@@ -147,11 +123,7 @@ struct LayerNormBackward {
     for (std::int64_t span = 1; span < spans; ++span)
       for (std::int64_t k = 0; k < n; ++k) sums[k] += sums[span * width + k];
     const View* const views[] = {to};
-    const Space space = row_major_space(views, 1, 0, to->rank());
-    std::int64_t at = 0;
-    for (Runs run(space, 0, n); !run.done(); at += run.length, run.next())
-      scatter(to->as<T>() + run.offset[0], to->type(), space.rank == 0 ? 0 : space.stride[0][0], sums + at,
-              run.length);
+    move_out(sums, row_major_space(views, 1, 0, to->rank()), 0, 0, n, to->data, to->type());
   }
 };
 

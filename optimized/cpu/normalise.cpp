@@ -8,10 +8,9 @@
 #include <vector>
 
 #include "chains.h"
-#include "gather.h"
 #include "normalise.h"
 #include "parallel.h"
-#include "space.h"
+#include "runs.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace assay::cpu::HWY_NAMESPACE {
@@ -42,30 +41,8 @@ struct Rows {
     const View* const of_row[] = {&norm.out, &norm.input};
     row = row_major_space(of_row, 2, norm.first, norm.input.rank());
     n = row.count;
-    if (norm.weight != nullptr) weight = parameters(*norm.weight);
-    if (norm.bias != nullptr) bias = parameters(*norm.bias);
-  }
-
-  std::vector<C> parameters(const View& p) const {
-    std::vector<C> all(static_cast<std::size_t>(p.numel()));
-    const View* const views[] = {&p};
-    const Space space = row_major_space(views, 1, 0, p.rank());
-    if (!all.empty()) move_in(space, 0, p, p.as<const T>(), all.data());
-    return all;
-  }
-
-  // The elements of a space, of an operand that starts at `from`, side by side.
-  static void move_in(const Space& space, std::size_t operand, const View& view, const T* from, C* to) {
-    std::int64_t at = 0;
-    for (Runs run(space, 0, space.count); !run.done(); at += run.length, run.next())
-      gather(to + at, from + run.offset[operand], view.type(), space.rank == 0 ? 0 : space.stride[operand][0],
-             view.type(), run.length);
-  }
-  void move_out(const C* from, T* to) const {
-    std::int64_t at = 0;
-    for (Runs run(row, 0, n); !run.done(); at += run.length, run.next())
-      scatter(to + run.offset[0], norm.out.type(), row.rank == 0 ? 0 : row.stride[0][0], from + at,
-              run.length);
+    if (norm.weight != nullptr) weight = numbers<C>(*norm.weight);
+    if (norm.bias != nullptr) bias = numbers<C>(*norm.bias);
   }
 
   static HWY_INLINE V at(const C* p, std::int64_t m) {
@@ -165,9 +142,7 @@ struct Rows {
                    std::int64_t number = begin;
                    for (Runs run(rows, begin, end); !run.done(); run.next())
                      for (std::int64_t i = 0; i < run.length; ++i, ++number) {
-                       const auto offset = [&](std::size_t k) {
-                         return run.offset[k] + (rows.rank == 0 ? 0 : i * rows.stride[k][0]);
-                       };
+                       const auto offset = [&](std::size_t k) { return run.offset[k] + i * rows.step(k); };
                        T* const y = norm.out.template as<T>() + offset(0);
                        T* const x = norm.input.template as<T>() + offset(1);
                        const C* from = buffer.data();
@@ -176,12 +151,13 @@ struct Rows {
                          if (reads) from = x;
                          if (writes) to = y;
                        }
-                       if (!reads && n > 0) move_in(row, 1, norm.input, x, buffer.data());
+                       if (!reads)
+                         move_in(buffer.data(), row, 1, 0, n, x, norm.input.type(), norm.input.type());
                        C mean, rstd;
                        statistics(from, number, norm.mean.template as<T>() + offset(2),
                                   norm.rstd.template as<T>() + offset(3), mean, rstd);
                        finish_row(from, to, mean, rstd, number);
-                       if (!writes && n > 0) move_out(to, y);
+                       if (!writes) move_out(to, row, 0, 0, n, y, norm.out.type());
                      }
                  });
   }

@@ -64,9 +64,7 @@ class Places {
     bool nan = false;
   };
 
-  std::int64_t step(std::size_t operand) const {
-    return space_.kept.rank == 0 ? 0 : space_.kept.stride[operand][0];
-  }
+  std::int64_t step(std::size_t operand) const { return space_.kept.step(operand); }
 
   // Block by block; n <= kPlacesBlock elements, of which the first is number `first`.
   template <class E>

@@ -9,10 +9,9 @@
 #define HWY_TARGET_INCLUDE "cpu/quantize.cpp"
 #include "levels.h"
 
-#include "gather.h"
 #include "ops/quantize.h"
 #include "parallel.h"
-#include "space.h"
+#include "runs.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace assay::cpu::HWY_NAMESPACE {
@@ -69,10 +68,6 @@ void each_block(const Space& space, const Block& block) {
   });
 }
 
-std::int64_t inner(const Space& space, std::size_t operand) {
-  return space.rank == 0 ? 0 : space.stride[operand][0];
-}
-
 void quantize_per_tensor(const View& self, double scale, std::int64_t zero_point, Dtype, View& out) {
   const View* const views[] = {&out, &self};
   const Space space = make_space(views, 2);
@@ -82,13 +77,11 @@ void quantize_per_tensor(const View& self, double scale, std::int64_t zero_point
   each_block(space, [&](std::int64_t at, std::int64_t n) HWY_ATTR {
     HWY_ALIGN float real[kBlock] = {};
     HWY_ALIGN std::int32_t integer[kBlock];
-    float* to = real;
-    for (Runs run(space, at, at + n); !run.done(); to += run.length, run.next())
-      gather(to, self.as<const float>() + run.offset[1], Dtype::f32, inner(space, 1), Dtype::f32, run.length);
+    move_in(real, space, 1, at, at + n, self.data, Dtype::f32, Dtype::f32);
     quantize(affine, integer, real, n);
     const std::int32_t* from = integer;
     for (Runs run(space, at, at + n); !run.done(); from += run.length, run.next())
-      spread(out.as<std::uint8_t>() + run.offset[0], inner(space, 0), from, run.length);
+      spread(out.as<std::uint8_t>() + run.offset[0], space.step(0), from, run.length);
   });
 }
 
@@ -102,13 +95,11 @@ void dequantize_per_tensor(const View& self, double scale, std::int64_t zero_poi
     std::int32_t* to = integer;
     for (Runs run(space, at, at + n); !run.done(); to += run.length, run.next())
       if (self.type() == Dtype::i8)
-        collect(to, self.as<const std::int8_t>() + run.offset[1], inner(space, 1), run.length);
+        collect(to, self.as<const std::int8_t>() + run.offset[1], space.step(1), run.length);
       else
-        collect(to, self.as<const std::uint8_t>() + run.offset[1], inner(space, 1), run.length);
+        collect(to, self.as<const std::uint8_t>() + run.offset[1], space.step(1), run.length);
     dequantize(affine, real, integer, n);
-    const float* from = real;
-    for (Runs run(space, at, at + n); !run.done(); from += run.length, run.next())
-      scatter(out.as<float>() + run.offset[0], Dtype::f32, inner(space, 0), from, run.length);
+    move_out(real, space, 0, at, at + n, out.data, Dtype::f32);
   });
 }
 

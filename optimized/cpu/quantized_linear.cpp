@@ -35,8 +35,8 @@ void run(const View& input, const View& weight, const View& weight_scale, const 
   const int last = input.rank() - 1;
   const View* const views[] = {&out, &input};
   const Space rows = space_without(last, views, 2);
-  const std::int64_t out_row = rows.rank == 0 ? 0 : rows.stride[0][0];
-  const std::int64_t in_row = rows.rank == 0 ? 0 : rows.stride[1][0];
+  const std::int64_t out_row = rows.step(0);
+  const std::int64_t in_row = rows.step(1);
   const auto work = HWY_MAX(std::int64_t{1}, columns * terms);
   parallel_for(rows.count, 1 + kGrain / work, [&](std::int64_t begin, std::int64_t end) HWY_ATTR {
     Scratch own(scratch_bytes<std::uint8_t>(terms));

@@ -69,9 +69,7 @@ class Reduction {
   static constexpr std::int64_t lanes = HWY_MAX_BYTES / sizeof(C);
   static constexpr std::int64_t vectors = kReduceChains / lanes;
 
-  std::int64_t step(std::size_t operand) const {
-    return space_.kept.rank == 0 ? 0 : space_.kept.stride[operand][0];
-  }
+  std::int64_t step(std::size_t operand) const { return space_.kept.step(operand); }
   static char* at(const View& view, std::int64_t offset) {
     return static_cast<char*>(view.data) + offset * (view.dtype.bits / 8);
   }

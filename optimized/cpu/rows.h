@@ -193,9 +193,7 @@ class AlongRows {
   static constexpr int operands = Op::inputs + 1;
   static constexpr std::make_index_sequence<Op::inputs> kInputs{};
 
-  std::int64_t row_step(std::size_t operand) const {
-    return space_.rank == 0 ? 0 : space_.stride[operand][0];
-  }
+  std::int64_t row_step(std::size_t operand) const { return space_.step(operand); }
   char* at(std::size_t operand, std::int64_t offset) const {
     return static_cast<char*>(views_[operand]->data) + offset * (views_[operand]->dtype.bits / 8);
   }

@@ -24,6 +24,8 @@ struct Space {
   std::array<std::int64_t, kMaxRank> size;
   std::array<std::array<std::int64_t, kMaxRank>, kMaxOperands> stride;
 
+  // Of an operand, along dimension 0.
+  std::int64_t step(std::size_t operand) const { return rank == 0 ? 0 : stride[operand][0]; }
   bool all_zero(int operand) const {
     return std::all_of(stride[static_cast<std::size_t>(operand)].begin(),
                        stride[static_cast<std::size_t>(operand)].begin() + rank,
