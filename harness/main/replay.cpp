@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <set>
 
 #include "../fixtures/fixture.h"
@@ -69,6 +70,7 @@ int replay_command(const Flags& flags) {
   }
   const auto registry = load_registry({plugins.begin(), plugins.end()}, with_torch);
   Examiner examiner(make_zygotes(), {});
+  std::deque<Kernel> prepared;  // the examiner knows kernels by their addresses
   int faults = 0;
   int ran = 0;
   for (std::size_t n = 0; n < file.calls.size(); ++n) {
@@ -95,8 +97,12 @@ int replay_command(const Flags& flags) {
         fmt::print("  not run   {:<20} {}\n", k->name, k->unavailable);
         continue;
       }
+      // The recorded kernel gets what it ran under.
+      Kernel& kernel = prepared.emplace_back(*k);
+      if (k->name == call.impl)
+        for (const std::string& v : call.variables) set_variable(kernel.environment, v, false);
       const Verdict recorded = call.verdict.empty() ? Verdict::pass : verdict_of(call.verdict);
-      const Tried t = try_kernel(examiner, replay, *k, recorded);
+      const Tried t = try_kernel(examiner, replay, kernel, recorded);
       if (t.verdict == Verdict::not_run) {
         fmt::print("  not run   {:<20} {}\n", k->name, t.detail);
         continue;

@@ -30,6 +30,7 @@ struct Flags {
   std::string time;
   std::string shard = "1/1";
   std::vector<std::string> plugins;
+  std::vector<std::string> variables;
   std::string json;
   std::string junit;
   std::string out;
@@ -98,7 +99,11 @@ int verify_command(Flags& flags) {
     throw UsageError("--case and PATTERN exclude each other: the case names its operator");
   std::optional<Fixtures> fixtures;
   if (!flags.fixtures.empty()) fixtures = read_fixtures(flags.fixtures);
+  for (const std::string& v : flags.variables)
+    if (v.find('=') == std::string::npos || v.starts_with('='))
+      throw UsageError(fmt::format("--env is \"{}\": write NAME=VALUE", v));
   const auto registry = load_registry(flags.plugins, with_torch);
+  registry->set_variables(flags.variables);
   if (!flags.only.empty()) options.only = parse_case(flags.only);
 
   catch_interrupts();
@@ -166,11 +171,23 @@ void add_verify(CLI::App& app, Command& chosen) {
       ->add_option("--plugin", flags->plugins,
                    "a shared library of kernels (assay/kernel.h); may be repeated")
       ->type_name("LIB.so");
+  command
+      ->add_option(
+          "--env", flags->variables,
+          "an environment variable of the kernels' processes (OMP_NUM_THREADS=4, ATEN_CPU_CAPABILITY=avx2); may be "
+          "repeated; case files keep it")
+      ->type_name("NAME=VALUE");
   const WorkFlags work = add_work(*command, o.cases, o.seed, o.jobs);
   work.cases->excludes(fixtures);
   work.seed->excludes(fixtures);
   command->add_option("--time", flags->time, "stop after this long; says how many cases were not run")
       ->type_name("60s");
+  command
+      ->add_option("--shrink", o.shrink_budget,
+                   "runs to spend on making a failing case smaller; 0: it is recorded as it was found")
+      ->check(whole_number())
+      ->capture_default_str()
+      ->type_name("N");
   command->add_option("--shard", flags->shard, "run this part only; `assay merge` joins the parts")
       ->capture_default_str()
       ->type_name("I/N");

@@ -64,6 +64,16 @@ const Operator& operator_of(std::string_view schema, std::string_view kernel) {
 
 }  // namespace
 
+void set_variable(Environment& environment, const std::string& variable, bool replace) {
+  const auto name = [](std::string_view assignment) { return assignment.substr(0, assignment.find('=')); };
+  for (std::string& known : environment.variables)
+    if (name(known) == name(variable)) {
+      if (replace) known = variable;
+      return;
+    }
+  environment.variables.push_back(variable);
+}
+
 Registry::Registry(std::string program) : program_(std::move(program)) {
   for (const EnrolledKernel& e : enrolled_kernels()) {
     Kernel k;
@@ -93,6 +103,11 @@ void Registry::insert(Kernel k) {
     }
   }
   kernels_.push_back(std::move(k));
+}
+
+void Registry::set_variables(std::span<const std::string> variables) {
+  for (Kernel& k : kernels_)
+    for (const std::string& v : variables) set_variable(k.environment, v, false);
 }
 
 void Registry::add(const Environment& environment, const std::string& prefix) {

@@ -21,6 +21,9 @@ struct Environment {
   friend auto operator<=>(const Environment&, const Environment&) = default;
 };
 
+// Puts NAME=VALUE into the environment; of names that it has, its own value stays, or with `replace` the new one.
+void set_variable(Environment& environment, const std::string& variable, bool replace);
+
 inline constexpr std::string_view kPluginPrefix = "plugin:";
 
 struct Kernel {
@@ -54,6 +57,9 @@ class Registry {
   void add_plugin(const std::string& library);
   // Adds PyTorch's operators. Without PyTorch each operator gets a kernel "torch" that says what to install.
   void add_torch();
+
+  // Sets environment variables, NAME=VALUE, of the processes of all kernels. What a kernel brings along stays: its ISA level.
+  void set_variables(std::span<const std::string> variables);
 
   std::span<const Kernel> kernels() const { return kernels_; }
   std::vector<const Kernel*> kernels_of(const Operator& op) const;  // fastest of ours first, peers last

@@ -68,7 +68,7 @@ const Kernel& Examiner::threaded(const Kernel& kernel) {
   const auto known = threaded_.find(&kernel);
   if (known != threaded_.end()) return known->second;
   Kernel copy = kernel;
-  copy.environment.variables.push_back(fmt::format("OMP_NUM_THREADS={}", kThreads));
+  set_variable(copy.environment, fmt::format("OMP_NUM_THREADS={}", kThreads), true);
   return threaded_.emplace(&kernel, std::move(copy)).first->second;
 }
 
