@@ -8,8 +8,7 @@
 
 #include "files_sample.h"
 #include "harness/files/hdf5.h"
-#include "harness/tensors/tensor_file.h"
-#include "reports/file.h"
+#include "tensors_bytes.h"
 
 namespace assay {
 namespace {
@@ -37,24 +36,8 @@ class TensorFiles : public ::testing::Test {
   fs::path folder_;
 };
 
-template <class Work>
-std::string error_of(const Work& work) {
-  try {
-    work();
-  } catch (const FileError& e) {
-    return e.what();
-  }
-  return "no error";
-}
-
-std::string npy(const std::string& descr, const std::string& shape, const std::string& data) {
-  const std::string dict = "{'descr': '" + descr + "', 'fortran_order': False, 'shape': " + shape + ", }\n";
-  return std::string("\x93NUMPY\1\0", 8) + static_cast<char>(dict.size()) + std::string(1, '\0') + dict +
-         data;
-}
-
 TEST_F(TensorFiles, AreKnownByTheirContentAndMapped) {
-  const std::string file = write("w.bin", npy("<i2", "(2,)", std::string("\1\0\2\0", 4)));
+  const std::string file = write("w.bin", npy("<i2", "(2,)", std::string("\1\0\2\0", 4), false));
   const auto opened = open_tensors(file);
   const RecordedTensor expected = tensor<std::int16_t>(Dtype::i16, {2}, {1, 2});
   EXPECT_EQ(opened->read(opened->entry("w")), expected);
@@ -67,9 +50,9 @@ TEST_F(TensorFiles, AreKnownByTheirContentAndMapped) {
 
 TEST_F(TensorFiles, AFolderHasItsNpyFiles) {
   EXPECT_THAT(error_of([&] { open_tensors(folder_.string()); }), HasSubstr("it has no .npy file"));
-  write("b.npy", npy("|u1", "(1,)", "b"));
-  write("a.npy", npy("|u1", "(1,)", "a"));
-  write("c.npy", npy("<c8", "(1,)", "12345678"));
+  write("b.npy", npy("|u1", "(1,)", "b", false));
+  write("a.npy", npy("|u1", "(1,)", "a", false));
+  write("c.npy", npy("<c8", "(1,)", "12345678", false));
   write("notes.txt", "not looked at");
   const auto file = open_tensors(folder_.string());
   ASSERT_EQ(file->entries().size(), 2u);
