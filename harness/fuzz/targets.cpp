@@ -6,8 +6,9 @@
 namespace assay::fuzz {
 
 std::span<const Target* const> targets() {
-  static constexpr const Target* all[] = {&kCaseText,    &kContract, &kLayout, &kOnnx,
-                                          &kPluginTable, &kRunFile,  &kSchema, &kShapeRule};
+  static constexpr const Target* all[] = {&kCaseText,    &kContract, &kLayout,      &kNpy,
+                                          &kNpz,         &kOnnx,     &kPluginTable, &kRunFile,
+                                          &kSafetensors, &kSchema,   &kShapeRule};
   return all;
 }
 
