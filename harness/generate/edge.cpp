@@ -145,6 +145,9 @@ void fill_edge(const Target& t, std::span<double> values) {
   const auto tensors = static_cast<std::size_t>(std::max(t.tensors, 1));
   const bool apart = t.tensors > 1 && t.shared.below(7, 3) != 0;
   const auto turn = static_cast<std::size_t>(t.shared.below(8, t.tensors) + t.ordinal);
+  // Or in one tensor alone: of five, the others hide even what is apart.
+  const bool alone = apart && t.shared.below(9, 2) == 0;
+  if (alone && turn % tensors != 0) return;
   const std::int64_t kind = apart ? kApart : t.own.below(0, kMixtures);
   if (kind == kMixtures - 1 && is_float(t.dtype)) return fill_rows(t, values);
   const auto most = static_cast<std::uint64_t>(std::clamp<std::int64_t>(t.terms, 1, 1 << 20));
@@ -161,13 +164,14 @@ void fill_edge(const Target& t, std::span<double> values) {
   // But some, in a tensor of one number for each channel, too.
   m.one_in =
       static_cast<int>(std::clamp<std::int64_t>(static_cast<std::int64_t>(values.size()), 2, m.one_in));
+  if (alone) m.one_in = t.parameter ? 1 : 2;
   const Stream choice(t.own.word(2));
   const auto pick = [&choice](std::uint64_t i, const auto& list) -> const auto& {
     return list[static_cast<std::size_t>(choice.below(i, static_cast<std::int64_t>(list.size())))];
   };
   const auto only = static_cast<std::size_t>(t.own.below(3, static_cast<std::int64_t>(values.size())));
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (apart && (i + turn) % tensors != 0) continue;
+    if (apart && !alone && (i + turn) % tensors != 0) continue;
     if (m.single ? i == only : choice.below(3 * i, m.one_in) == 0)
       values[i] = pick(3 * i + 1, pick(3 * i + 2, m.pools));
   }
