@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 
@@ -26,13 +27,13 @@ void swap_bytes(std::vector<std::byte>& data, std::size_t width) {
 // Elements of the size of Word, in the order of the last index running fastest.
 template <std::size_t kWidth>
 void from_fortran(std::span<const std::byte> stored, const Shape& shape, std::vector<std::byte>& data) {
-  std::vector<std::size_t> stride(shape.size());
+  std::array<std::size_t, kMostDimensions> stride{};
   std::size_t elements = 1;
   for (std::size_t d = 0; d < shape.size(); ++d) {
     stride[d] = elements;
     elements *= static_cast<std::size_t>(shape[d]);
   }
-  std::vector<std::int64_t> index(shape.size());
+  std::array<std::int64_t, kMostDimensions> index{};
   std::size_t from = 0;
   for (std::size_t to = 0; to < elements; ++to) {
     std::memcpy(data.data() + to * kWidth, stored.data() + from * kWidth, kWidth);

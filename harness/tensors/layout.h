@@ -43,7 +43,7 @@ struct Layout {
 // Whether such elements lie there as RecordedTensor has them.
 bool is_plain(const Layout& layout, Dtype dtype, const Shape& shape);
 
-// Precondition: `stored` has byte_count() bytes.
+// Precondition: `stored` has byte_count() bytes, which has found the shape possible.
 RecordedTensor unpack(std::span<const std::byte> stored, Dtype dtype, const Shape& shape,
                       const Layout& layout);
 
