@@ -104,6 +104,7 @@ int assay_main(int argc, char** argv) {
   add_ops(app, chosen);
   add_merge(app, chosen);
   add_selftest(app, chosen);
+  add_diff(app, chosen);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

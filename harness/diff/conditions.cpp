@@ -1,0 +1,260 @@
+#include "conditions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+
+namespace assay::diff {
+namespace {
+
+constexpr std::int64_t kMostModulus = 64;
+constexpr std::int64_t kMostCounted = 1 << 20;  // values of a coordinate that are counted one by one
+constexpr std::size_t kMostListed = 6;
+
+bool bit(const Bits& bits, std::size_t k) { return (bits[k / 64] >> (k % 64) & 1) != 0; }
+
+// Weights of a part of the sample, in the set and outside of it.
+struct Weights {
+  double in = 0, out = 0;
+  Weights& operator+=(const Weights& w) {
+    in += w.in;
+    out += w.out;
+    return *this;
+  }
+};
+double f_of(const Weights& named, double in) { return 2 * named.in / (in + named.in + named.out); }
+
+class Finder {
+ public:
+  Finder(const Sample& sample, const Bits& domain) : sample_(sample), domain_(domain) {
+    for (std::size_t k = 0; k < sample.size(); ++k)
+      if (bit(domain, k)) {
+        members_.push_back(k);
+        total_ += weight(k);
+      }
+  }
+
+  const std::vector<std::size_t>& members() const { return members_; }
+  std::uint64_t element(std::size_t k) const { return sample_.elements[k]; }
+  double in() const { return total_.in; }
+  const Weights& total() const { return total_; }
+  Weights weight(std::size_t k) const {
+    return bit(sample_.in_set, k) ? Weights{sample_.weight_in, 0} : Weights{0, sample_.weight_out};
+  }
+
+  template <class Holds>
+  void add(std::string text, int rank, const Holds& holds) {
+    Condition c{std::move(text), rank, Bits(domain_.size(), 0)};
+    for (const std::size_t k : members_)
+      if (holds(k)) c.holds[k / 64] |= std::uint64_t{1} << (k % 64);
+    found_.push_back(std::move(c));
+  }
+  std::vector<Condition> take() { return std::move(found_); }
+
+ private:
+  const Sample& sample_;
+  const Bits& domain_;
+  std::vector<std::size_t> members_;
+  Weights total_;
+  std::vector<Condition> found_;
+};
+
+// ---- Whole numbers: coordinates, and the row-major number -------------------------------------------------
+
+struct Best {
+  double f = -1;
+  std::int64_t at = 0;
+  void offer(double f_here, std::int64_t here) {
+    if (f_here > f + 1e-12) *this = {f_here, here};
+  }
+};
+
+// The best value, remainder and cut of numbers from 0 to size - 1, given the weights of each.
+struct Cuts {
+  Best equal, unequal, from, below;
+};
+Cuts cuts(const std::vector<Weights>& of, const Weights& total) {
+  Cuts c;
+  Weights before;
+  const auto rest = [&](const Weights& w) { return Weights{total.in - w.in, total.out - w.out}; };
+  for (std::size_t v = 0; v < of.size(); ++v) {
+    const auto at = static_cast<std::int64_t>(v);
+    c.equal.offer(f_of(of[v], total.in), at);
+    c.unequal.offer(f_of(rest(of[v]), total.in), at);
+    if (v > 0) {
+      c.from.offer(f_of(rest(before), total.in), at);
+      c.below.offer(f_of(before, total.in), at);
+    }
+    before += of[v];
+  }
+  return c;
+}
+
+std::string vector_note(std::int64_t from, std::int64_t size) {
+  for (const std::int64_t width : {64, 32, 16, 8, 4})
+    if (size % width != 0 && from == size / width * width)
+      return fmt::format(", behind the last whole vector of {}", width);
+  return {};
+}
+
+void remainders(Finder& finder, const std::string& name, const std::function<std::int64_t(std::size_t)>& of,
+                std::int64_t size) {
+  struct Choice {
+    double f = -1;
+    std::int64_t modulus = 0, at = 0;
+    int kind = 0;  // equal, from, below
+  } best;
+  for (std::int64_t m = 2; m <= std::min(kMostModulus, size / 2); ++m) {
+    std::vector<Weights> weights(static_cast<std::size_t>(m));
+    for (const std::size_t k : finder.members())
+      weights[static_cast<std::size_t>(of(k) % m)] += finder.weight(k);
+    const Cuts c = cuts(weights, finder.total());
+    int kind = 0;
+    for (const Best& b : {c.equal, c.from, c.below}) {
+      if (b.f > best.f + 1e-9) best = {b.f, m, b.at, kind};
+      ++kind;
+    }
+  }
+  if (best.modulus == 0) return;
+  const std::string modulo = fmt::format("{} modulo {}", name, best.modulus);
+  const std::int64_t m = best.modulus, at = best.at;
+  if (best.kind == 0)
+    finder.add(fmt::format("{} is {}", modulo, at), 3, [&](std::size_t k) { return of(k) % m == at; });
+  else if (best.kind == 1)
+    finder.add(
+        at == m - 1 ? fmt::format("{} is {}", modulo, at) : fmt::format("{} is {} or more", modulo, at), 3,
+        [&](std::size_t k) { return of(k) % m >= at; });
+  else
+    finder.add(fmt::format("{} is below {}", modulo, at), 3, [&](std::size_t k) { return of(k) % m < at; });
+}
+
+void whole_numbers(Finder& finder, const std::string& name,
+                   const std::function<std::int64_t(std::size_t)>& of, std::int64_t size) {
+  if (size < 2) return;
+  remainders(finder, name, of, size);
+  // Of very many, cuts between blocks.
+  const std::int64_t block = (size + kMostCounted - 1) / kMostCounted;
+  std::vector<Weights> weights(static_cast<std::size_t>((size + block - 1) / block));
+  for (const std::size_t k : finder.members())
+    weights[static_cast<std::size_t>(of(k) / block)] += finder.weight(k);
+  const Cuts c = cuts(weights, finder.total());
+  const std::int64_t from = c.from.at * block, below = c.below.at * block;
+  if (from == size - 1)
+    finder.add(fmt::format("{} is the last one, {}", name, from), 1,
+               [&](std::size_t k) { return of(k) == from; });
+  else if (c.from.f >= 0)
+    finder.add(fmt::format("{} is {} or more{}", name, from, vector_note(from, size)), 2,
+               [&](std::size_t k) { return of(k) >= from; });
+  if (c.below.f >= 0 && below > 1)
+    finder.add(fmt::format("{} is below {}", name, below), 2, [&](std::size_t k) { return of(k) < below; });
+  if (block > 1) return;
+  finder.add(fmt::format("{} is {}", name, c.equal.at), 1,
+             [&](std::size_t k) { return of(k) == c.equal.at; });
+  finder.add(fmt::format("{} is not {}", name, c.unequal.at), 1,
+             [&](std::size_t k) { return of(k) != c.unequal.at; });
+  if (size > 2)
+    finder.add(fmt::format("{} is 0 or {}, its borders", name, size - 1), 2,
+               [&](std::size_t k) { return of(k) == 0 || of(k) == size - 1; });
+  std::vector<std::int64_t> listed;
+  for (std::size_t v = 0; v < weights.size(); ++v)
+    if (weights[v].in > weights[v].out) listed.push_back(static_cast<std::int64_t>(v));
+  if (listed.size() >= 2 && listed.size() <= kMostListed && listed.size() * 2 < weights.size())
+    finder.add(fmt::format("{} is one of {}", name, fmt::join(listed, ", ")), 4,
+               [&](std::size_t k) { return std::ranges::binary_search(listed, of(k)); });
+}
+
+void borders(Finder& finder, const Shape& shape, const std::vector<std::int64_t>& strides) {
+  const std::size_t rank = shape.size();
+  if (rank < 2 || shape[rank - 1] < 3 || shape[rank - 2] < 3) return;
+  finder.add(fmt::format("dimension {} or {} is on its border", rank - 2, rank - 1), 3, [&](std::size_t k) {
+    for (const std::size_t d : {rank - 2, rank - 1}) {
+      const std::int64_t at = static_cast<std::int64_t>(finder.element(k)) / strides[d] % shape[d];
+      if (at == 0 || at == shape[d] - 1) return true;
+    }
+    return false;
+  });
+}
+
+// ---- Numbers ----------------------------------------------------------------------------------------------
+
+// The best cut of a measure of the values; where it lies is said by the least value that is named.
+void threshold(Finder& finder, const std::string& text_from, const std::string& text_below,
+               const std::vector<double>& measure) {
+  std::vector<std::size_t> order;  // among the members
+  for (std::size_t n = 0; n < measure.size(); ++n)
+    if (!std::isnan(measure[n])) order.push_back(n);
+  std::ranges::sort(order, {}, [&](std::size_t n) { return measure[n]; });
+  Weights all, before;
+  for (const std::size_t n : order) all += finder.weight(finder.members()[n]);
+  double best_from = -1, best_below = -1, from = 0, below = 0;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const double x = measure[order[i]];
+    if (i > 0 && x != measure[order[i - 1]]) {
+      const double f_from = f_of({all.in - before.in, all.out - before.out}, finder.in());
+      const double f_below = f_of(before, finder.in());
+      if (f_from > best_from) best_from = f_from, from = x;
+      if (f_below > best_below) best_below = f_below, below = x;
+    }
+    before += finder.weight(finder.members()[order[i]]);
+  }
+  // The members are in the order in which add() asks.
+  const auto add = [&](const std::string& text, double at, bool is_from) {
+    std::size_t n = 0;
+    finder.add(fmt::format(fmt::runtime(text), at), 3, [&](std::size_t) {
+      const double x = measure[n++];
+      return is_from ? x >= at : x < at;
+    });
+  };
+  if (best_from >= 0) add(text_from, from, true);
+  if (best_below >= 0) add(text_below, below, false);
+}
+
+void numbers(Finder& finder, const Values& values) {
+  std::vector<double> x, size;
+  for (const std::size_t k : finder.members()) {
+    x.push_back(values.at(finder.element(k)));
+    size.push_back(std::fabs(x.back()));
+  }
+  const auto add = [&](std::string_view what, int rank, const std::function<bool(double)>& holds) {
+    std::size_t n = 0;
+    finder.add(fmt::format("{} {}", values.name, what), rank, [&](std::size_t) { return holds(x[n++]); });
+  };
+  add("is below 0", 0, [](double v) { return v < 0; });
+  add("is above 0", 0, [](double v) { return v > 0; });
+  add("is 0", 0, [](double v) { return v == 0; });
+  add("is NaN", 0, [](double v) { return std::isnan(v); });
+  add("is infinite", 0, [](double v) { return std::isinf(v); });
+  add("is no whole number", 3, [](double v) { return std::isfinite(v) && v != std::nearbyint(v); });
+  threshold(finder, values.name + " is {:.6g} or more", values.name + " is below {:.6g}", x);
+  threshold(finder, "|" + values.name + "| is {:.6g} or more", "|" + values.name + "| is below {:.6g}", size);
+}
+
+}  // namespace
+
+std::vector<Condition> conditions(const Sample& sample, const Bits& domain, const Shape& shape,
+                                  const std::vector<Values>& values) {
+  Finder finder(sample, domain);
+  std::vector<std::int64_t> strides(shape.size(), 1);
+  for (std::size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d];
+  for (const Values& v : values) numbers(finder, v);
+  for (std::size_t d = 0; d < shape.size(); ++d)
+    whole_numbers(
+        finder, shape.size() == 1 ? "the index" : fmt::format("dimension {}", d),
+        [&, d](std::size_t k) {
+          return static_cast<std::int64_t>(finder.element(k)) / strides[d] % shape[d];
+        },
+        shape[d]);
+  borders(finder, shape, strides);
+  std::int64_t numel = 1;
+  for (const std::int64_t n : shape) numel *= n;
+  if (shape.size() > 1)
+    whole_numbers(
+        finder, "the row-major number",
+        [&](std::size_t k) { return static_cast<std::int64_t>(finder.element(k)); }, numel);
+  return finder.take();
+}
+
+}  // namespace assay::diff

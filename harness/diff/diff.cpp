@@ -1,0 +1,60 @@
+#include "diff.h"
+
+#include <algorithm>
+
+#include "content.h"
+#include "rearranged.h"
+
+namespace assay::diff {
+namespace {
+
+// Rules speak of the most severe class that there is: rounding, which is everywhere, would hide it.
+Class described(const Comparison& c) {
+  if (c.worst == Class::nonfinite && c.of(Class::large) > 0) return Class::large;
+  return c.worst;
+}
+
+void describe(TensorDiff& d, const Elements& a, const Elements& b) {
+  d.described = described(*d.comparison);
+  const Mask set = elements_from(d.described, a, b);
+  d.rule = smallest_rule(d.shape_a, set, {{"a", [&](std::uint64_t i) { return a[i]; }}});
+}
+
+TensorDiff compare_tensors(const TensorFile& in_a, const TensorFile& in_b, const Pair& pair) {
+  const TensorEntry &a = in_a.entries()[pair.a], &b = in_b.entries()[pair.b];
+  TensorDiff d{a.name, b.name, pair.how, a.dtype, b.dtype, a.shape, b.shape, {}, {}, {}, {}};
+  const Content x(in_a, a), y(in_b, b);
+  if (a.shape == b.shape) {
+    d.comparison = compare(x.elements(), y.elements());
+    if (d.comparison->worst <= Class::one_ulp) return d;
+    describe(d, x.elements(), y.elements());
+  }
+  d.rearranged = rearranged(x.elements(), a.shape, y.elements(), b.shape);
+  return d;
+}
+
+}  // namespace
+
+bool Diff::differs() const {
+  return !only_a.empty() || !only_b.empty() || !unsupported.empty() ||
+         std::ranges::any_of(tensors, &TensorDiff::differs);
+}
+
+Diff diff(const TensorFile& a, const TensorFile& b, const NameMap& map,
+          const std::function<void(const std::string&)>& progress) {
+  Diff result;
+  result.file_a = a.path();
+  result.file_b = b.path();
+  const Matching matching = match(a, b, map);
+  for (const Pair& pair : matching.pairs) {
+    progress(a.entries()[pair.a].name);
+    result.tensors.push_back(compare_tensors(a, b, pair));
+  }
+  for (const std::size_t i : matching.only_a) result.only_a.push_back(a.entries()[i].name);
+  for (const std::size_t i : matching.only_b) result.only_b.push_back(b.entries()[i].name);
+  for (const TensorFile* file : {&a, &b})
+    for (const UnsupportedEntry& u : file->unsupported()) result.unsupported.push_back(u.reason);
+  return result;
+}
+
+}  // namespace assay::diff

@@ -1,0 +1,47 @@
+// `assay diff`: two tensors, or two sets of tensors.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compare.h"
+#include "match.h"
+#include "reports/style.h"
+#include "rule.h"
+
+namespace assay::diff {
+
+struct TensorDiff {
+  std::string name_a, name_b;
+  std::string how;  // why they are taken for each other, if not by name
+  Dtype dtype_a = Dtype::f32, dtype_b = Dtype::f32;
+  Shape shape_a, shape_b;
+  std::optional<Comparison> comparison;   // none: the shapes differ
+  Class described = Class::equal;         // the rule is about elements of this class and of more severe ones
+  std::optional<Rule> rule;               // none: nothing differs, or they are scattered
+  std::optional<std::string> rearranged;  // what b is of a
+
+  bool differs() const { return !comparison || !comparison->same(); }
+};
+
+struct Diff {
+  std::string file_a, file_b;
+  std::vector<TensorDiff> tensors;
+  std::vector<std::string> only_a, only_b;
+  std::vector<std::string> unsupported;  // messages about tensors that could not be read
+
+  bool differs() const;
+};
+
+// Throws FileError. `progress` is told the name of each tensor before it is read.
+Diff diff(const TensorFile& a, const TensorFile& b, const NameMap& map,
+          const std::function<void(const std::string&)>& progress);
+
+// A line for each tensor that is the same, and a few for each that is not.
+std::string to_text(const Diff& diff, Style style);
+// {"format": "assay.diff/1", "a", "b", "same", "tensors": [..], "only_in_a", "only_in_b", "unsupported"}
+std::string to_json(const Diff& diff);
+
+}  // namespace assay::diff

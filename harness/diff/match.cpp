@@ -1,0 +1,125 @@
+#include "match.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <sstream>
+
+#include "content.h"
+#include "reports/file.h"
+
+namespace assay::diff {
+namespace {
+
+constexpr std::uint64_t kProbes = 4096;
+constexpr double kMostly = 0.5;
+
+// The share of evenly spread elements that are equal or nearly so. Zeros on both sides prove nothing.
+double likeness(const Elements& a, const Elements& b) {
+  const std::uint64_t n = a.count(), step = std::max<std::uint64_t>(1, n / kProbes);
+  std::uint64_t alike = 0, tried = 0;
+  for (std::uint64_t i = 0; i < n; i += step) {
+    const auto one = [&](const Elements& e) {
+      const auto width = static_cast<std::size_t>(bytes(e.dtype));
+      return Elements{e.bytes.subspan(i * width, width), e.dtype};
+    };
+    const Elements x = one(a), y = one(b);
+    if (x[0] == 0 && y[0] == 0) continue;
+    ++tried;
+    alike += compare(x, y).worst <= Class::small ? 1 : 0;
+  }
+  return tried == 0 ? 0 : static_cast<double>(alike) / static_cast<double>(tried);
+}
+
+class Matcher {
+ public:
+  Matcher(const TensorFile& a, const TensorFile& b) : a_(a), b_(b) {
+    for (std::size_t i = 0; i < a.entries().size(); ++i) left_a_.insert(i);
+    for (std::size_t i = 0; i < b.entries().size(); ++i) left_b_.insert(i);
+  }
+
+  void by_map(const NameMap& map) {
+    for (const auto& [in_a, in_b] : map) take(a_.entry(in_a).index, b_.entry(in_b).index, "--map");
+  }
+  void by_name() {
+    std::map<std::string, std::size_t> names;
+    for (const std::size_t i : left_b_) names[b_.entries()[i].name] = i;
+    for (const std::size_t i : std::set<std::size_t>(left_a_))
+      if (const auto found = names.find(a_.entries()[i].name); found != names.end())
+        take(i, found->second, "");
+  }
+  void the_only_ones() {
+    if (a_.entries().size() == 1 && b_.entries().size() == 1 && left_a_.size() == 1)
+      take(0, 0, "the only tensor of each file");
+  }
+  void by_content() {
+    for (const std::size_t i : std::set<std::size_t>(left_a_)) {
+      const TensorEntry& e = a_.entries()[i];
+      std::vector<std::size_t> alike;
+      std::optional<Content> x;
+      for (const std::size_t j : left_b_) {
+        const TensorEntry& other = b_.entries()[j];
+        if (other.shape != e.shape || e.size == 0) continue;
+        if (!x) x.emplace(a_, e);
+        if (likeness(x->elements(), Content(b_, other).elements()) >= kMostly) alike.push_back(j);
+      }
+      if (alike.size() == 1) take(i, alike[0], "same shape, and most numbers alike; the names differ");
+    }
+  }
+
+  Matching result() {
+    Matching m;
+    std::ranges::sort(pairs_, {}, &Pair::a);
+    m.pairs = std::move(pairs_);
+    m.only_a.assign(left_a_.begin(), left_a_.end());
+    m.only_b.assign(left_b_.begin(), left_b_.end());
+    return m;
+  }
+
+ private:
+  void take(std::size_t a, std::size_t b, std::string how) {
+    pairs_.push_back({a, b, std::move(how)});
+    left_a_.erase(a);
+    left_b_.erase(b);
+  }
+
+  const TensorFile& a_;
+  const TensorFile& b_;
+  std::set<std::size_t> left_a_, left_b_;
+  std::vector<Pair> pairs_;
+};
+
+}  // namespace
+
+NameMap read_name_map(const std::string& path) {
+  NameMap map;
+  std::istringstream lines(read_file(path));
+  int number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    line.resize(std::min(line.size(), line.find('#')));
+    std::istringstream words(line);
+    std::string a, b, more;
+    words >> a >> b;
+    if (a.empty()) continue;
+    const auto fail = [&](const std::string& what) {
+      throw FileError(fmt::format("cannot read {}: line {}: {}", path, number, what));
+    };
+    if (b.empty() || words >> more) fail("write the name in A, a space, and the name in B");
+    if (!map.emplace(a, b).second) fail(fmt::format("{} stands there twice", a));
+  }
+  return map;
+}
+
+Matching match(const TensorFile& a, const TensorFile& b, const NameMap& map) {
+  Matcher matcher(a, b);
+  matcher.by_map(map);
+  matcher.by_name();
+  matcher.the_only_ones();
+  matcher.by_content();
+  return matcher.result();
+}
+
+}  // namespace assay::diff

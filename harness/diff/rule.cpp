@@ -1,0 +1,94 @@
+#include "rule.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "conditions.h"
+#include "sample.h"
+
+namespace assay::diff {
+namespace {
+
+constexpr std::size_t kMostSampled = std::size_t{1} << 15;
+constexpr std::size_t kFirst = 12;  // conditions that a second one is looked for to
+constexpr double kEverywhere =
+    0.98;                       // share of the set from which on it is everything, if no rule says it better
+constexpr double kLeast = 0.5;  // of a rule's F; less says little
+constexpr double kGain = 0.6;   // what a condition leaves of 1 - F, at most
+constexpr double kNearlyAsGood = 0.002;
+
+struct Scored {
+  std::string text;
+  int rank;
+  Score score;
+  const Bits* holds;
+};
+
+bool is_gain(const Score& with, const Score& without) {
+  return with.f() > without.f() && 1 - with.f() <= kGain * (1 - without.f());
+}
+// Of nearly equal ones the one of lower rank.
+bool is_better(const Scored& a, const Scored& b) {
+  const double gain = a.score.f() - b.score.f();
+  return gain > kNearlyAsGood || (gain >= -kNearlyAsGood && a.rank < b.rank);
+}
+
+// The better one first; of nearly equal ones the one of lower rank.
+void sort_best_first(std::vector<Scored>& all) {
+  std::ranges::stable_sort(all, std::greater{}, [](const Scored& s) { return s.score.f(); });
+  std::size_t end = 0;
+  while (end < all.size() && all[end].score.f() >= all[0].score.f() - kNearlyAsGood) ++end;
+  std::stable_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(end),
+                   [](const Scored& a, const Scored& b) { return a.rank < b.rank; });
+}
+
+std::vector<Scored> scored(const Sample& sample, const std::vector<Condition>& conditions) {
+  std::vector<Scored> all;
+  for (const Condition& c : conditions) all.push_back({c.text, c.rank, score(sample, c.holds), &c.holds});
+  sort_best_first(all);
+  return all;
+}
+
+}  // namespace
+
+std::optional<Rule> smallest_rule(const Shape& shape, const Mask& set, const std::vector<Values>& values) {
+  const Sample s = sample(set, kMostSampled);
+  Bits everything((s.size() + 63) / 64, 0);
+  for (std::size_t k = 0; k < s.size(); ++k) everything[k / 64] |= std::uint64_t{1} << (k % 64);
+  const Score all = score(s, everything);
+  if (all.in == 0) return std::nullopt;
+
+  const std::vector<Condition> first = conditions(s, everything, shape, values);
+  const std::vector<Scored> singles = scored(s, first);
+  Scored best = singles.empty() ? Scored{"", 0, {}, nullptr} : singles.front();
+  int count = 1;
+  Scored pair{"", 0, {}, nullptr};
+  // What a first condition names too much of, a second one may exclude; what it misses is lost.
+  std::vector<Scored> candidates = singles;
+  std::ranges::stable_sort(candidates, std::greater{}, [](const Scored& c) { return c.score.recall(); });
+  std::erase_if(candidates, [&](const Scored& c) {
+    return c.score.recall() < 0.9 || c.score.precision() <= all.precision() * 1.02;
+  });
+  std::ranges::stable_sort(candidates, std::greater{}, [](const Scored& c) { return c.score.f(); });
+  if (candidates.size() > kFirst) candidates.resize(kFirst);
+  for (const Scored& one : candidates) {
+    const std::vector<Condition> second = conditions(s, *one.holds, shape, values);
+    const std::vector<Scored> others = scored(s, second);
+    if (others.empty()) continue;
+    const Scored joined{fmt::format("{} and {}", one.text, others[0].text), one.rank + others[0].rank,
+                        others[0].score, nullptr};
+    if (pair.text.empty() || is_better(joined, pair)) pair = joined;
+  }
+  if (!pair.text.empty() && is_gain(pair.score, best.score)) {
+    best = pair;
+    count = 2;
+  }
+  if (best.text.empty() || best.score.f() < kLeast || !is_gain(best.score, all)) {
+    if (all.precision() < kEverywhere) return std::nullopt;
+    return Rule{"everywhere", all.precision(), 1, 0, !s.all};
+  }
+  return Rule{best.text, best.score.precision(), best.score.recall(), count, !s.all};
+}
+
+}  // namespace assay::diff

@@ -1,0 +1,56 @@
+// assay diff
+#include "../diff/diff.h"
+
+#include <fmt/format.h>
+
+#include "commands.h"
+#include "reports/file.h"
+#include "shared_flags.h"
+#include "terminal.h"
+
+namespace assay {
+namespace {
+
+struct Flags {
+  std::string a, b, map, json;
+};
+
+int diff_command(const Flags& flags) {
+  check_file("--json", flags.json);
+  const auto map = flags.map.empty() ? diff::NameMap{} : diff::read_name_map(flags.map);
+  const auto a = open_tensors(flags.a), b = open_tensors(flags.b);
+  diff::Diff result;
+  {
+    ProgressLine line;
+    result = diff::diff(*a, *b, map, [&](const std::string& name) { line.show(name); });
+  }
+  if (flags.json != "-") fmt::print("{}", diff::to_text(result, Style(use_colour())));
+  if (!flags.json.empty()) write_file(flags.json, diff::to_json(result));
+  return result.differs() ? kFaultFound : kAllWell;
+}
+
+}  // namespace
+
+void add_diff(CLI::App& app, Command& chosen) {
+  CLI::App* command = app.add_subcommand("diff", "Where and how two tensors, or two sets of tensors, differ");
+  command->footer(
+      "A and B are .npy, .npz, safetensors, HDF5 (case files, too), a TensorProto of ONNX, a folder of .npy, or raw bytes:\n"
+      "raw:f32[2x3x4]@weights.bin. Tensors are matched by name, and else by --map, or by shape and content, which is then said.\n"
+      "For each: how many elements are equal, within 1 ulp, within 16, farther apart, NaN or infinite on one side alone; the\n"
+      "farthest; and the smallest rule that says which elements are wrong (\"dimension 1 is not 0 and a is below 0\").\n"
+      "A permutation or another shape is never taken for the same, but found and named.\n\n"
+      "  assay diff torch.npz engine.npz\n"
+      "  assay diff y.npy raw:f32[1x64x56x56]@dump.bin\n"
+      "  assay diff a.safetensors b.safetensors --map names.txt --json -\n\n"
+      "Exit code 0: the same (0 and -0 are); 1: they differ; 2: a file cannot be read.");
+  auto flags = std::make_shared<Flags>();
+  command->add_option("A", flags->a, "tensors that are thought to be right")->required()->type_name("");
+  command->add_option("B", flags->b, "tensors to compare with them")->required()->type_name("");
+  command
+      ->add_option("--map", flags->map, "a text file: a line for each pair, the name in A and the name in B")
+      ->type_name("FILE");
+  command->add_option("--json", flags->json, "write the result; - is standard output")->type_name("F");
+  command->callback([flags, &chosen] { chosen = [flags] { return diff_command(*flags); }; });
+}
+
+}  // namespace assay
