@@ -1,6 +1,6 @@
 # What every target of Assay shares.
 #
-#   assay_target(name)                         flags, include paths, warnings
+#   assay_target(name)                         flags, include paths, warnings; released with -O2
 #   assay_tests(name [OPTIMISED] LIBRARIES lib...)
 #                                              one test program from test/*_test.cpp of the calling folder; OPTIMISED
 #                                              if it computes so much that this pays for the compiler's time
@@ -53,6 +53,9 @@ endfunction()
 
 function(assay_target name)
   target_compile_options(${name} PRIVATE ${ASSAY_FLAGS})
+  if(CMAKE_BUILD_TYPE STREQUAL "Release" OR ASSAY_AS_RELEASED)
+    target_compile_options(${name} PRIVATE -O2)  # a fifth of the compiler's time less than -O3, for the same speed
+  endif()
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR}/cases ${PROJECT_SOURCE_DIR}/cases/vocabulary)
 endfunction()
 
