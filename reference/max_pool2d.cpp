@@ -85,7 +85,7 @@ struct PaddedWithZeros {
     const Pooled window(self.shape(), {kernel_size, stride, padding, dilation}, i);
     const std::int64_t all = kernel_size[0] * kernel_size[kernel_size.size() - 1];
     const S value = largest(self, window).value;
-    return window.size() < all && value < S(0) ? S(0) : value;
+    return window.size() < all ? maximum(S(0), value) : value;
   }
 };
 

@@ -162,16 +162,18 @@ struct Binding {
   }
 
   static ResultFunctions functions() {
-    ResultFunctions f = functions_of_values();
+    ResultFunctions f = functions_of_results();
     f.bodies = bodies(std::type_identity<ForScalars<Body>>{});
     f.on_the_way = requires { F::on_the_way; };
     return f;
   }
-  // Without what proofs ask of a formula: it can be read in double and in integers, which is all that is compiled.
-  static ResultFunctions functions_of_values() {
+  // Without what proofs ask of a formula: what is compiled is its reading in double and in integers, and its bound.
+  static ResultFunctions functions_of_results() {
     ResultFunctions f;
     std::get<Body<double>>(f.bodies) = body<double>();
     std::get<Body<Integer>>(f.bodies) = body<Integer>();
+    std::get<Body<Tracked<double>>>(f.bodies) = body<Tracked<double>>();
+    std::get<Body<Tracked<Real>>>(f.bodies) = body<Tracked<Real>>();
     if constexpr (Match::is_row) f.rows = &rows;
     return f;
   }
@@ -192,7 +194,7 @@ template <const Operator& op, class... F>
 WrongFormula wrong_formula(std::string_view name, std::string_view says, DtypeSet dtypes = op.dtypes,
                            std::string_view file = __builtin_FILE(), int line = __builtin_LINE()) {
   static_assert(sizeof...(F) == op.schema.result_count, "one functor for each result of the schema");
-  static const ReferenceOf object(op, {detail::Binding<op, F>::functions_of_values()...}, file, line);
+  static const ReferenceOf object(op, {detail::Binding<op, F>::functions_of_results()...}, file, line);
   return {name, says, &object, dtypes};
 }
 

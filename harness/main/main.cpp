@@ -105,6 +105,7 @@ int assay_main(int argc, char** argv) {
   add_merge(app, chosen);
   add_selftest(app, chosen);
   add_diff(app, chosen);
+  add_diagnose(app, chosen);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "../diagnose/score.h"
 #include "../selftest/report.h"
 #include "../variants/variant.h"
 #include "../verify/verify.h"
@@ -23,6 +24,7 @@ struct Flags {
   std::vector<std::string> plugins;
   std::string json;
   bool list = false;
+  bool diagnosis = false;
 };
 
 void check_variants(const SelftestOptions& options) {
@@ -45,6 +47,25 @@ void list_variants(const SelftestOptions& options) {
         fmt::print("{} {}: {}\n", op->schema.name, v.name, v.says);
 }
 
+// How well `assay diagnose` names what is planted.
+int score_diagnosis(const Flags& flags) {
+  const SelftestOptions& o = flags.options;
+  diagnose::Scores scores;
+  catch_interrupts();
+  {
+    ProgressLine line;
+    scores =
+        diagnose::score(select_operators(o.patterns), o.dtypes, {o.variants, o.seed, 1, o.jobs},
+                        interrupted(), [&](std::size_t done, std::size_t all, const std::string& doing) {
+                          line.show(fmt::format("{:3.0f}%  {}", 100.0 * double(done) / double(all), doing));
+                        });
+  }
+  if (flags.json != "-") fmt::print("{}", to_text(scores, Style(use_colour())));
+  if (!flags.json.empty()) write_file(flags.json, to_json(scores));
+  if (interrupted()) return kInterrupted;
+  return scores.alarms.empty() ? kAllWell : kFaultFound;
+}
+
 int selftest_command(Flags& flags) {
   SelftestOptions& options = flags.options;
   options.dtypes = parse_dtypes(flags.dtypes);
@@ -55,6 +76,7 @@ int selftest_command(Flags& flags) {
     list_variants(options);
     return kAllWell;
   }
+  if (flags.diagnosis) return score_diagnosis(flags);
   const auto registry = load_registry(flags.plugins, false);
   options.plugins = !flags.plugins.empty();
   options.run.time_limit = std::chrono::seconds(10);
@@ -95,6 +117,9 @@ void add_selftest(CLI::App& app, Command& chosen) {
       ->delimiter(',')
       ->type_name("GLOB");
   command->add_flag("--list", flags->list, "only say what would be planted");
+  command->add_flag(
+      "--diagnosis", flags->diagnosis,
+      "plant what shows in results, and see whether `assay diagnose` names it; a cause named for a right kernel fails");
   command
       ->add_option(
           "--plugin", flags->plugins,

@@ -48,7 +48,7 @@ class ArgumentVariants {
                            second = op_.schema.argument_storage[j].name;
     all_.push_back({.name = fmt::format("{}.swapped_with_{}", first, second),
                     .says = fmt::format("takes {} for {}, and {} for {}", first, second, second, first),
-                    .arguments = [i, j](Call& call, const assay_call&) {
+                    .arguments = [i, j](Call& call) {
                       std::swap(call.arguments[i], call.arguments[j]);
                       return true;
                     }});
@@ -58,7 +58,7 @@ class ArgumentVariants {
   void plant(std::string_view what, std::string says, Change change) {
     all_.push_back({.name = fmt::format("{}.{}", op_.schema.argument_storage[at_].name, what),
                     .says = std::move(says),
-                    .arguments = [i = at_, change = std::move(change)](Call& call, const assay_call&) {
+                    .arguments = [i = at_, change = std::move(change)](Call& call) {
                       const CallValue before = call.arguments[i];
                       change(call.arguments[i], call);
                       return !same(before, call.arguments[i]);

@@ -185,8 +185,8 @@ void add_answers(const Operator& op, std::vector<Variant>& all) {
   const auto at = static_cast<std::size_t>(op.schema.find(op.in_place));
   plant(all, "clears_first",
         fmt::format("clears the result before it reads {}, whose memory it may share", op.in_place), {});
-  all.back().arguments = [at](Call& call, const assay_call& c) {
-    if (c.arguments[at].as.tensor->data != c.outputs[0]->data) return false;
+  all.back().arguments = [at](Call& call) {
+    if (call.in_place != static_cast<int>(at)) return false;
     auto& t = std::get<TensorData>(call.arguments[at]);
     std::ranges::fill(t.memory, std::byte{0});
     return true;

@@ -24,6 +24,7 @@ void plant_move(std::vector<Variant>& all, std::string_view what, std::string sa
                 std::function<std::optional<std::size_t>(std::size_t i, const VariantResult& r)> from) {
   plant(all, what, std::move(says), kFloatingPoint | kIntegers,
         [from = std::move(from)](VariantResult& r) { r.move([&](std::size_t i) { return from(i, r); }); });
+  all.back().moves = true;
 }
 
 std::size_t innermost(const VariantResult& r) {
@@ -167,9 +168,9 @@ void add_result_variants(const Operator& op, std::vector<Variant>& all) {
                    .garbage = true});
     all.push_back({.name = fmt::format("results.zero{}", which),
                    .says = fmt::format("stores zeros in {}", says),
-                   .results = [k](std::vector<VariantResult>& results, const Call&) {
-                     results[k].move([](std::size_t) { return std::nullopt; });
-                   }});
+                   .results = [k](std::vector<VariantResult>& results,
+                                  const Call&) { results[k].move([](std::size_t) { return std::nullopt; }); },
+                   .moves = true});
   }
 }
 

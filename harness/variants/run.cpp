@@ -64,48 +64,6 @@ CallValue copied(const assay_value& v) {
   }
 }
 
-bool fits(const Checked& checked, const assay_call& c) {
-  if (!checked.ok() || checked.outputs.size() != c.output_count) return false;
-  for (std::uint32_t k = 0; k < c.output_count; ++k) {
-    const assay_tensor& out = *c.outputs[k];
-    if (checked.outputs[k].dtype != *dtype_of(out.dtype) ||
-        !std::ranges::equal(checked.outputs[k].shape,
-                            std::span(out.shape, static_cast<std::size_t>(out.ndim))))
-      return false;
-  }
-  return true;
-}
-
-std::vector<VariantResult> computed(const Planted& planted, const Call& call,
-                                    const std::vector<Checked::Output>& outputs) {
-  const Variant& v = planted.variant;
-  const Reference* reference = v.formula != nullptr ? v.formula : find_reference(planted.op->schema.name);
-  const Arguments arguments(call);
-  const std::unique_ptr<Evaluation> evaluation = reference->evaluate(arguments.values(), outputs);
-  std::vector<VariantResult> results;
-  for (std::size_t k = 0; k < outputs.size(); ++k) {
-    VariantResult& r = results.emplace_back();
-    r.dtype = outputs[k].dtype;
-    r.shape = outputs[k].shape;
-    std::size_t n = 1;
-    for (const std::int64_t size : r.shape) n *= static_cast<std::size_t>(size);
-    const int output = static_cast<int>(k);
-    r.integers.resize(n);
-    r.stored = n;
-    if (evaluation->integers(output, r.integers)) continue;
-    r.integers.clear();
-    r.values.resize(n);
-    if (v.contract.empty()) {
-      evaluation->values(output, r.values);
-      continue;
-    }
-    const Contract contract = parse_contract(v.contract, outputs[k].computed_in);
-    for (std::size_t i = 0; i < n; ++i)
-      r.values[i] = evaluation->attacked(output, static_cast<std::int64_t>(i), contract, v.attack);
-  }
-  return results;
-}
-
 void store_all(const VariantResult& r, const assay_tensor& out) {
   for (std::size_t i = 0; i < r.stored; ++i) {
     std::int64_t rest = static_cast<std::int64_t>(i), at = 0;
@@ -148,17 +106,13 @@ int run(const assay_call* c) {
   Call call;
   call.op = &op;
   for (std::uint32_t i = 0; i < c->argument_count; ++i) call.arguments.push_back(copied(c->arguments[i]));
-  if (v.arguments) {
-    Call changed = call;
-    if (v.arguments(changed, *c)) {
-      if (v.keeps_shapes || fits(check_arguments(op, Arguments(changed).values()), *c)) {
-        call = std::move(changed);
-        std::snprintf(c->information, c->information_capacity, "%s", kPlantedHere.data());
-      }
-    }
-  }
-  std::vector<VariantResult> results = computed(planted, call, checked.outputs);
-  if (v.results) v.results(results, call);
+  call.outputs = checked.outputs;
+  const int in_place = op.in_place.empty() ? -1 : op.schema.find(op.in_place);
+  if (in_place >= 0 && c->arguments[in_place].as.tensor->data == c->outputs[0]->data)
+    call.in_place = in_place;
+  if (change_arguments(v, call))
+    std::snprintf(c->information, c->information_capacity, "%s", kPlantedHere.data());
+  const std::vector<VariantResult> results = results_of(v, call);
   for (std::size_t k = 0; k < results.size(); ++k) store_all(results[k], *c->outputs[k]);
   if (v.last) v.last(*c);
   return ASSAY_OK;

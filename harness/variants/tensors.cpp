@@ -43,10 +43,10 @@ class TensorVariants {
                     .says = std::move(says),
                     .dtypes = results,
                     .arguments =
-                        [i = at_, dtypes, change = std::move(change)](Call& call, const assay_call& c) {
+                        [i = at_, dtypes, change = std::move(change)](Call& call) {
                           auto* t = std::get_if<TensorData>(&call.arguments[i]);
                           return t != nullptr && dtypes.contains(t->dtype) &&
-                                 change(*t, *dtype_of(c.outputs[0]->dtype));
+                                 change(*t, call.outputs[0].dtype);
                         },
                     .argument = static_cast<int>(at_)});
   }
@@ -65,6 +65,7 @@ class TensorVariants {
       t = std::move(read);
       return elsewhere;
     });
+    all_.back().moves = true;
   }
 
   void elsewhere() {

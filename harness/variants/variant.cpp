@@ -1,7 +1,5 @@
 #include "variant.h"
 
-#include <algorithm>
-
 namespace assay {
 
 void VariantResult::move(const std::function<std::optional<std::size_t>(std::size_t)>& from) {

@@ -48,18 +48,28 @@ struct Variant {
   bool accepts_anything =
       false;  // arguments are not checked; those of the kind that `blamed` names, if it does
   std::string blamed{};
-  // a copy of the call, which it changes or not, and says so; what is not allowed, or makes results of other shapes, is put back
-  std::function<bool(Call&, const assay_call&)> arguments{};
+  // a copy of the call, which it changes or not, and says so; see change_arguments
+  std::function<bool(Call&)> arguments{};
   bool keeps_shapes = false;  // computes results of the call's own shapes even so: windows elsewhere
   int argument = -1;  // the tensor whose numbers are changed: without effect if the formula does not read it
   const Reference* formula = nullptr;  // instead of the operator's own
   std::string contract{};              // computed in these formats, one operation after another
   Attack attack{.shuffle = false};
   std::function<void(std::vector<VariantResult>&, const Call&)> results{};
+  bool moves = false;  // elements are read or stored elsewhere, and no number is changed
   // the call's own arguments and memory, with the results stored
   std::function<void(const assay_call&)> last{};
   bool garbage = false;  // it leaves in the result what was in that memory before
 };
+
+// Whether the variant changes this call, whose outputs are known, and then with it changed. A change that is not allowed, or makes
+// results of other shapes, is none.
+bool change_arguments(const Variant& variant, Call& call);
+// The operator's reference, or the wrong formula that the variant has instead.
+const Reference& formula_of(const Variant& variant, const Operator& op);
+
+// What the variant computes of a call, and how it stores that. Its arguments are not changed here.
+std::vector<VariantResult> results_of(const Variant& variant, const Call& call);
 
 // What a kernel of a variant reports of a call whose arguments it has changed.
 inline constexpr std::string_view kPlantedHere = "planted";

@@ -58,6 +58,7 @@ void write_failure(const Examined& shown, const Kernel& kernel, const Case& c, c
   file.calls.push_back(record_call(case_text, c.seed, shown.call, kernel, shown.findings[0]));
   RecordedCall& call = file.calls.back();
   call.notes["found_as"] = found_as;
+  if (!failure.diagnosis.empty()) call.notes["diagnosis"] = failure.diagnosis;
   if (again) {
     failure.detail = shown.findings[0].judgement.detail;
   } else {

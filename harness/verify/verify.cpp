@@ -12,6 +12,7 @@
 #include "../generate/errors.h"
 #include "examine.h"
 #include "machine.h"
+#include "diagnosed.h"
 #include "record.h"
 #include "tally.h"
 
@@ -211,6 +212,7 @@ class Run {
               fmt::format("recording {} {} {}", jobs[i].row->op, jobs[i].row->impl, jobs[i].row->dtype);
           report_(progress_);
         }
+        diagnose_failures(examiner, *jobs[i].kernel, jobs[i].row->failures);
         std::vector<Verdict> shrunk;
         for (Failure& f : jobs[i].row->failures) {
           const bool first = std::ranges::find(shrunk, f.kind) == shrunk.end();

@@ -1,0 +1,256 @@
+#include "causes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+namespace assay::diagnose {
+namespace {
+
+constexpr std::size_t kFirst =
+    16;  // diverging elements that a fault must explain one of, to be looked at further
+constexpr std::size_t kLeastOfACall = 32;
+// Elements that diverge, without which pairs of faults are not tried: there is always one that explains a few numbers.
+constexpr std::size_t kLeastForPairs = 12;
+constexpr double kSameWidth = 1;  // bits
+constexpr std::size_t kMostShown = 5;
+constexpr double kLeastShare =
+    0.05;  // of the diverging elements, for a fault that does not explain all to be worth naming
+
+// Elements of all calls: of each as many as make one call's together, and not too few.
+class Elements {
+ public:
+  explicit Elements(std::span<Evidence* const> calls) {
+    const std::size_t most = std::max(kLeastOfACall, kMostTried / std::max<std::size_t>(1, calls.size()));
+    for (std::size_t c = 0; c < calls.size(); ++c) {
+      const std::span<const Element> all = calls[c]->tried();
+      const std::size_t wrong = calls[c]->tried_diverging();
+      take(c, all.first(wrong), most, wrong_);
+      take(c, all.subspan(wrong), most, right_);
+    }
+  }
+
+  struct Place {
+    std::size_t call;
+    const Element* element;
+  };
+  static void take(std::size_t call, std::span<const Element> all, std::size_t most,
+                   std::vector<Place>& into) {
+    const std::size_t n = std::min(all.size(), most);
+    for (std::size_t k = 0; k < n; ++k) into.push_back({call, &all[k * all.size() / n]});
+  }
+  const std::vector<Place>& wrong() const { return wrong_; }  // they diverge
+  const std::vector<Place>& right() const { return right_; }
+  std::vector<Place> first_wrong() const {
+    std::vector<Place> some;
+    const std::size_t n = wrong_.size(), most = std::min(n, kFirst);
+    for (std::size_t k = 0; k < most; ++k) some.push_back(wrong_[k * n / most]);
+    return some;
+  }
+
+ private:
+  std::vector<Place> wrong_, right_;
+};
+
+// What a fault makes of each call; it is the reference in those that it changes nothing in.
+class Predictions {
+ public:
+  Predictions(const Hypothesis& h, std::span<Evidence* const> calls) {
+    for (const Evidence* e : calls) {
+      parts_.push_back(Prediction::of(h, e->call(), e->contract()));
+      any_ = any_ || parts_.back();
+    }
+  }
+
+  bool any() const { return any_; }
+  bool admits(const Elements::Place& p) {
+    auto& part = parts_[p.call];
+    return part ? part->admits(*p.element) : !p.element->diverges;
+  }
+  bool differs(const Elements::Place& p) {
+    auto& part = parts_[p.call];
+    return part && part->differs(*p.element);
+  }
+  bool differs(const Elements::Place& p, Predictions& other) {
+    auto &a = parts_[p.call], &b = other.parts_[p.call];
+    if (a && b) return a->differs(*p.element, *b);
+    return a ? a->differs(*p.element) : b && b->differs(*p.element);
+  }
+  bool allows_more(const Elements::Place& p) {
+    auto& part = parts_[p.call];
+    return part && part->allows_more(*p.element);
+  }
+  double width(const Elements::Place& p) {
+    auto& part = parts_[p.call];
+    return part ? part->width(*p.element) : 0;
+  }
+
+ private:
+  std::vector<std::optional<Prediction>> parts_;
+  bool any_ = false;
+};
+
+struct Tried {
+  Cause cause;
+  Predictions predictions;
+  std::size_t order;  // among the suspects
+};
+
+// Better first. What explains all and admits least; the order of suspects decides between equals.
+bool is_better(const Tried& a, const Tried& b) {
+  if (a.cause.explains_all != b.cause.explains_all) return a.cause.explains_all;
+  if (!a.cause.explains_all) {
+    const auto net = [](const Cause& c) {
+      return static_cast<std::ptrdiff_t>(c.explained) - static_cast<std::ptrdiff_t>(c.broken);
+    };
+    if (net(a.cause) != net(b.cause)) return net(a.cause) > net(b.cause);
+  }
+  // In steps, so that the order is one.
+  const double wide_a = std::floor(a.cause.width / kSameWidth),
+               wide_b = std::floor(b.cause.width / kSameWidth);
+  if (wide_a != wide_b) return wide_a < wide_b;
+  return a.order < b.order;
+}
+
+class Search {
+ public:
+  Search(std::span<Evidence* const> calls, const std::vector<Variant>& suspects)
+      : calls_(calls), elements_(calls), suspects_(suspects) {}
+
+  void singles(std::chrono::steady_clock::time_point until) {
+    const Dtype dtype = calls_[0]->call().outputs[0].computed_in;
+    for (std::size_t i = 0; i < suspects_.size(); ++i) {
+      if (std::chrono::steady_clock::now() > until) {
+        found_.complete = false;
+        return;
+      }
+      if (!suspects_[i].dtypes.contains(dtype)) continue;
+      const Hypothesis h{{&suspects_[i]}};
+      Predictions p(h, calls_);
+      if (!p.any()) continue;
+      ++found_.tested;
+      if (!shows(p, !suspects_[i].contract.empty())) {
+        found_.untestable.push_back(suspects_[i].name);
+        continue;
+      }
+      found_.testable.push_back(suspects_[i].name);
+      changing_.push_back(i);
+      if (std::ranges::any_of(elements_.first_wrong(), [&](const auto& at) { return p.admits(at); }))
+        add(h, std::move(p), i);
+    }
+  }
+
+  void pairs(std::chrono::steady_clock::time_point until) {
+    for (const std::size_t i : changing_)
+      for (const std::size_t j : changing_) {
+        if (i >= j || !together(suspects_[i], suspects_[j])) continue;
+        if (std::chrono::steady_clock::now() > until) {
+          found_.complete = false;
+          return;
+        }
+        ++found_.pairs;
+        const Hypothesis h{{&suspects_[i], &suspects_[j]}};
+        Predictions p(h, calls_);
+        if (p.any() &&
+            std::ranges::all_of(elements_.first_wrong(), [&](const auto& at) { return p.admits(at); }))
+          add(h, std::move(p), suspects_.size() + i + j);
+      }
+  }
+
+  bool enough_for_pairs() const { return elements_.wrong().size() >= kLeastForPairs; }
+  bool any_explains_all() const {
+    return std::ranges::any_of(tried_, [](const Tried& t) { return t.cause.explains_all; });
+  }
+
+  Causes result() {
+    found_.tried = elements_.wrong().size() + elements_.right().size();
+    found_.tried_diverging = elements_.wrong().size();
+    std::vector<Tried*> order;
+    for (Tried& t : tried_) order.push_back(&t);
+    std::ranges::sort(order, [](const Tried* a, const Tried* b) { return is_better(*a, *b); });
+    for (Tried* t : order) {
+      const Cause& c = t->cause;
+      if (!c.explains_all) {
+        const bool worth =
+            static_cast<double>(c.explained) > kLeastShare * static_cast<double>(elements_.wrong().size());
+        if (!order[0]->cause.explains_all && worth && found_.causes.size() < kMostShown && c.broken == 0 &&
+            c.matched > 0)
+          found_.causes.push_back(c);
+        continue;
+      }
+      if (found_.causes.empty() || told_apart(*t, *order[0]))
+        found_.causes.push_back(c);
+      else if (c.width <= order[0]->cause.width + kSameWidth)
+        found_.same.push_back(c);
+      else
+        found_.weaker.push_back(c);
+    }
+    return std::move(found_);
+  }
+
+ private:
+  // Two wrong formulas are no stacked cause that anybody would believe. Of one tensor two are, if one says where its elements are
+  // read, and the other what numbers they become.
+  static bool together(const Variant& a, const Variant& b) {
+    const auto subject = [](const Variant& v) {
+      return std::string_view(v.name).substr(0, v.name.find('.'));
+    };
+    return subject(a) != subject(b) || (a.argument >= 0 && a.moves != b.moves);
+  }
+
+  // Whether on this data it can be told from the reference. What only promises less may show, or not.
+  bool shows(Predictions& p, bool promises_less) const {
+    const auto differs = [&](const auto& at) { return promises_less ? p.allows_more(at) : p.differs(at); };
+    return std::ranges::any_of(elements_.wrong(), differs) || std::ranges::any_of(elements_.right(), differs);
+  }
+
+  bool told_apart(Tried& a, Tried& b) const {
+    const auto differ = [&](const auto& at) { return a.predictions.differs(at, b.predictions); };
+    return std::ranges::any_of(elements_.wrong(), differ) || std::ranges::any_of(elements_.right(), differ);
+  }
+
+  void add(const Hypothesis& h, Predictions p, std::size_t order) {
+    Cause c{.hypothesis = h};
+    double width = 0;
+    const auto count = [&](const Elements::Place& at, bool admitted) {
+      const bool discriminates = p.differs(at);
+      c.discriminating += discriminates ? 1 : 0;
+      c.matched += discriminates && admitted ? 1 : 0;
+    };
+    for (const Elements::Place& at : elements_.wrong()) {
+      const bool admitted = p.admits(at);
+      c.explained += admitted ? 1 : 0;
+      width += p.width(at);
+      count(at, admitted);
+    }
+    for (const Elements::Place& at : elements_.right()) {
+      const bool admitted = p.admits(at);
+      c.broken += admitted ? 0 : 1;
+      count(at, admitted);
+    }
+    c.width = width / static_cast<double>(std::max<std::size_t>(1, elements_.wrong().size()));
+    c.explains_all = c.explained == elements_.wrong().size() && c.broken == 0 && c.explained > 0;
+    tried_.push_back({std::move(c), std::move(p), order});
+  }
+
+  std::span<Evidence* const> calls_;
+  Elements elements_;
+  const std::vector<Variant>& suspects_;
+  std::vector<Tried> tried_;
+  std::vector<std::size_t> changing_;
+  Causes found_;
+};
+
+}  // namespace
+
+Causes find_causes(std::span<Evidence* const> calls, const std::vector<Variant>& suspects,
+                   const Patience& patience) {
+  const auto begin = std::chrono::steady_clock::now();
+  Search search(calls, suspects);
+  search.singles(begin + patience.singles);
+  if (search.enough_for_pairs() && !search.any_explains_all())
+    search.pairs(std::chrono::steady_clock::now() + patience.pairs);
+  return search.result();
+}
+
+}  // namespace assay::diagnose

@@ -1,0 +1,53 @@
+// Which faults explain what a kernel gave.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "evidence.h"
+#include "prediction.h"
+
+namespace assay::diagnose {
+
+// A fault, and how it fits. It is one that explains everything if it admits every element that was tried: those that
+// diverge, and those that do not.
+struct Cause {
+  Hypothesis hypothesis;
+  std::size_t explained = 0;       // elements that diverge, and are as it says
+  std::size_t broken = 0;          // elements that do not diverge, and are not as it says
+  std::size_t discriminating = 0;  // elements for which it admits nothing that the reference admits
+  std::size_t matched =
+      0;  // of these, those that are as it says; none of the others is as the reference says
+  double width =
+      0;  // mean of log2 of its intervals' relative width where elements diverge: the less, the more it says
+  bool explains_all = false;
+};
+
+struct Causes {
+  std::vector<Cause> causes;  // those that explain all, best first; or else those that explain most
+  std::vector<Cause>
+      same;  // explain all, and say no less than the first; on this data nobody can tell them apart
+  std::vector<Cause> weaker;                   // explain all, but admit much more than the first
+  std::vector<std::string> untestable;         // names: on this data they would give what the reference gives
+  std::vector<std::string> testable;           // the others
+  std::size_t tried = 0, tried_diverging = 0;  // elements
+  std::size_t tested = 0;                      // single faults that change something in this call
+  std::size_t pairs = 0;                       // pairs of faults
+  bool complete = true;                        // false: time ran out
+};
+
+// For how long causes are tried: single ones, and then pairs, which are tried if no single one explains all.
+struct Patience {
+  std::chrono::milliseconds singles{600'000};
+  std::chrono::milliseconds pairs{10'000};
+};
+
+// Calls of one operator, with results of one dtype, by one kernel: the cause must explain all of them. `suspects` must outlive the
+// result.
+Causes find_causes(std::span<Evidence* const> calls, const std::vector<Variant>& suspects,
+                   const Patience& patience);
+
+}  // namespace assay::diagnose

@@ -1,0 +1,190 @@
+#include "diagnosis.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "../diff/rearranged.h"
+#include "../generate/cases.h"
+#include "../generate/data.h"
+#include "suspects.h"
+
+namespace assay::diagnose {
+namespace {
+
+constexpr std::uint64_t kMostSeparating = 300;  // cases that are tried
+constexpr std::size_t kEnoughToChoose = 8;      // elements that diverge
+constexpr std::size_t kMostElements = 256;      // of such a case, that are looked at
+
+std::string number(double x, Dtype dtype) {
+  if (std::isnan(x)) return "NaN";
+  return dtype == Dtype::f64 ? fmt::format("{:.17g}", x) : fmt::format("{:.9g}", x);
+}
+
+std::string place(const Evidence& evidence, const Element& e) {
+  const Call& call = evidence.call();
+  const auto o = static_cast<std::size_t>(e.output);
+  std::string must;
+  const Dtype dtype = call.outputs[o].dtype;
+  if (e.right.lower <= e.right.upper)
+    must = e.right.lower == e.right.upper
+               ? number(e.right.lower, dtype)
+               : fmt::format("[{}, {}]", number(e.right.lower, dtype), number(e.right.upper, dtype));
+  for (const auto& [admitted, what] : {std::pair{e.right.nan, "NaN"},
+                                       {e.right.positive_infinity, "inf"},
+                                       {e.right.negative_infinity, "-inf"}})
+    if (admitted) must += fmt::format("{}{}", must.empty() ? "" : " or ", what);
+  return fmt::format("{}{} is {}, but must be {}", output_name(*call.op, o),
+                     index_text(call.outputs[o].shape, e.at), number(e.actual, dtype), must);
+}
+
+// Inputs that have an element for each one of the output: a rule may speak of them.
+std::vector<diff::Values> inputs_for(const Call& call, const Shape& shape) {
+  std::vector<diff::Values> values;
+  for (std::size_t i = 0; i < call.arguments.size(); ++i)
+    if (const auto* t = std::get_if<TensorData>(&call.arguments[i]); t != nullptr && t->shape == shape)
+      values.push_back({std::string(call.op->schema.argument_storage[i].name),
+                        [t](std::uint64_t e) { return t->get(static_cast<std::int64_t>(e)); }});
+  return values;
+}
+
+std::vector<std::byte> rounded(Evidence& evidence, int output) {
+  const Checked::Output& out = evidence.call().outputs[static_cast<std::size_t>(output)];
+  const std::vector<double>& values = evidence.expectation().values(output);
+  TensorData t(out.dtype, out.shape);
+  for (std::size_t e = 0; e < values.size(); ++e) t.set(static_cast<std::int64_t>(e), values[e]);
+  return t.packed();
+}
+
+Where where(Evidence& evidence, int output) {
+  const Checked::Output& out = evidence.call().outputs[static_cast<std::size_t>(output)];
+  const diff::Mask& mask = evidence.mask(output);
+  Where w;
+  w.output = output_name(*evidence.call().op, static_cast<std::size_t>(output));
+  w.diverging = mask.count();
+  w.elements = mask.size();
+  if (w.diverging == 0) return w;
+  std::vector<diff::Values> values = inputs_for(evidence.call(), out.shape);
+  values.push_back({"the right result", [&evidence, output](std::uint64_t e) {
+                      return evidence.expectation().values(output)[e];
+                    }});
+  w.rule = diff::smallest_rule(out.shape, mask, values);
+  const std::vector<std::byte> right = rounded(evidence, output);
+  w.rearranged =
+      diff::rearranged({right, out.dtype}, out.shape, {evidence.packed(output), out.dtype}, out.shape);
+  return w;
+}
+
+Named named(const Cause& c) {
+  return {c.hypothesis.name(), c.hypothesis.says(), c.explained,   c.broken,
+          c.discriminating,    c.matched,           c.explains_all};
+}
+
+// What a fault makes of a call; the reference, where it changes nothing.
+Prediction prediction(const Cause& c, const Call& call, const Contract& contract) {
+  auto p = Prediction::of(c.hypothesis, call, contract);
+  return p ? std::move(*p) : Prediction(call, contract);
+}
+
+bool differ_on(const Case& c, const Cause& cause, const std::vector<Cause>& others,
+               const Contract& contract) {
+  const Call call = materialise(c);
+  if (!call.error.empty()) return false;
+  Prediction p = prediction(cause, call, contract);
+  return std::ranges::all_of(others, [&](const Cause& other) {
+    Prediction q = prediction(other, call, contract);
+    for (std::size_t o = 0; o < call.outputs.size(); ++o) {
+      std::int64_t n = 1;
+      for (const std::int64_t size : call.outputs[o].shape) n *= size;
+      const std::int64_t step = std::max<std::int64_t>(1, n / static_cast<std::int64_t>(kMostElements));
+      for (std::int64_t e = 0; e < n; e += step)
+        if (disjoint(p.interval(static_cast<int>(o), e), q.interval(static_cast<int>(o), e))) return true;
+    }
+    return false;
+  });
+}
+
+// A case on which the first cause differs from all the others that fit as well.
+std::optional<std::string> separating(const Causes& causes, const Evidence& evidence) {
+  std::vector<Cause> others;
+  for (const Cause& c : causes.same)
+    if (others.size() < 8) others.push_back(c);
+  const Operator& op = *evidence.call().op;
+  for (std::uint64_t i = ladder_length(op); i < kMostSeparating; ++i) {
+    const Case c = generate(op, evidence.call().outputs[0].dtype, 0, i);
+    if (differ_on(c, causes.causes[0], others, evidence.contract())) return text(c);
+  }
+  return std::nullopt;
+}
+
+// Arguments of which no fault that was tried could show: their numbers do not matter on this data.
+std::vector<std::string> blind(const Operator& op, const Causes& causes) {
+  std::vector<std::string> all;
+  for (const Argument& a : op.schema.arguments()) {
+    const auto is_of = [prefix = std::string(a.name) + "."](const std::string& n) {
+      return n.starts_with(prefix);
+    };
+    if (std::ranges::any_of(causes.untestable, is_of) && std::ranges::none_of(causes.testable, is_of))
+      all.emplace_back(a.name);
+  }
+  return all;
+}
+
+}  // namespace
+
+std::string strangers_contract() {
+  std::string fields;
+  for (const std::string_view f : kFunctionNames) fields += fmt::format("{}=4ulp ", f);
+  return fields +
+         "div=2 sqrt=2 moments=updating affine=folded signed_zero=ignore -- what common libraries do";
+}
+
+Diagnosis diagnose(Evidence& evidence, const Options& options) {
+  Evidence* const one[] = {&evidence};
+  return diagnose(one, options);
+}
+
+Diagnosis diagnose(std::span<Evidence* const> calls, const Options& options) {
+  Evidence& evidence =
+      **std::ranges::max_element(calls, {}, [](const Evidence* e) { return e->diverging(); });
+  const Operator& op = *evidence.call().op;
+  Diagnosis d;
+  d.op = op.schema.name;
+  d.contract = text(evidence.contract());
+  for (const Evidence* e : calls) {
+    d.elements += e->elements();
+    d.judged += e->judged();
+    d.diverging += e->diverging();
+    d.undecidable += e->undecidable();
+  }
+  if (evidence.worst()) d.worst = place(evidence, *evidence.worst());
+  const std::vector<Variant> suspects = suspects_of(op);
+  const Causes causes = find_causes(calls, suspects, options.patience);
+  d.tried = causes.tried;
+  d.tried_diverging = causes.tried_diverging;
+  d.tested = causes.tested;
+  d.pairs = causes.pairs;
+  d.complete = causes.complete;
+  d.untestable = causes.untestable;
+  d.blind = blind(op, causes);
+  if (d.diverging == 0) return d;
+  for (std::size_t o = 0; o < evidence.call().outputs.size(); ++o)
+    if (evidence.has(static_cast<int>(o))) d.where.push_back(where(evidence, static_cast<int>(o)));
+  for (const Cause& c : causes.causes) d.causes.push_back(named(c));
+  for (const Cause& c : causes.same) d.same.push_back(named(c));
+  for (const Cause& c : causes.weaker) d.weaker.push_back(named(c));
+  d.inverted = invert(evidence);
+  const bool explained = !causes.causes.empty() && causes.causes[0].explains_all;
+  if (explained && !causes.same.empty() && options.separate) d.separating = separating(causes, evidence);
+  if (explained)
+    d.kind = causes.same.empty() || d.tried_diverging >= kEnoughToChoose ? Diagnosis::Kind::named
+                                                                         : Diagnosis::Kind::ambiguous;
+  else if (!d.inverted.empty())
+    d.kind = Diagnosis::Kind::recovered;
+  else
+    d.kind = d.causes.empty() ? Diagnosis::Kind::unknown : Diagnosis::Kind::partly;
+  return d;
+}
+
+}  // namespace assay::diagnose

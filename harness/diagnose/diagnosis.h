@@ -1,0 +1,84 @@
+// `assay diagnose`: why a kernel's results are wrong.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "../diff/rule.h"
+#include "causes.h"
+#include "evidence.h"
+#include "inversion.h"
+#include "reports/style.h"
+
+namespace assay::diagnose {
+
+// Where the elements of one output diverge.
+struct Where {
+  std::string output;  // "out"
+  std::uint64_t diverging = 0, elements = 0;
+  std::optional<diff::Rule> rule;  // none: they are scattered, or none diverges
+  std::optional<std::string>
+      rearranged;  // what it is of the right result: "its dimensions in the order (0, 2, 3, 1)"
+};
+
+// A cause, free of what it was found with.
+struct Named {
+  std::string name;  // "formula.slope_of_the_last_dimension"
+  std::string says;
+  std::size_t explained = 0, broken = 0, discriminating = 0, matched = 0;
+  bool explains_all = false;
+};
+
+struct Diagnosis {
+  enum class Kind : std::uint8_t {
+    no_fault,   // every element is inside its bound
+    named,      // one cause explains all, or nobody could tell the others from it on many elements
+    ambiguous,  // several causes explain all, and too few elements diverge to choose
+    recovered,  // no known cause does, but parameters that do were recovered
+    partly,     // causes explain a part
+    unknown,
+    no_results,  // there is nothing to look for causes in
+  };
+  Kind kind = Kind::no_fault;
+  std::string op;
+  std::string case_text;  // or empty
+  std::string impl;       // or empty
+  std::string contract;   // under which it was judged
+  std::uint64_t elements = 0, judged = 0, diverging = 0, undecidable = 0;
+  std::size_t tried = 0, tried_diverging = 0;
+  std::string worst;  // "out[0,3] is 1.5, but must be [1.25, 1.2500001]"
+  std::vector<Where> where;
+  std::vector<Named> causes, same, weaker;
+  std::vector<std::string> untestable;
+  std::vector<std::string> blind;  // arguments whose faults none could show: "weight: .."
+  std::vector<Inverted> inverted;
+  std::optional<std::string> separating;  // a case on which the first cause and those of `same` differ
+  std::vector<std::string> skipped;       // why some causes were not tried
+  std::size_t tested = 0, pairs = 0;
+  bool complete = true;
+};
+
+struct Options {
+  Patience patience;
+  bool separate = true;  // look for a case that tells the same ones apart
+};
+
+// Of one call, or of several of one operator by one kernel, which must have one cause. Places are those of the call in which most
+// elements diverge.
+Diagnosis diagnose(std::span<Evidence* const> calls, const Options& options = {});
+Diagnosis diagnose(Evidence& evidence, const Options& options = {});
+
+// One line: the cause, or what else is known.
+std::string summary(const Diagnosis& d);
+std::string to_text(const Diagnosis& d, Style style);
+// {"format": "assay.diagnosis/1", "op", "kind", "elements", "diverging", "causes": [..], ..}
+std::string to_json(const std::vector<Diagnosis>& all);
+
+// What a kernel of strangers, of which nothing is known, may do: what compilers and common libraries of functions do.
+std::string strangers_contract();
+
+}  // namespace assay::diagnose

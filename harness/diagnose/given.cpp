@@ -1,0 +1,151 @@
+#include "given.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+
+#include "../generate/data.h"
+#include "../tensors/tensor_file.h"
+#include "vocabulary/operators.h"
+
+namespace assay::diagnose {
+namespace {
+
+// The file, and the tensor in it, or "": a path of which a part before a colon is a file.
+std::pair<std::string, std::string> split(const std::string& place) {
+  std::error_code error;
+  if (place.starts_with("raw:") || std::filesystem::exists(place, error)) return {place, ""};
+  const std::size_t colon = place.rfind(':');
+  if (colon == std::string::npos || !std::filesystem::exists(place.substr(0, colon), error))
+    return {place, ""};
+  std::string entry = place.substr(colon + 1);
+  if (entry.starts_with('/')) entry.erase(0, 1);
+  return {place.substr(0, colon), entry};
+}
+
+std::string spec(const TensorData& t) { return fmt::format("{}[{}]", name(t.dtype), text(t.shape)); }
+
+std::vector<std::string> output_names(const Call& call) {
+  std::vector<std::string> names;
+  for (std::size_t o = 0; o < call.outputs.size(); ++o) names.push_back(output_name(*call.op, o));
+  return names;
+}
+
+// The tensor as one of another dtype, if it loses nothing.
+std::vector<std::byte> converted(const TensorData& t, Dtype dtype, const std::string& place) {
+  if (t.dtype == dtype) return t.packed();
+  TensorData other(dtype, t.shape);
+  for (std::int64_t e = 0; e < t.numel(); ++e) {
+    const double x = t.get(e);
+    if (!(is_float(dtype) ? round_to(x, format(dtype)) == x || std::isnan(x)
+                          : x == std::nearbyint(x) && x >= integer_range(dtype).least &&
+                                x <= integer_range(dtype).greatest))
+      throw CaseError(
+          fmt::format("{} is {}, but the result is {}, and element {} is {}, which {} does not have", place,
+                      spec(t), name(dtype), index_text(t.shape, e), x, name(dtype)));
+    other.set(e, x);
+  }
+  return other.packed();
+}
+
+}  // namespace
+
+TensorData read_tensor(const std::string& place) {
+  const auto [path, entry] = split(place);
+  const auto file = open_tensors(path);
+  if (entry.empty() && file->entries().size() != 1) {
+    std::string names;
+    for (std::size_t i = 0; i < std::min<std::size_t>(file->entries().size(), 10); ++i)
+      names += fmt::format("{}{}", i == 0 ? "" : ", ", file->entries()[i].name);
+    throw FileError(fmt::format("{} has {} tensors: name one of them, {}:NAME ({})", path,
+                                file->entries().size(), path, names));
+  }
+  const RecordedTensor read = file->read(entry.empty() ? file->entries()[0] : file->entry(entry));
+  TensorData t(read.dtype, read.shape);
+  std::memcpy(t.memory.data(), read.data.data(), read.data.size());
+  return t;
+}
+
+GivenArgument parse_argument(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == 0 || equals == std::string::npos)
+    throw CaseError(fmt::format(
+        "--arg {}: write NAME=VALUE, with @FILE for a tensor (--arg weight=@w.npy --arg alpha=2)", text));
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+GivenCall given_call(const std::string& op, const std::vector<GivenArgument>& arguments) {
+  const Operator* known = nullptr;
+  for (const Operator* o : operators())
+    if (o->schema.name == op) known = o;
+  GivenCall given;
+  if (known == nullptr) {
+    parse_case(op + ":");  // which says the nearest name
+    throw CaseError(fmt::format("there is no operator '{}'", op));
+  }
+  std::vector<std::pair<std::string, TensorData>> tensors;
+  std::string all;
+  for (const GivenArgument& a : arguments) {
+    if (known->schema.find(a.name) < 0) {
+      std::vector<std::string_view> names;
+      for (const Argument& there : known->schema.arguments()) names.push_back(there.name);
+      throw CaseError(fmt::format("{} has no argument '{}', but {}", op, a.name, fmt::join(names, ", ")));
+    }
+    std::string value = a.value;
+    if (value.starts_with('@')) {
+      tensors.emplace_back(a.name, read_tensor(value.substr(1)));
+      value = spec(tensors.back().second);
+    }
+    all += fmt::format("{}{}={}", all.empty() ? "" : ",", a.name, value);
+  }
+  for (const Argument& a : known->schema.arguments())
+    if (a.is_tensor() && !a.optional && !a.has_default &&
+        std::ranges::none_of(arguments, [&](const GivenArgument& g) { return g.name == a.name; }))
+      given.missing.emplace_back(a.name);
+  if (!given.missing.empty()) return given;
+  const Case parsed = parse_case(fmt::format("{}:{}", op, all));
+  given.case_text = text(parsed);
+  given.call = materialise(parsed);
+  for (const auto& [argument, tensor] : tensors)
+    given.call.arguments[static_cast<std::size_t>(known->schema.find(argument))] = tensor;
+  // Once more with the data itself: indices must be rows, divisors not 0.
+  const Checked checked = check_arguments(*known, Arguments(given.call).values());
+  if (!checked.ok()) throw CaseError(checked.error);
+  given.call.error.clear();
+  given.call.blamed.clear();
+  given.call.outputs = checked.outputs;
+  given.call.output_layouts.resize(checked.outputs.size());
+  return given;
+}
+
+void read_result(const std::string& text, const Call& call, ExpectedOutputs& outputs) {
+  outputs.resize(call.outputs.size());
+  const std::vector<std::string> names = output_names(call);
+  std::size_t which = 0;
+  std::string place = text;
+  const std::size_t equals = text.find('=');
+  std::error_code error;
+  if (equals != std::string::npos && !std::filesystem::exists(text, error)) {
+    const auto found = std::ranges::find(names, text.substr(0, equals));
+    if (found == names.end())
+      throw CaseError(fmt::format("{}: {} has no result '{}', but {}", text, call.op->schema.name,
+                                  text.substr(0, equals), fmt::join(names, ", ")));
+    which = static_cast<std::size_t>(found - names.begin());
+    place = text.substr(equals + 1);
+  } else if (names.size() > 1) {
+    throw CaseError(fmt::format("{}: {} has {} results; write which one it is: NAME=FILE, with {}", text,
+                                call.op->schema.name, names.size(), fmt::join(names, ", ")));
+  }
+  const TensorData t = read_tensor(place);
+  const Checked::Output& out = call.outputs[which];
+  if (t.shape != out.shape)
+    throw CaseError(fmt::format("{} is {}, but {} gives {}[{}] for these arguments", place, spec(t),
+                                call.op->schema.name, name(out.dtype), assay::text(out.shape)));
+  outputs[which] = converted(t, out.dtype, place);
+}
+
+}  // namespace assay::diagnose

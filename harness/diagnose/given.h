@@ -1,0 +1,37 @@
+// A call made from what somebody has: tensors in files, and numbers on the command line.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "../call.h"
+#include "../judge/judge.h"
+
+namespace assay::diagnose {
+
+// "weight=@w.npy", "alpha=2", "padding=[1,1]", "bias=none"; a tensor is a file of one tensor, or FILE:NAME.
+struct GivenArgument {
+  std::string name;
+  std::string value;  // "@w.npy", or as in a case text
+};
+GivenArgument parse_argument(const std::string& text);
+
+struct GivenCall {
+  Call call;
+  std::string case_text;  // the same without its numbers
+  std::vector<std::string>
+      missing;  // tensors that the operator needs, and that were not given: `call` is not made then
+};
+
+// Throws CaseError if there is no such operator, or it does not take these arguments, and FileError for files.
+GivenCall given_call(const std::string& op, const std::vector<GivenArgument>& arguments);
+
+// A tensor: "y.npy", "all.npz:conv1", "case.h5:calls/0/inputs/self", "raw:f32[2x3]@y.bin".
+TensorData read_tensor(const std::string& place);
+
+// "y.npy", or "OUT=y.npy": results as the call's outputs are. A file of another dtype is taken if each of its numbers is one of the
+// result's dtype. Throws CaseError for an output that there is not, and where the shape is another one.
+void read_result(const std::string& text, const Call& call, ExpectedOutputs& outputs);
+
+}  // namespace assay::diagnose

@@ -1,0 +1,73 @@
+// What a kernel with a fault would give for a call: an interval for each element, as the reference has.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "../variants/variant.h"
+#include "evidence.h"
+
+namespace assay::diagnose {
+
+// A cause that is tried: one variant, or several after another.
+struct Hypothesis {
+  std::vector<const Variant*> faults;  // must outlive it
+  std::string name() const;            // "weight.dropped + results.through_bf16"
+  std::string says() const;
+};
+
+class Prediction {
+ public:
+  // Nothing, if the fault changes nothing in this call. `changed`: a call with the arguments of all faults but the last one
+  // changed already, or nullptr.
+  static std::optional<Prediction> of(const Hypothesis& hypothesis, const Call& call,
+                                      const Contract& contract);
+  // Of the call itself, with other arguments than the evidence has.
+  Prediction(Call call, const Contract& contract);
+
+  Prediction(Prediction&&) = default;
+  Prediction& operator=(Prediction&&) = default;
+
+  bool admits(const Element& e);
+  // Whether there is no result that both it and the reference admit: the element tells them apart.
+  bool differs(const Element& e);
+  bool differs(const Element& e, Prediction& other);
+  // Whether it admits results that the reference does not.
+  bool allows_more(const Element& e);
+  // log2 of the interval's relative width: the smaller, the more it says.
+  double width(const Element& e);
+  const Interval& interval(int output, std::int64_t at);
+  double value(int output, std::int64_t at) { return interval(output, at).value; }
+
+ private:
+  Prediction(Call call, const Contract& contract, std::vector<const Variant*> faults);
+
+  struct Output {
+    // Where each element comes from, -1 for none: zero is stored then. Empty: from where it belongs.
+    std::vector<std::int64_t> from;
+    std::vector<std::int64_t> integers;  // the results, if the operator is computed in integers
+    std::unordered_map<std::int64_t, Interval> known;
+  };
+  std::int64_t integer(int output, std::int64_t at) {
+    return outputs_[static_cast<std::size_t>(output)].integers[static_cast<std::size_t>(at)];
+  }
+  bool is_exact(int output) const { return !outputs_[static_cast<std::size_t>(output)].integers.empty(); }
+  void look_up(std::size_t output);
+  Interval stored(Interval computed, Dtype dtype) const;
+
+  std::unique_ptr<Call> call_;
+  std::unique_ptr<Arguments> arguments_;
+  std::unique_ptr<Evaluation> evaluation_;
+  Contract contract_;
+  std::vector<const Variant*> results_;  // those that change how results are stored
+  std::vector<const Variant*> values_;   // of these, those that change numbers and move none
+  std::vector<Output> outputs_;
+};
+
+// Whether two intervals share no result.
+bool disjoint(const Interval& a, const Interval& b);
+
+}  // namespace assay::diagnose

@@ -1,0 +1,257 @@
+// What a diagnosis says: as one line, as text, and as JSON.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "diagnosis.h"
+#include "reports/text.h"
+
+namespace assay::diagnose {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kMostListed = 6;
+
+std::string percent(double share) {
+  if (share > 0.9995 && share < 1) return "99.9%";
+  return fmt::format("{:.{}f}%", share * 100, share < 1 && share > 0 ? 1 : 0);
+}
+
+std::string line(std::string_view said) { return paragraph(said, "  ", "  "); }
+
+std::string names(const std::vector<Named>& all) {
+  std::string s;
+  for (std::size_t i = 0; i < std::min(all.size(), kMostListed); ++i)
+    s += fmt::format("{}{} ({})", i == 0 ? "" : "; ", all[i].says, all[i].name);
+  if (all.size() > kMostListed) s += fmt::format("; and {} more", all.size() - kMostListed);
+  return s;
+}
+
+std::string proof(const Named& c, const Diagnosis& d) {
+  std::string s;
+  if (c.discriminating > 0)
+    s = fmt::format(
+        "Of the elements looked at, it differs from the reference on {}: {}/{} match it, 0 match the reference. ",
+        c.discriminating, c.matched, c.discriminating);
+  if (c.explains_all) return s + fmt::format("All {} elements looked at are as it says.", d.tried);
+  return s +
+         fmt::format("It explains {} of {} diverging elements, and {} of {} others would be wrong with it.",
+                     c.explained, d.tried_diverging, c.broken, d.tried - d.tried_diverging);
+}
+
+std::string where_text(const Where& w, bool several) {
+  std::string s = several ? w.output + ": " : std::string();
+  s += fmt::format("{} of {} elements diverge", grouped(w.diverging), grouped(w.elements));
+  if (w.diverging == 0) return line(s + ".");
+  if (!w.rule)
+    s += ", at places that no rule of coordinates, sizes or signs describes.";
+  else if (w.rule->text == "everywhere")
+    s += ", everywhere.";
+  else
+    s += fmt::format(". Where {}: {} of these elements diverge, and {} of those that do.{}", w.rule->text,
+                     percent(w.rule->precision), percent(w.rule->recall),
+                     w.rule->sampled ? " (Of a sample.)" : "");
+  std::string out = line(s);
+  if (w.rearranged) out += line(fmt::format("The result is the right one rearranged: {}.", *w.rearranged));
+  return out;
+}
+
+std::string inverted_text(const Inverted& i) {
+  return line(fmt::format("{} that was used, as the results show: {}. So {} of the elements come out.",
+                          i.argument == "the result" ? "Factor and offset of the result" : i.argument, i.says,
+                          percent(i.reproduced)));
+}
+
+std::string heading(const Diagnosis& d, Style style) {
+  switch (d.kind) {
+    case Diagnosis::Kind::no_fault:
+      return style.good("No fault");
+    case Diagnosis::Kind::named:
+      return style.bad("Cause found");
+    case Diagnosis::Kind::ambiguous:
+      return style.doubtful("Several causes fit");
+    case Diagnosis::Kind::no_results:
+      return style.doubtful("Nothing to look at");
+    case Diagnosis::Kind::recovered:
+      return style.bad("Parameters recovered");
+    case Diagnosis::Kind::partly:
+      return style.doubtful("Explained in part");
+    case Diagnosis::Kind::unknown:
+      break;
+  }
+  return style.doubtful("Cause unknown");
+}
+
+json named_json(const Named& c) {
+  return {{"name", c.name},           {"says", c.says},     {"explains_all", c.explains_all},
+          {"explained", c.explained}, {"broken", c.broken}, {"discriminating", c.discriminating},
+          {"matched", c.matched}};
+}
+
+json named_json(const std::vector<Named>& all) {
+  json j = json::array();
+  for (const Named& c : all) j.push_back(named_json(c));
+  return j;
+}
+
+constexpr std::string_view kKinds[] = {"no_fault", "named",   "ambiguous", "recovered",
+                                       "partly",   "unknown", "no_results"};
+
+json number_json(double x) {
+  if (std::isnan(x)) return nullptr;
+  if (std::isinf(x)) return x > 0 ? "inf" : "-inf";
+  return x;
+}
+
+json diagnosis_json(const Diagnosis& d) {
+  json j{{"op", d.op},
+         {"case", d.case_text},
+         {"impl", d.impl},
+         {"contract", d.contract},
+         {"kind", kKinds[static_cast<std::size_t>(d.kind)]},
+         {"summary", summary(d)},
+         {"elements", d.elements},
+         {"judged", d.judged},
+         {"diverging", d.diverging},
+         {"undecidable", d.undecidable},
+         {"tried", d.tried},
+         {"worst", d.worst},
+         {"where", json::array()},
+         {"causes", named_json(d.causes)},
+         {"indistinguishable", named_json(d.same)},
+         {"weaker", named_json(d.weaker)},
+         {"recovered", json::array()},
+         {"untestable", d.untestable},
+         {"blind", d.blind},
+         {"skipped", d.skipped},
+         {"separating_case", d.separating ? json(*d.separating) : json(nullptr)},
+         {"tested", d.tested},
+         {"pairs", d.pairs},
+         {"complete", d.complete}};
+  for (const Where& w : d.where) {
+    json one{{"output", w.output}, {"diverging", w.diverging}, {"elements", w.elements}};
+    if (w.rule)
+      one["rule"] = {{"text", w.rule->text},
+                     {"precision", w.rule->precision},
+                     {"recall", w.rule->recall},
+                     {"sampled", w.rule->sampled}};
+    if (w.rearranged) one["rearranged"] = *w.rearranged;
+    j["where"].push_back(std::move(one));
+  }
+  for (const Inverted& i : d.inverted) {
+    json values = json::array();
+    for (const double x : i.values) values.push_back(number_json(x));
+    j["recovered"].push_back({{"argument", i.argument},
+                              {"says", i.says},
+                              {"values", std::move(values)},
+                              {"dimension", i.dimension ? json(*i.dimension) : json(nullptr)},
+                              {"reproduced", i.reproduced}});
+  }
+  return j;
+}
+
+}  // namespace
+
+std::string summary(const Diagnosis& d) {
+  switch (d.kind) {
+    case Diagnosis::Kind::no_fault:
+      return "no fault: every element is inside its bound";
+    case Diagnosis::Kind::named:
+      return fmt::format(
+          "{} ({}){}", d.causes[0].says, d.causes[0].name,
+          d.same.empty() ? "" : fmt::format("; {} more cannot be told from it on this data", d.same.size()));
+    case Diagnosis::Kind::ambiguous:
+      return fmt::format("one of {} causes that this data cannot tell apart: {} ({}); {}", d.same.size() + 1,
+                         d.causes[0].says, d.causes[0].name, names(d.same));
+    case Diagnosis::Kind::no_results:
+      return "there are no results to look for causes in";
+    case Diagnosis::Kind::recovered:
+      return fmt::format("{}: {}", d.inverted[0].argument, d.inverted[0].says);
+    case Diagnosis::Kind::partly:
+      return fmt::format("explains {} of {} diverging elements: {} ({})", d.causes[0].explained,
+                         d.tried_diverging, d.causes[0].says, d.causes[0].name);
+    case Diagnosis::Kind::unknown:
+      break;
+  }
+  for (const Where& w : d.where)
+    if (w.rule) return fmt::format("unknown; {} diverges where {}", w.output, w.rule->text);
+  return "unknown";
+}
+
+std::string to_text(const Diagnosis& d, Style style) {
+  std::string s = fmt::format("{}  {}{}\n", heading(d, style), d.case_text.empty() ? d.op : d.case_text,
+                              d.impl.empty() ? "" : fmt::format("  {}", d.impl));
+  if (d.kind == Diagnosis::Kind::no_results) {
+    for (const std::string& skipped : d.skipped) s += line(skipped);
+    return s;
+  }
+  if (d.kind == Diagnosis::Kind::no_fault) {
+    s += line(fmt::format(
+        "All {} elements are inside the bound of what a right kernel can give{}.", grouped(d.judged),
+        d.judged < d.elements
+            ? fmt::format(" ({} of {} were looked at)", grouped(d.judged), grouped(d.elements))
+            : ""));
+    if (d.undecidable > 0)
+      s += line(
+          fmt::format("Of {} any result would pass: the numbers that go in are too large, infinite or NaN.",
+                      counted(d.undecidable, "element")));
+  } else {
+    if (d.kind == Diagnosis::Kind::named || d.kind == Diagnosis::Kind::ambiguous) {
+      if (d.kind == Diagnosis::Kind::ambiguous)
+        s += line(fmt::format(
+            "Only {} diverge{}, which is too little to choose among {} causes. One of them:",
+            counted(d.tried_diverging, "element"), d.tried_diverging == 1 ? "s" : "", d.same.size() + 1));
+      s += line(fmt::format("{} {} ({}).", d.op, d.causes[0].says, d.causes[0].name));
+      s += line(proof(d.causes[0], d));
+      if (d.causes.size() > 1)
+        s += line("Explain everything as well, and are another cause: " +
+                  names({d.causes.begin() + 1, d.causes.end()}) + ".");
+      if (!d.same.empty()) s += line("Nobody can tell apart from it on this data: " + names(d.same) + ".");
+      if (d.separating)
+        s += line("A case that tells them apart: " + *d.separating);
+      else if (!d.same.empty())
+        s += line("None of the cases that were tried tells all of them apart.");
+      if (!d.weaker.empty())
+        s += line("Would allow these results, too, and many others: " + names(d.weaker) + ".");
+    }
+    for (const Inverted& i : d.inverted) s += inverted_text(i);
+    if (d.kind == Diagnosis::Kind::partly)
+      for (const Named& c : d.causes)
+        s += line(fmt::format("In part: {} {} ({}). {}", d.op, c.says, c.name, proof(c, d)));
+    if (d.kind == Diagnosis::Kind::unknown || d.kind == Diagnosis::Kind::partly)
+      s += line(fmt::format("None of {} known causes{} explains it.", d.tested,
+                            d.pairs > 0 ? fmt::format(", nor of {} pairs of them{},", grouped(d.pairs),
+                                                      d.complete ? "" : " (time was up)")
+                                        : ""));
+    s += "\n";
+    for (const Where& w : d.where) s += where_text(w, d.where.size() > 1);
+    s += line(fmt::format("Farthest: {}.", d.worst));
+    if (d.judged < d.elements)
+      s += line(fmt::format("{} of {} elements were judged.", grouped(d.judged), grouped(d.elements)));
+  }
+  if (!d.blind.empty())
+    s += line(fmt::format("This data cannot show a fault of {}: any that is known would have given the same.",
+                          fmt::join(d.blind, ", ")));
+  if (!d.untestable.empty()) {
+    const std::size_t shown = std::min(d.untestable.size(), kMostListed);
+    s += line(style.faint(fmt::format(
+        "Could not have shown on this data: {} of {} known causes ({}{}).", d.untestable.size(), d.tested,
+        fmt::join(d.untestable.begin(), d.untestable.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
+        shown < d.untestable.size() ? ", .." : "")));
+  }
+  for (const std::string& skipped : d.skipped) s += line(skipped);
+  s += line(style.faint("Judged under: " + d.contract));
+  return s;
+}
+
+std::string to_json(const std::vector<Diagnosis>& all) {
+  json j{{"format", "assay.diagnosis/1"}, {"diagnoses", json::array()}};
+  for (const Diagnosis& d : all) j["diagnoses"].push_back(diagnosis_json(d));
+  return j.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace assay::diagnose

@@ -1,0 +1,129 @@
+// Results stored in another order, or changed by what was meant to follow.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "suspects.h"
+
+namespace assay::diagnose {
+namespace {
+
+void plant(std::vector<Variant>& all, std::string_view what, std::string says,
+           std::function<void(VariantResult&)> change) {
+  all.push_back({.name = fmt::format("results.{}", what),
+                 .says = std::move(says),
+                 .results = [change = std::move(change)](std::vector<VariantResult>& results, const Call&) {
+                   for (VariantResult& r : results) change(r);
+                 }});
+}
+
+void plant_move(std::vector<Variant>& all, std::string_view what, std::string says,
+                std::function<void(VariantResult&)> change) {
+  plant(all, what, std::move(says), std::move(change));
+  all.back().moves = true;
+}
+
+void plant_each(std::vector<Variant>& all, std::string_view what, std::string says,
+                double (*change)(double)) {
+  plant(all, what, std::move(says), [change](VariantResult& r) {
+    if (!is_float(r.dtype)) return;
+    for (double& x : r.values) x = change(x);
+  });
+}
+
+// The dimensions lie in memory in another order than everybody thinks.
+void add_orders(std::vector<Variant>& all) {
+  for (const std::size_t rank : {2, 3, 4}) {
+    std::vector<std::size_t> order(rank);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    while (std::ranges::next_permutation(order).found)
+      plant_move(
+          all, fmt::format("order_{}", fmt::join(order, "")),
+          fmt::format("stores the result with its dimensions in the order ({})", fmt::join(order, ", ")),
+          [order](VariantResult& r) {
+            if (r.shape.size() != order.size()) return;
+            r.move([&](std::size_t i) -> std::optional<std::size_t> {
+              // Place i of that memory belongs to the element with these indices.
+              Shape index(order.size());
+              auto rest = static_cast<std::int64_t>(i);
+              for (std::size_t k = order.size(); k-- > 0;) {
+                index[order[k]] = rest % r.shape[order[k]];
+                rest /= r.shape[order[k]];
+              }
+              std::int64_t from = 0;
+              for (std::size_t d = 0; d < order.size(); ++d) from = from * r.shape[d] + index[d];
+              return static_cast<std::size_t>(from);
+            });
+          });
+  }
+}
+
+void add_moves(std::vector<Variant>& all) {
+  for (const std::int64_t by : {-1, 2, -2, 3, -3, 4, -4, 8, -8, 16, -16})
+    plant_move(all, fmt::format("shifted_by_{}", by),
+               fmt::format("stores each result {} elements too {}", std::abs(by), by > 0 ? "early" : "late"),
+               [by](VariantResult& r) {
+                 const auto n = static_cast<std::int64_t>(r.size());
+                 if (std::abs(by) >= n) return;
+                 r.move([&](std::size_t i) -> std::optional<std::size_t> {
+                   return static_cast<std::size_t>(((static_cast<std::int64_t>(i) + by) % n + n) % n);
+                 });
+               });
+  for (const std::size_t lanes : {2, 64, 128})
+    plant_move(all, fmt::format("tail_of_{}", lanes),
+               fmt::format("stores zero behind the last full vector of {}", lanes),
+               [lanes](VariantResult& r) {
+                 r.move([&](std::size_t i) -> std::optional<std::size_t> {
+                   if (i >= r.size() - r.size() % lanes) return std::nullopt;
+                   return i;
+                 });
+               });
+  for (const std::size_t lanes : {4, 8, 16, 32, 64})
+    plant_move(all, fmt::format("row_tail_of_{}", lanes),
+               fmt::format("stores zero behind the last full vector of {} of each row", lanes),
+               [lanes](VariantResult& r) {
+                 const std::size_t n = r.shape.empty() ? 1 : static_cast<std::size_t>(r.shape.back());
+                 r.move([&](std::size_t i) -> std::optional<std::size_t> {
+                   if (i % n >= n - n % lanes) return std::nullopt;
+                   return i;
+                 });
+               });
+}
+
+void add_numbers(std::vector<Variant>& all) {
+  plant_each(all, "doubled", "gives twice the result", [](double x) { return 2 * x; });
+  plant_each(all, "halved", "gives half the result", [](double x) { return x / 2; });
+  plant_each(all, "negated", "gives the result with the opposite sign", [](double x) { return -x; });
+  plant_each(all, "relu", "applies ReLU to the result", [](double x) { return x < 0 ? 0 : x; });
+  plant_each(all, "relu6", "applies ReLU6 to the result", [](double x) { return x < 0 ? 0 : x > 6 ? 6 : x; });
+  plant_each(all, "sigmoid", "applies a sigmoid to the result",
+             [](double x) { return 1 / (1 + std::exp(-x)); });
+  plant_each(all, "plus_one", "adds 1 to the result", [](double x) { return x + 1; });
+  plant_each(all, "over_255", "divides the result by 255", [](double x) { return x / 255; });
+  plant_each(all, "times_255", "multiplies the result by 255", [](double x) { return x * 255; });
+  plant_each(all, "logarithm", "gives the logarithm of the result", [](double x) { return std::log(x); });
+  plant_each(all, "exponential", "gives e to the power of the result", [](double x) { return std::exp(x); });
+  plant_each(all, "square_root", "gives the square root of the result",
+             [](double x) { return std::sqrt(x); });
+  plant_each(all, "squared", "gives the square of the result", [](double x) { return x * x; });
+  plant_each(all, "reciprocal", "gives 1 / the result", [](double x) { return 1 / x; });
+  plant_each(all, "cut_to_bf16", "cuts results off to bf16 instead of rounding", [](double x) {
+    return std::isnan(x) ? x : x < 0 ? round_up(x, format(Dtype::bf16)) : round_down(x, format(Dtype::bf16));
+  });
+  plant_each(all, "cut_to_f16", "cuts results off to f16 instead of rounding", [](double x) {
+    return std::isnan(x) ? x : x < 0 ? round_up(x, format(Dtype::f16)) : round_down(x, format(Dtype::f16));
+  });
+}
+
+}  // namespace
+
+void add_stores(const Operator& op, std::vector<Variant>& all) {
+  add_orders(all);
+  add_moves(all);
+  if (op.positions != (1u << op.schema.result_count) - 1) add_numbers(all);
+}
+
+}  // namespace assay::diagnose

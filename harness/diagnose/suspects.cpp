@@ -1,0 +1,27 @@
+#include "suspects.h"
+
+namespace assay::diagnose {
+namespace {
+
+// What shows in results, and the same for every call.
+bool shows(const Variant& v) {
+  return (v.arguments || v.formula != nullptr || !v.contract.empty() || v.results) && !v.garbage &&
+         !v.first && !v.last && !v.accepts_anything && !v.name.starts_with("behaviour.");
+}
+
+}  // namespace
+
+std::vector<Variant> suspects_of(const Operator& op) {
+  std::vector<Variant> all;
+  add_formula_variants(op, all);
+  add_argument_variants(op, all);
+  add_tensor_variants(op, all);
+  add_arithmetic_variants(op, all);
+  add_result_variants(op, all);
+  add_readings(op, all);
+  add_stores(op, all);
+  std::erase_if(all, [](const Variant& v) { return !shows(v); });
+  return all;
+}
+
+}  // namespace assay::diagnose

@@ -1,0 +1,19 @@
+// What may be wrong with a kernel: the variants that the self-test plants, as far as they show in results, and others that
+// people get wrong, which it does not.
+#pragma once
+
+#include <vector>
+
+#include "../variants/variant.h"
+
+namespace assay::diagnose {
+
+// Of two that explain the same, the one that stands first is named first.
+std::vector<Variant> suspects_of(const Operator& op);
+
+// Tensors read in another order, or as other numbers; arguments misread.
+void add_readings(const Operator& op, std::vector<Variant>& all);
+// Results stored in another order, or changed by what was meant to follow.
+void add_stores(const Operator& op, std::vector<Variant>& all);
+
+}  // namespace assay::diagnose

@@ -1,0 +1,210 @@
+// assay diagnose
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "../diagnose/diagnosis.h"
+#include "../diagnose/given.h"
+#include "../files/case_file.h"
+#include "../verify/recorded.h"
+#include "commands.h"
+#include "reports/file.h"
+#include "shared_flags.h"
+#include "terminal.h"
+#include "vocabulary/operators.h"
+
+namespace assay {
+namespace {
+
+using diagnose::Diagnosis;
+
+struct Flags {
+  std::string file, op, contract, json;
+  std::vector<std::string> arguments, actual, expected;
+  int call = -1;
+  double seconds = 10;
+};
+
+diagnose::Options options(const Flags& flags) {
+  return {.patience = {.pairs = std::chrono::milliseconds(static_cast<std::int64_t>(flags.seconds * 1000))}};
+}
+
+// What is given on the command line needs no source.
+Contract contract(const Flags& flags, const std::string& otherwise, const Call& call) {
+  const Dtype dtype = call.outputs[0].computed_in;
+  if (flags.contract.empty()) return parse_contract(otherwise, dtype);
+  try {
+    const bool sourced = flags.contract.find(" -- ") != std::string::npos;
+    return parse_contract(sourced ? flags.contract : flags.contract + " -- --contract", dtype);
+  } catch (const std::invalid_argument& e) {
+    throw UsageError(fmt::format("--contract: {}", e.what()));
+  }
+}
+
+// The calls of a case file that have results.
+std::vector<Diagnosis> of_file(const Flags& flags) {
+  const CaseFile file = read_case_file(flags.file);
+  if (flags.call >= static_cast<int>(file.calls.size()))
+    throw UsageError(
+        fmt::format("--call {}: {} has {} calls, from 0", flags.call, flags.file, file.calls.size()));
+  std::vector<Diagnosis> all;
+  ProgressLine line;
+  for (std::size_t n = 0; n < file.calls.size(); ++n) {
+    if (flags.call >= 0 && static_cast<int>(n) != flags.call) continue;
+    const RecordedCall& recorded = file.calls[n];
+    line.show(recorded.case_text);
+    const Replayable r = replayable(recorded);
+    ExpectedOutputs actual;
+    bool any = false;
+    for (std::size_t o = 0; o < r.call.outputs.size(); ++o) {
+      const auto found = recorded.outputs.find(output_name(*r.call.op, o));
+      actual.emplace_back();
+      if (found == recorded.outputs.end() || !found->second.actual) continue;
+      actual.back() = found->second.actual->data;
+      any = true;
+    }
+    if (!any) {
+      Diagnosis d;
+      d.op = recorded.op;
+      d.case_text = recorded.case_text;
+      d.impl = recorded.impl;
+      d.kind = Diagnosis::Kind::no_results;
+      d.skipped.push_back(
+          fmt::format("The file has no results of this call{}{}: there is nothing to look for causes in.",
+                      recorded.verdict.empty() ? "" : ", which was recorded as ", recorded.verdict));
+      all.push_back(std::move(d));
+      continue;
+    }
+    diagnose::Evidence evidence(r.call, contract(flags, recorded.contract, r.call), std::move(actual));
+    Diagnosis d = diagnose::diagnose(evidence, options(flags));
+    d.case_text = recorded.case_text;
+    d.impl = recorded.impl;
+    if (const auto found = recorded.notes.find("diagnosis"); found != recorded.notes.end())
+      d.skipped.push_back("When it was found, on the case before it was made small: " + found->second + ".");
+    all.push_back(std::move(d));
+  }
+  return all;
+}
+
+Diagnosis of_results(const Flags& flags, const diagnose::GivenCall& given,
+                     const std::vector<std::string>& results, const std::string& whose) {
+  ExpectedOutputs outputs;
+  for (const std::string& r : results) diagnose::read_result(r, given.call, outputs);
+  diagnose::Evidence evidence(given.call, contract(flags, diagnose::strangers_contract(), given.call),
+                              std::move(outputs));
+  Diagnosis d = diagnose::diagnose(evidence, options(flags));
+  d.case_text = given.case_text;
+  d.impl = whose;
+  if (flags.contract.empty())
+    d.contract =
+        "what common libraries do: sums in any order, functions within 4 ulp, divisions and roots within 2; "
+        "--contract says it better";
+  return d;
+}
+
+// Without all inputs there is no reference: what others expect takes its place, to the bit.
+Diagnosis without_inputs(const Flags& flags, const std::vector<std::string>& missing) {
+  if (flags.expected.size() != 1 || flags.actual.size() != 1)
+    throw UsageError(
+        fmt::format("{} needs --arg {}=@FILE; without it give one --actual and one --expected, to compare "
+                    "the two",
+                    flags.op, missing[0]));
+  const auto path = [](const std::string& text) {
+    return text.substr(text.find('=') == std::string::npos ? 0 : text.find('=') + 1);
+  };
+  diagnose::GivenCall copy = diagnose::given_call("clone", {{"self", "@" + path(flags.expected[0])}});
+  ExpectedOutputs outputs;
+  diagnose::read_result(path(flags.actual[0]), copy.call, outputs);
+  diagnose::Evidence evidence(copy.call, contract({}, "", copy.call), std::move(outputs));
+  Diagnosis d = diagnose::diagnose(evidence, options(flags));
+  d.op = flags.op;
+  d.impl = flags.actual[0];
+  d.skipped.push_back(fmt::format(
+      "Without {} there is no reference: every bit is compared with what was expected, and faults in how arguments are read "
+      "or computed with were not looked for. \"self\" stands for the expected result.",
+      fmt::join(missing, ", ")));
+  return d;
+}
+
+std::vector<Diagnosis> of_arguments(const Flags& flags) {
+  if (flags.actual.empty()) throw UsageError("--op needs --actual FILE: what the kernel gave");
+  std::vector<diagnose::GivenArgument> arguments;
+  for (const std::string& a : flags.arguments) arguments.push_back(diagnose::parse_argument(a));
+  const diagnose::GivenCall given = diagnose::given_call(flags.op, arguments);
+  if (!given.missing.empty()) return {without_inputs(flags, given.missing)};
+  std::vector<Diagnosis> all{of_results(flags, given, flags.actual, "actual")};
+  if (!flags.expected.empty()) all.push_back(of_results(flags, given, flags.expected, "expected"));
+  return all;
+}
+
+int diagnose_command(const Flags& flags) {
+  check_file("--json", flags.json);
+  if (flags.file.empty() == flags.op.empty())
+    throw UsageError("give either a case file, or --op with --arg and --actual");
+  const std::vector<Diagnosis> all = flags.op.empty() ? of_file(flags) : of_arguments(flags);
+  if (flags.json != "-") {
+    for (std::size_t i = 0; i < all.size(); ++i)
+      fmt::print("{}{}", i == 0 ? "" : "\n", to_text(all[i], Style(use_colour())));
+    if (all.size() == 2 && !flags.expected.empty() && !flags.op.empty()) {
+      const bool actual = all[0].diverging > 0, expected = all[1].diverging > 0;
+      fmt::print("\n{}\n", actual && expected ? "Both the actual and the expected results are wrong."
+                           : actual           ? "The actual results are wrong; the expected ones are right."
+                           : expected
+                               ? "The actual results are right; it is the expected ones that are wrong."
+                               : "Both are right: what differs between them is inside the bound.");
+    }
+  }
+  if (!flags.json.empty()) write_file(flags.json, to_json(all));
+  const bool fault =
+      std::ranges::any_of(all, [](const Diagnosis& d) { return d.kind != Diagnosis::Kind::no_fault; });
+  return fault ? kFaultFound : kAllWell;
+}
+
+}  // namespace
+
+void add_diagnose(CLI::App& app, Command& chosen) {
+  CLI::App* command = app.add_subcommand("diagnose", "Why the results of a call are wrong, with proof");
+  command->footer(
+      "Looks for the cause in a case file (which `assay verify` writes for each failure), or in results from anywhere:\n\n"
+      "  assay diagnose assay-out/prelu-f32-0.h5\n"
+      "  assay diagnose --op prelu --arg self=@x.npy --arg weight=@w.npy --actual y.npy\n"
+      "  assay diagnose --op add.Tensor --arg self=@io.npz:a --arg other=@io.npz:b --arg alpha=2 --actual y.npy \\\n"
+      "      --expected torch.npy\n\n"
+      "Every known fault of the operator is tried: what it would give must be inside its own bound for every element, those that\n"
+      "are right included. The cause is named with the elements that prove it, those that cannot be told from it on this data, and\n"
+      "a case that tells them apart. If no single cause explains all, pairs are tried. Parameters are also computed back from\n"
+      "results, so that a fault nobody listed shows as what was used: \"1.07 times those given\". Results of a kernel about which\n"
+      "nothing is known are judged as those of common libraries are, or by --contract (`assay ops` explains them).\n"
+      "It cannot see: faults whose results lie inside the bound, as f32 sums over thousands of terms of either sign have; results\n"
+      "of another algorithm (Winograd), which diverge without a fault of this kind; what happened before or behind the call.\n\n"
+      "Exit code 0: no fault; 1: a fault, named or not; 2: a file or an argument is wrong.");
+  auto flags = std::make_shared<Flags>();
+  command->add_option("FILE", flags->file, "a case file (.h5)")->type_name("");
+  command->add_option("--call", flags->call, "only this call of the file, counted from 0")
+      ->type_name("N")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--op", flags->op, "the operator whose results these are")->type_name("OP");
+  command
+      ->add_option("--arg", flags->arguments,
+                   "an argument: a tensor as @FILE or @FILE:NAME, a number, a list, none")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
+  command->add_option("--actual", flags->actual, "what the kernel gave")
+      ->type_name("[OUT=]FILE")
+      ->allow_extra_args(false);
+  command->add_option("--expected", flags->expected, "what was expected instead; it is judged, too")
+      ->type_name("[OUT=]FILE")
+      ->allow_extra_args(false);
+  command->add_option("--contract", flags->contract, "what the kernel promises about its numbers")
+      ->type_name("TEXT");
+  command
+      ->add_option("--time", flags->seconds,
+                   "for pairs of causes, where no single one explains all; default 10")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.0, 86400.0));
+  command->add_option("--json", flags->json, "write the result; - is standard output")->type_name("F");
+  command->callback([flags, &chosen] { chosen = [flags] { return diagnose_command(*flags); }; });
+}
+
+}  // namespace assay

@@ -1,0 +1,237 @@
+// `assay diagnose`: causes that are planted are named, and right results get none.
+#include "harness/diagnose/diagnosis.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "harness/diagnose/relation.h"
+#include "harness/diagnose/score.h"
+#include "harness/diagnose/suspects.h"
+#include "harness/generate/data.h"
+#include "vocabulary/case.h"
+#include "vocabulary/operators.h"
+
+namespace assay::diagnose {
+namespace {
+
+using ::testing::AnyOf;
+using ::testing::Contains;
+using ::testing::Field;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+// A call, and what came of it.
+struct Experiment {
+  Call call;
+  TensorData result;
+
+  explicit Experiment(const std::string& text) : call(materialise(parse_case(text))) {
+    EXPECT_EQ(call.error, "");
+    result = TensorData(call.outputs[0].dtype, call.outputs[0].shape);
+  }
+  const TensorData& tensor(int i) const {
+    return std::get<TensorData>(call.arguments[static_cast<std::size_t>(i)]);
+  }
+  Experiment& fill(const std::function<double(std::int64_t)>& value) {
+    for (std::int64_t i = 0; i < result.numel(); ++i) result.set(i, value(i));
+    return *this;
+  }
+  Diagnosis diagnosis(Options options = {.patience = {.pairs = std::chrono::seconds(20)}}) const {
+    Evidence evidence(call, parse_contract("", call.outputs[0].computed_in), {result.packed()});
+    return diagnose(evidence, options);
+  }
+};
+
+// PReLU on [2, 6, 5, 7] with one slope for each channel: `slope` says which one an element gets.
+Experiment prelu(const std::function<double(const TensorData& w, int c, int w3)>& slope) {
+  Experiment e("prelu:f32:self=2x6x5x7,weight=6:data=normal:seed=3");
+  e.fill([&](std::int64_t i) {
+    const double x = e.tensor(0).get(i);
+    const int c = static_cast<int>(i / 35 % 6), w = static_cast<int>(i % 7);
+    return x > 0 ? x
+                 : static_cast<float>(static_cast<float>(slope(e.tensor(1), c, w)) * static_cast<float>(x));
+  });
+  return e;
+}
+
+TEST(Diagnose, FindsNoFaultInRightResults) {
+  const Diagnosis d = prelu([](const TensorData& w, int c, int) { return w.get(c); }).diagnosis();
+  EXPECT_EQ(d.kind, Diagnosis::Kind::no_fault);
+  EXPECT_THAT(d.causes, IsEmpty());
+  EXPECT_THAT(d.inverted, IsEmpty());
+  EXPECT_EQ(d.elements, 420u);
+}
+
+TEST(Diagnose, NamesTheAxisOfASlope) {
+  const Diagnosis d = prelu([](const TensorData& w, int, int w3) { return w.get(w3 % 6); }).diagnosis();
+  ASSERT_EQ(d.kind, Diagnosis::Kind::named);
+  EXPECT_EQ(d.causes[0].name, "formula.slope_of_the_last_dimension");
+  EXPECT_GT(d.causes[0].discriminating, 50u);
+  EXPECT_EQ(d.causes[0].matched, d.causes[0].discriminating);
+  ASSERT_THAT(d.inverted, Contains(Field(&Inverted::argument, "weight")));
+  EXPECT_EQ(d.inverted[0].dimension, 3);
+  EXPECT_THAT(d.inverted[0].says, HasSubstr("where the reference has dimension 1"));
+}
+
+TEST(Diagnose, RecoversParametersThatNoListHas) {
+  const auto says = [](const Experiment& e) {
+    const Diagnosis d = e.diagnosis();
+    return d.inverted.empty() ? std::string("nothing") : d.inverted[0].says;
+  };
+  EXPECT_THAT(says(prelu([](const TensorData& w, int c, int) { return 1.07 * w.get(c); })),
+              HasSubstr("1.07 times those given"));
+  EXPECT_THAT(says(prelu([](const TensorData& w, int c, int) { return w.get(c) + 0.01; })),
+              HasSubstr("those given plus 0.01"));
+  EXPECT_THAT(says(prelu([](const TensorData& w, int c, int) { return w.get((c + 2) % 6); })),
+              HasSubstr("index 0 has that of 2"));
+  EXPECT_THAT(says(prelu([](const TensorData& w, int c, int) { return w.get(5 - c); })),
+              HasSubstr("opposite order"));
+  EXPECT_THAT(says(prelu([](const TensorData&, int, int) { return 0.25; })),
+              HasSubstr("0.25 for every element"));
+  constexpr int kOrder[] = {3, 1, 0, 5, 2, 4};
+  EXPECT_THAT(says(prelu([&](const TensorData& w, int c, int) { return w.get(kOrder[c]); })),
+              HasSubstr("0 has that of 3, 1 has that of 1"));
+}
+
+TEST(Diagnose, RecoversANumberThatTheResultDependsOnInAnyWay) {
+  // elu(x) = alpha (e^(x input_scale) - 1) below 0, with alpha = 1
+  Experiment e("elu:f32:self=7x31:data=normal:seed=5");
+  e.fill([&](std::int64_t i) {
+    const double x = e.tensor(0).get(i);
+    return x > 0 ? x : std::expm1(1.3 * x);
+  });
+  const Diagnosis d = e.diagnosis();
+  ASSERT_EQ(d.kind, Diagnosis::Kind::recovered);
+  EXPECT_EQ(d.inverted[0].argument, "input_scale");
+  EXPECT_NEAR(d.inverted[0].values[0], 1.3, 1e-5);
+}
+
+TEST(Diagnose, RecoversFactorAndOffsetOfTheResult) {
+  Experiment e("mm:f32:self=9x17,mat2=17x11:data=normal:seed=5");
+  Expectation right(e.call);
+  e.fill([&](std::int64_t i) { return 1.25 * right.values(0)[static_cast<std::size_t>(i)] - 3; });
+  const Diagnosis d = e.diagnosis();
+  ASSERT_EQ(d.kind, Diagnosis::Kind::recovered);
+  EXPECT_THAT(d.inverted[0].says, HasSubstr("1.25 times what is right minus 3"));
+}
+
+TEST(Diagnose, ComposesTwoCauses) {
+  const Diagnosis d = prelu([](const TensorData& w, int c, int) {
+                        return round_to(w.get(5 - c), format(Dtype::bf16));
+                      }).diagnosis();
+  ASSERT_EQ(d.kind, Diagnosis::Kind::named);
+  EXPECT_THAT(d.causes[0].name, AnyOf("weight.as_bf16 + weight.dimension_0_reversed",
+                                      "weight.dimension_0_reversed + weight.as_bf16"));
+}
+
+TEST(Diagnose, SaysWhatItDoesNotKnow) {
+  Experiment e("prelu:f32:self=2x6x5x7,weight=6:data=normal:seed=3");
+  e.fill([&](std::int64_t i) {
+    const double x = e.tensor(0).get(i);
+    return x > 0 ? x : e.tensor(1).get(i / 35 % 6) * x + 0.1 * x * x;
+  });
+  const Diagnosis d = e.diagnosis({.patience = {.pairs = std::chrono::milliseconds(200)}});
+  EXPECT_THAT(d.kind, AnyOf(Diagnosis::Kind::unknown, Diagnosis::Kind::partly));
+  ASSERT_TRUE(d.where[0].rule);
+  EXPECT_EQ(d.where[0].rule->text, "self is below 0");
+  EXPECT_EQ(d.where[0].rule->precision, 1);
+  EXPECT_EQ(d.where[0].rule->recall, 1);
+}
+
+TEST(Diagnose, SaysWhatTheDataCannotShow) {
+  // No negative number reaches the PReLU: nothing depends on the slopes.
+  Experiment e("prelu:f32:self=4x3x5,weight=3:data=normal:seed=3");
+  auto& x = std::get<TensorData>(e.call.arguments[0]);
+  for (std::int64_t i = 0; i < x.numel(); ++i) x.set(i, std::fabs(x.get(i)) + 0.5);
+  e.fill([&](std::int64_t i) { return x.get(i); });
+  const Diagnosis d = e.diagnosis();
+  EXPECT_EQ(d.kind, Diagnosis::Kind::no_fault);
+  EXPECT_THAT(d.blind, Contains("weight"));
+  EXPECT_THAT(d.untestable, Contains("weight.as_bf16"));
+}
+
+TEST(Diagnose, GivesACaseThatTellsApartWhatThisDataCannot) {
+  // Square: exchanging the dimensions of mat2 in memory is the same as transposing it.
+  Experiment e("mm:f32:self=5x6,mat2=6x6:data=normal:seed=5");
+  e.fill([&](std::int64_t i) {
+    double sum = 0;
+    for (std::int64_t k = 0; k < 6; ++k)
+      sum += e.tensor(0).get(i / 6 * 6 + k) * e.tensor(1).get(i % 6 * 6 + k);
+    return sum;
+  });
+  const Diagnosis d = e.diagnosis();
+  ASSERT_EQ(d.kind, Diagnosis::Kind::named);
+  EXPECT_EQ(d.causes[0].name, "mat2.square_transposed");
+  EXPECT_THAT(d.same, Contains(Field(&Named::name, "mat2.order_10")));
+  ASSERT_TRUE(d.separating);
+  EXPECT_NO_THROW(parse_case(*d.separating));
+}
+
+TEST(Diagnose, OneCauseMustExplainAllCalls) {
+  const Experiment shared = prelu([](const TensorData&w, int, int) { return w.get(0); }),
+                   right = prelu([](const TensorData&w, int c, int) { return w.get(c); });
+  Evidence a(shared.call, parse_contract("", Dtype::f32), {shared.result.packed()});
+  Evidence b(right.call, parse_contract("", Dtype::f32), {right.result.packed()});
+  Evidence* const both[] = {&a, &b};
+  EXPECT_EQ(diagnose(a).causes[0].name, "weight.first_for_all");
+  const Diagnosis d = diagnose(both, {.patience = {.pairs = std::chrono::milliseconds(0)}});
+  EXPECT_THAT(d.causes, Not(Contains(Field(&Named::explains_all, true))));
+}
+
+TEST(Diagnose, TakesNaNInfinitiesAndEmptyTensors) {
+  Experiment e("prelu:f32:self=2x3x4,weight=3:data=edge:seed=3");
+  e.fill([](std::int64_t) { return std::numeric_limits<double>::quiet_NaN(); });
+  EXPECT_NE(e.diagnosis().kind, Diagnosis::Kind::no_fault);
+  e.fill([](std::int64_t) { return HUGE_VAL; });
+  EXPECT_NE(e.diagnosis().kind, Diagnosis::Kind::no_fault);
+  const Experiment empty("prelu:f32:self=0x3,weight=3:data=normal:seed=3");
+  const Diagnosis d = empty.diagnosis();
+  EXPECT_EQ(d.kind, Diagnosis::Kind::no_fault);
+  EXPECT_EQ(d.elements, 0u);
+}
+
+TEST(Diagnose, SaysItAsTextAndAsJson) {
+  const Diagnosis d = prelu([](const TensorData& w, int, int w3) { return w.get(w3 % 6); }).diagnosis();
+  const std::string text = to_text(d, Style(false)), json = to_json({d});
+  EXPECT_THAT(text, HasSubstr("takes the slope by the last index"));
+  EXPECT_THAT(text, HasSubstr("0 match the reference"));
+  EXPECT_THAT(json, HasSubstr("\"format\": \"assay.diagnosis/1\""));
+  EXPECT_THAT(json, HasSubstr("\"kind\": \"named\""));
+  EXPECT_THAT(summary(d), HasSubstr("formula.slope_of_the_last_dimension"));
+}
+
+TEST(Diagnose, EverySuspectHasANameOfItsOwn) {
+  for (const Operator* op : operators()) {
+    std::vector<std::string> names;
+    for (const Variant& v : suspects_of(*op)) names.push_back(v.name);
+    std::ranges::sort(names);
+    EXPECT_EQ(std::ranges::adjacent_find(names), names.end())
+        << op->schema.name << " " << *std::ranges::adjacent_find(names);
+  }
+}
+
+// Every sixteenth variant of every operator: `assay selftest --diagnosis` has all.
+TEST(Diagnose, NamesWhatIsPlanted) {
+  const std::atomic<bool> interrupted{false};
+  std::vector<const Operator*> all(operators().begin(), operators().end());
+  const Scores scores = score(all, {Dtype::f32}, {.variants = {}, .seed = 0, .every = 16, .jobs = 0},
+                              interrupted, [](std::size_t, std::size_t, const std::string&) {});
+  EXPECT_THAT(scores.alarms, IsEmpty());
+  ASSERT_GE(scores.scores.size(), 200u);
+  std::size_t first = 0, three = 0;
+  for (const Score& s : scores.scores) {
+    first += s.place == 0 ? 1 : 0;
+    three += s.place >= 0 && s.place < 3 ? 1 : 0;
+  }
+  EXPECT_GE(first * 100, scores.scores.size() * 95) << to_text(scores, Style(false));
+  EXPECT_GE(three * 100, scores.scores.size() * 99) << to_text(scores, Style(false));
+}
+
+}  // namespace
+}  // namespace assay::diagnose

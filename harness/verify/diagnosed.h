@@ -1,0 +1,15 @@
+// Why a kernel's results diverge, for each of its failures.
+#pragma once
+
+#include <vector>
+
+#include "examine.h"
+#include "reports/result.h"
+
+namespace assay {
+
+// Runs the cases of those failures that diverged again, before they are made small: more elements say more, and one cause must
+// explain all of them. Fills Failure::diagnosis; with nothing, where none shows again.
+void diagnose_failures(Examiner& examiner, const Kernel& kernel, std::vector<Failure>& failures);
+
+}  // namespace assay
