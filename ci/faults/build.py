@@ -36,6 +36,7 @@ class Builder:
     def __init__(self, root, build, folder):
         self.root, self.build, self.folder = root, build, folder
         self.lock = threading.Lock()
+        self.locks, self.controls = {}, {}  # by stem: a library without a fault
         self.shared = {}  # source -> (object, files it includes), unchanged
         self.base = folder / "unchanged"  # a copy, so that all faults change the same sources
         shutil.rmtree(self.base, ignore_errors=True)
@@ -72,6 +73,17 @@ class Builder:
         self.run(["c++", "-shared", "-o", library, *objects, self.build / "cases/libassay_cases.a", "-fopenmp", "-lfmt",
                   "-Wl,--exclude-libs,ALL", "-Wl,--no-undefined"])
         return library
+
+    def unchanged_library(self, fault):
+        """The library of a fault that changes nothing: one for all of a stem, or of a C file."""
+        in_c = fault["file"].endswith(".c")
+        name = Path(fault["file"]).name if in_c else fault["stem"]
+        with self.lock:
+            lock = self.locks.setdefault(name, threading.Lock())
+        with lock:
+            if name not in self.controls:
+                self.controls[name] = self.library(f"control.of.{name}", fault)
+            return self.controls[name]
 
     def sources(self, stem):
         """What the plugin of one stem is made of: the plugin's table, the shared layer and the stem itself."""

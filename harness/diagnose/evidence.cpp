@@ -100,7 +100,7 @@ void Evidence::judge(int output) {
                      [&](std::int64_t a, std::int64_t b) { return distance(a) > distance(b); });
     looked_at.insert(looked_at.end(), farthest.begin(), farthest.begin() + most);
     std::ranges::sort(looked_at);
-    looked_at.erase(std::ranges::unique(looked_at).begin(), looked_at.end());
+    looked_at.erase(std::unique(looked_at.begin(), looked_at.end()), looked_at.end());
   }
   double widest = 0, worst = worst_ ? worst_->right.error_over_bound(worst_->actual) : -1;
   for (const std::int64_t at : looked_at) {

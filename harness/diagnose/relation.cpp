@@ -135,7 +135,7 @@ std::string relation(const Agreement& used, std::span<const double> given, const
   if (r.size() == n) {
     if (const auto line = r.line()) {
       const double within = r.within();
-      const auto [factor, offset] = *line;
+      const double factor = line->first, offset = line->second;
       const bool no_offset = r.all([&](std::size_t c) { return factor * given[c]; });
       if (no_offset) return fmt::format("{} times those given", few_digits(factor, within));
       if (r.all([&](std::size_t c) { return given[c] + offset; }))

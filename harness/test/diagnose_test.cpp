@@ -42,9 +42,9 @@ struct Experiment {
     for (std::int64_t i = 0; i < result.numel(); ++i) result.set(i, value(i));
     return *this;
   }
-  Diagnosis diagnosis(Options options = {.patience = {.pairs = std::chrono::seconds(20)}}) const {
+  Diagnosis diagnosis(std::chrono::milliseconds pairs = {}) const {
     Evidence evidence(call, parse_contract("", call.outputs[0].computed_in), {result.packed()});
-    return diagnose(evidence, options);
+    return diagnose(evidence, {.patience = {.pairs = pairs}});
   }
 };
 
@@ -124,7 +124,7 @@ TEST(Diagnose, RecoversFactorAndOffsetOfTheResult) {
 TEST(Diagnose, ComposesTwoCauses) {
   const Diagnosis d = prelu([](const TensorData& w, int c, int) {
                         return round_to(w.get(5 - c), format(Dtype::bf16));
-                      }).diagnosis();
+                      }).diagnosis(std::chrono::seconds(60));
   ASSERT_EQ(d.kind, Diagnosis::Kind::named);
   EXPECT_THAT(d.causes[0].name, AnyOf("weight.as_bf16 + weight.dimension_0_reversed",
                                       "weight.dimension_0_reversed + weight.as_bf16"));
@@ -136,7 +136,7 @@ TEST(Diagnose, SaysWhatItDoesNotKnow) {
     const double x = e.tensor(0).get(i);
     return x > 0 ? x : e.tensor(1).get(i / 35 % 6) * x + 0.1 * x * x;
   });
-  const Diagnosis d = e.diagnosis({.patience = {.pairs = std::chrono::milliseconds(200)}});
+  const Diagnosis d = e.diagnosis(std::chrono::milliseconds(200));
   EXPECT_THAT(d.kind, AnyOf(Diagnosis::Kind::unknown, Diagnosis::Kind::partly));
   ASSERT_TRUE(d.where[0].rule);
   EXPECT_EQ(d.where[0].rule->text, "self is below 0");

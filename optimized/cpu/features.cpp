@@ -14,6 +14,9 @@ bool has_f16c() {  // no name for __builtin_cpu_supports in clang 14
 
 // __builtin_cpu_supports answers for the operating system too: it looks at XCR0.
 const char* lacks_avx2() {
+#ifdef ASSAY_CPU_WITHOUT_AVX2
+  return "this build leaves AVX2 out (ASSAY_AVX2)";
+#endif
   __builtin_cpu_init();
   if (!__builtin_cpu_supports("avx2")) return "this CPU lacks AVX2";
   if (!__builtin_cpu_supports("fma")) return "this CPU lacks FMA";

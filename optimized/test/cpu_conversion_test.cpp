@@ -14,7 +14,9 @@
   void scatter(void* to, Dtype type, std::int64_t step, const double* from, std::int64_t n);          \
   }
 DECLARE(N_EMU128)
+#ifndef ASSAY_CPU_WITHOUT_AVX2
 DECLARE(N_AVX2)
+#endif
 #ifndef ASSAY_CPU_WITHOUT_AVX512
 DECLARE(N_AVX3)
 #endif
