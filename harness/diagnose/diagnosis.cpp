@@ -69,6 +69,8 @@ Where where(Evidence& evidence, int output) {
   values.push_back({"the right result", [&evidence, output](std::uint64_t e) {
                       return evidence.expectation().values(output)[e];
                     }});
+  w.small = diff::picture(out.shape, mask, diff::kTerminalRows, diff::kTerminalColumns);
+  w.large = diff::picture(out.shape, mask, diff::kDrawnRows, diff::kDrawnColumns);
   w.rule = diff::smallest_rule(out.shape, mask, values);
   const std::vector<std::byte> right = rounded(evidence, output);
   w.rearranged =

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "../diff/picture.h"
 #include "../diff/rule.h"
 #include "causes.h"
 #include "evidence.h"
@@ -23,6 +24,7 @@ struct Where {
   std::optional<diff::Rule> rule;  // none: they are scattered, or none diverges
   std::optional<std::string>
       rearranged;  // what it is of the right result: "its dimensions in the order (0, 2, 3, 1)"
+  std::optional<diff::Picture> small, large;  // for a terminal, and to be drawn
 };
 
 // A cause, free of what it was found with.
@@ -77,6 +79,8 @@ std::string summary(const Diagnosis& d);
 std::string to_text(const Diagnosis& d, Style style);
 // {"format": "assay.diagnosis/1", "op", "kind", "elements", "diverging", "causes": [..], ..}
 std::string to_json(const std::vector<Diagnosis>& all);
+// Where results diverge.
+std::string to_svg(const std::vector<Diagnosis>& all);
 
 // What a kernel of strangers, of which nothing is known, may do: what compilers and common libraries of functions do.
 std::string strangers_contract();

@@ -56,6 +56,7 @@ std::string where_text(const Where& w, bool several) {
                      percent(w.rule->precision), percent(w.rule->recall),
                      w.rule->sampled ? " (Of a sample.)" : "");
   std::string out = line(s);
+  if (w.small && !(w.rule && w.rule->text == "everywhere")) out += diff::to_text(*w.small, "  ");
   if (w.rearranged) out += line(fmt::format("The result is the right one rearranged: {}.", *w.rearranged));
   return out;
 }
@@ -246,6 +247,17 @@ std::string to_text(const Diagnosis& d, Style style) {
   for (const std::string& skipped : d.skipped) s += line(skipped);
   s += line(style.faint("Judged under: " + d.contract));
   return s;
+}
+
+std::string to_svg(const std::vector<Diagnosis>& all) {
+  std::vector<diff::Drawn> drawn;
+  for (const Diagnosis& d : all)
+    for (const Where& w : d.where)
+      if (w.large)
+        drawn.push_back({fmt::format("{} of {}: elements that diverge. {}", w.output,
+                                     d.case_text.empty() ? d.op : d.case_text, summary(d)),
+                         *w.large});
+  return diff::to_svg(drawn);
 }
 
 std::string to_json(const std::vector<Diagnosis>& all) {

@@ -17,12 +17,14 @@ Class described(const Comparison& c) {
 void describe(TensorDiff& d, const Elements& a, const Elements& b) {
   d.described = described(*d.comparison);
   const Mask set = elements_from(d.described, a, b);
+  d.small = picture(d.shape_a, set, kTerminalRows, kTerminalColumns);
+  d.large = picture(d.shape_a, set, kDrawnRows, kDrawnColumns);
   d.rule = smallest_rule(d.shape_a, set, {{"a", [&](std::uint64_t i) { return a[i]; }}});
 }
 
 TensorDiff compare_tensors(const TensorFile& in_a, const TensorFile& in_b, const Pair& pair) {
   const TensorEntry &a = in_a.entries()[pair.a], &b = in_b.entries()[pair.b];
-  TensorDiff d{a.name, b.name, pair.how, a.dtype, b.dtype, a.shape, b.shape, {}, {}, {}, {}};
+  TensorDiff d{a.name, b.name, pair.how, a.dtype, b.dtype, a.shape, b.shape, {}, {}, {}, {}, {}, {}};
   const Content x(in_a, a), y(in_b, b);
   if (a.shape == b.shape) {
     d.comparison = compare(x.elements(), y.elements());

@@ -8,6 +8,7 @@
 
 #include "compare.h"
 #include "match.h"
+#include "picture.h"
 #include "reports/style.h"
 #include "rule.h"
 
@@ -22,6 +23,7 @@ struct TensorDiff {
   Class described = Class::equal;         // the rule is about elements of this class and of more severe ones
   std::optional<Rule> rule;               // none: nothing differs, or they are scattered
   std::optional<std::string> rearranged;  // what b is of a
+  std::optional<Picture> small, large;    // of these elements, for a terminal and to be drawn
 
   bool differs() const { return !comparison || !comparison->same(); }
 };
@@ -43,5 +45,7 @@ Diff diff(const TensorFile& a, const TensorFile& b, const NameMap& map,
 std::string to_text(const Diff& diff, Style style);
 // {"format": "assay.diff/1", "a", "b", "same", "tensors": [..], "only_in_a", "only_in_b", "unsupported"}
 std::string to_json(const Diff& diff);
+// Where each tensor that differs does.
+std::string to_svg(const Diff& diff);
 
 }  // namespace assay::diff

@@ -126,6 +126,7 @@ std::string details(const TensorDiff& d) {
                    "    ", "    ");
   s += histogram(c);
   if (c.worst > Class::one_ulp) s += rule_text(d);
+  if (d.small && !(d.rule && d.rule->text == "everywhere")) s += to_text(*d.small, "    ");
   return s;
 }
 
@@ -202,6 +203,14 @@ std::string to_text(const Diff& diff, Style style) {
                    diff.only_b.empty() ? "" : fmt::format("; {} only in B", diff.only_b.size()),
                    diff.unsupported.empty() ? "" : fmt::format("; {} not read", diff.unsupported.size()));
   return s;
+}
+
+std::string to_svg(const Diff& diff) {
+  std::vector<Drawn> drawn;
+  for (const TensorDiff& d : diff.tensors)
+    if (d.large)
+      drawn.push_back({fmt::format("{}: elements that are {}", title(d), elements_of(d)), *d.large});
+  return to_svg(drawn);
 }
 
 std::string to_json(const Diff& diff) {

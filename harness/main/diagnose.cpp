@@ -20,7 +20,7 @@ namespace {
 using diagnose::Diagnosis;
 
 struct Flags {
-  std::string file, op, contract, json;
+  std::string file, op, contract, json, svg;
   std::vector<std::string> arguments, actual, expected;
   int call = -1;
   double seconds = 10;
@@ -140,6 +140,7 @@ std::vector<Diagnosis> of_arguments(const Flags& flags) {
 
 int diagnose_command(const Flags& flags) {
   check_file("--json", flags.json);
+  check_file("--svg", flags.svg);
   if (flags.file.empty() == flags.op.empty())
     throw UsageError("give either a case file, or --op with --arg and --actual");
   const std::vector<Diagnosis> all = flags.op.empty() ? of_file(flags) : of_arguments(flags);
@@ -156,6 +157,7 @@ int diagnose_command(const Flags& flags) {
     }
   }
   if (!flags.json.empty()) write_file(flags.json, to_json(all));
+  if (!flags.svg.empty()) write_file(flags.svg, to_svg(all));
   const bool fault =
       std::ranges::any_of(all, [](const Diagnosis& d) { return d.kind != Diagnosis::Kind::no_fault; });
   return fault ? kFaultFound : kAllWell;
@@ -204,6 +206,8 @@ void add_diagnose(CLI::App& app, Command& chosen) {
       ->type_name("SECONDS")
       ->check(CLI::Range(0.0, 86400.0));
   command->add_option("--json", flags->json, "write the result; - is standard output")->type_name("F");
+  command->add_option("--svg", flags->svg, "draw where results diverge; - is standard output")
+      ->type_name("F");
   command->callback([flags, &chosen] { chosen = [flags] { return diagnose_command(*flags); }; });
 }
 

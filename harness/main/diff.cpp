@@ -12,11 +12,12 @@ namespace assay {
 namespace {
 
 struct Flags {
-  std::string a, b, map, json;
+  std::string a, b, map, json, svg;
 };
 
 int diff_command(const Flags& flags) {
   check_file("--json", flags.json);
+  check_file("--svg", flags.svg);
   const auto map = flags.map.empty() ? diff::NameMap{} : diff::read_name_map(flags.map);
   const auto a = open_tensors(flags.a), b = open_tensors(flags.b);
   diff::Diff result;
@@ -26,6 +27,7 @@ int diff_command(const Flags& flags) {
   }
   if (flags.json != "-") fmt::print("{}", diff::to_text(result, Style(use_colour())));
   if (!flags.json.empty()) write_file(flags.json, diff::to_json(result));
+  if (!flags.svg.empty()) write_file(flags.svg, to_svg(result));
   return result.differs() ? kFaultFound : kAllWell;
 }
 
@@ -50,6 +52,8 @@ void add_diff(CLI::App& app, Command& chosen) {
       ->add_option("--map", flags->map, "a text file: a line for each pair, the name in A and the name in B")
       ->type_name("FILE");
   command->add_option("--json", flags->json, "write the result; - is standard output")->type_name("F");
+  command->add_option("--svg", flags->svg, "draw where each tensor differs; - is standard output")
+      ->type_name("F");
   command->callback([flags, &chosen] { chosen = [flags] { return diff_command(*flags); }; });
 }
 

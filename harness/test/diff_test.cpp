@@ -174,6 +174,50 @@ TEST(Rule, SaysNothingOfWhatIsScattered) {
   EXPECT_FALSE(smallest_rule({50, 100}, Mask(5000), {}));
 }
 
+// ---- Picture ----------------------------------------------------------------------------------------------
+
+TEST(Picture, ShowsWhereElementsAre) {
+  Mask set(6 * 8);
+  for (std::uint64_t i = 0; i < 48; ++i)
+    if (i % 8 >= 6 || i / 8 == 2) set.set(i);
+  const std::string text = to_text(picture({2, 3, 8}, set, 16, 96), "");
+  EXPECT_EQ(text,
+            "|      ##|\n|      ##|\n|########|\n|      ##|\n|      ##|\n|      ##|\n"
+            "down: dimensions 0 to 1 (6); across: dimension 2 (8)\n");
+}
+
+TEST(Picture, CellsStandForManyElements) {
+  Mask set(100 * 200);
+  for (std::uint64_t i = 0; i < set.size(); ++i)
+    if (i / 200 < 50 || i % 200 == 199) set.set(i);
+  const Picture p = picture({100, 200}, set, 4, 10);
+  ASSERT_EQ(p.rows, 4u);
+  ASSERT_EQ(p.columns, 10u);
+  EXPECT_EQ(p.share[0], 1);
+  EXPECT_EQ(p.share[20], 0);
+  EXPECT_FLOAT_EQ(p.share[39], 0.05F);
+  EXPECT_THAT(to_text(p, "  "), HasSubstr("  |         .|\n"));
+}
+
+TEST(Picture, TakesListsScalarsAndEmptyTensors) {
+  Mask list(130), one(1);
+  list.set(129);
+  one.set(0);
+  EXPECT_EQ(picture({130}, list, 16, 96).rows, 3u);
+  EXPECT_THAT(to_text(picture({}, one, 16, 96), ""), HasSubstr("|#|"));
+  EXPECT_EQ(to_text(picture({0, 4}, Mask(0), 16, 96), ""), "");
+}
+
+TEST(Picture, IsDrawnAsSvg) {
+  Mask set(12);
+  set.set(5);
+  const std::string svg = to_svg({{"a < b & c", picture({3, 4}, set, 16, 16)}});
+  EXPECT_TRUE(svg.starts_with("<svg "));
+  EXPECT_THAT(svg, HasSubstr("a &lt; b &amp; c"));
+  EXPECT_THAT(svg, HasSubstr("fill-opacity=\"1.00\""));
+  EXPECT_TRUE(svg.ends_with("</svg>\n"));
+}
+
 // ---- Rearrangement ----------------------------------------------------------------------------------------
 
 RecordedTensor tensor(const Shape& shape, const std::vector<double>& values) {
