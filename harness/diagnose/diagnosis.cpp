@@ -170,7 +170,8 @@ Diagnosis diagnose(std::span<Evidence* const> calls, const Options& options) {
   d.complete = causes.complete;
   d.untestable = causes.untestable;
   d.blind = blind(op, causes);
-  if (d.diverging == 0) return d;
+  d.fault = d.diverging > 0;
+  if (!d.fault) return d;
   for (std::size_t o = 0; o < evidence.call().outputs.size(); ++o)
     if (evidence.has(static_cast<int>(o))) d.where.push_back(where(evidence, static_cast<int>(o)));
   for (const Cause& c : causes.causes) d.causes.push_back(named(c));

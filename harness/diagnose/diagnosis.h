@@ -46,6 +46,7 @@ struct Diagnosis {
     no_results,  // there is nothing to look for causes in
   };
   Kind kind = Kind::no_fault;
+  bool fault = false;  // something diverges, or what was recorded was a fault
   std::string op;
   std::string case_text;  // or empty
   std::string impl;       // or empty

@@ -38,6 +38,8 @@ void add_merge(CLI::App& app, Command& chosen);
 void add_selftest(CLI::App& app, Command& chosen);
 void add_diff(CLI::App& app, Command& chosen);
 void add_diagnose(CLI::App& app, Command& chosen);
+void add_record(CLI::App& app, Command& chosen);
+void add_bisect(CLI::App& app, Command& chosen);
 // Of --dtype. Throws UsageError for one that is none.
 std::vector<Dtype> parse_dtypes(const std::vector<std::string>& names);
 // --version

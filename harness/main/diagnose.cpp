@@ -42,6 +42,18 @@ Contract contract(const Flags& flags, const std::string& otherwise, const Call& 
   }
 }
 
+// Of a call that cannot be looked at.
+Diagnosis nothing(const RecordedCall& recorded, std::string why) {
+  Diagnosis d;
+  d.op = recorded.op;
+  d.case_text = recorded.case_text;
+  d.impl = recorded.impl;
+  d.kind = Diagnosis::Kind::no_results;
+  d.fault = !recorded.verdict.empty() && is_fault(verdict_of(recorded.verdict));
+  d.skipped.push_back(std::move(why));
+  return d;
+}
+
 // The calls of a case file that have results.
 std::vector<Diagnosis> of_file(const Flags& flags) {
   const CaseFile file = read_case_file(flags.file);
@@ -54,6 +66,10 @@ std::vector<Diagnosis> of_file(const Flags& flags) {
     if (flags.call >= 0 && static_cast<int>(n) != flags.call) continue;
     const RecordedCall& recorded = file.calls[n];
     line.show(recorded.case_text);
+    if (std::ranges::none_of(operators(), [&](const Operator* o) { return o->schema.name == recorded.op; })) {
+      all.push_back(nothing(recorded, fmt::format("Assay has no reference for {}.", recorded.op)));
+      continue;
+    }
     const Replayable r = replayable(recorded);
     ExpectedOutputs actual;
     bool any = false;
@@ -65,21 +81,19 @@ std::vector<Diagnosis> of_file(const Flags& flags) {
       any = true;
     }
     if (!any) {
-      Diagnosis d;
-      d.op = recorded.op;
-      d.case_text = recorded.case_text;
-      d.impl = recorded.impl;
-      d.kind = Diagnosis::Kind::no_results;
-      d.skipped.push_back(
+      all.push_back(nothing(
+          recorded,
           fmt::format("The file has no results of this call{}{}: there is nothing to look for causes in.",
-                      recorded.verdict.empty() ? "" : ", which was recorded as ", recorded.verdict));
-      all.push_back(std::move(d));
+                      recorded.verdict.empty() ? "" : ", which was recorded as ", recorded.verdict)));
       continue;
     }
     diagnose::Evidence evidence(r.call, contract(flags, recorded.contract, r.call), std::move(actual));
     Diagnosis d = diagnose::diagnose(evidence, options(flags));
     d.case_text = recorded.case_text;
     d.impl = recorded.impl;
+    if (!recorded.name.empty()) d.impl += "  " + recorded.name;
+    if (const auto found = recorded.notes.find("source"); found != recorded.notes.end())
+      d.impl += "  " + found->second;
     if (const auto found = recorded.notes.find("diagnosis"); found != recorded.notes.end())
       d.skipped.push_back("When it was found, on the case before it was made small: " + found->second + ".");
     all.push_back(std::move(d));
@@ -158,8 +172,7 @@ int diagnose_command(const Flags& flags) {
   }
   if (!flags.json.empty()) write_file(flags.json, to_json(all));
   if (!flags.svg.empty()) write_file(flags.svg, to_svg(all));
-  const bool fault =
-      std::ranges::any_of(all, [](const Diagnosis& d) { return d.kind != Diagnosis::Kind::no_fault; });
+  const bool fault = std::ranges::any_of(all, &Diagnosis::fault);
   return fault ? kFaultFound : kAllWell;
 }
 

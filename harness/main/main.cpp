@@ -106,6 +106,8 @@ int assay_main(int argc, char** argv) {
   add_selftest(app, chosen);
   add_diff(app, chosen);
   add_diagnose(app, chosen);
+  add_record(app, chosen);
+  add_bisect(app, chosen);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

@@ -196,6 +196,14 @@ TEST(Diagnose, TakesNaNInfinitiesAndEmptyTensors) {
   EXPECT_EQ(d.elements, 0u);
 }
 
+// A window that is moved off the image by a fault has no elements to divide by the number of.
+TEST(Diagnose, SurvivesFaultsThatDivideByZero) {
+  Experiment e(
+      "avg_pool2d:i64:self=1x2x5x5,kernel_size=[2,3],stride=[2,1],padding=[1,1],ceil_mode=true,count_include_pad=false:data=normal:seed=3");
+  e.fill([](std::int64_t i) { return static_cast<double>(i % 3); });
+  EXPECT_NE(e.diagnosis().kind, Diagnosis::Kind::no_fault);
+}
+
 TEST(Diagnose, SaysItAsTextAndAsJson) {
   const Diagnosis d = prelu([](const TensorData& w, int, int w3) { return w.get(w3 % 6); }).diagnosis();
   const std::string text = to_text(d, Style(false)), json = to_json({d});

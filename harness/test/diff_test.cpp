@@ -195,7 +195,7 @@ TEST(Picture, CellsStandForManyElements) {
   ASSERT_EQ(p.columns, 10u);
   EXPECT_EQ(p.share[0], 1);
   EXPECT_EQ(p.share[20], 0);
-  EXPECT_FLOAT_EQ(p.share[39], 0.05F);
+  EXPECT_EQ(p.share[39], 0.05F);
   EXPECT_THAT(to_text(p, "  "), HasSubstr("  |         .|\n"));
 }
 

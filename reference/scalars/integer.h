@@ -35,8 +35,9 @@ constexpr Integer operator*(Integer a, Integer b) {
   return detail::wrapped(detail::bits(a) * detail::bits(b));
 }
 
-// Towards zero. The quotient of the least number by -1 wraps, too. b is not 0.
+// Towards zero. The quotient of the least number by -1 wraps, too. No right formula divides by 0; a wrong one gets 0.
 constexpr Integer operator/(Integer a, Integer b) {
+  if (b.value == 0) return Integer(0);
   return b.value == -1 ? Integer(0) - a : Integer(a.value / b.value);
 }
 // The greatest integer that is not larger than the quotient.

@@ -1,0 +1,82 @@
+// assay bisect
+#include "../trace/bisect.h"
+
+#include <fmt/format.h>
+
+#include "commands.h"
+#include "reports/file.h"
+#include "shared_flags.h"
+#include "terminal.h"
+
+namespace assay {
+namespace {
+
+struct Flags {
+  std::string trace, dump, map, contract, json;
+  double seconds = 5;
+};
+
+int bisect_command(const Flags& flags) {
+  check_file("--json", flags.json);
+  const CaseFile trace = read_case_file(flags.trace);
+  const auto dump = open_tensors(flags.dump);
+  BisectOptions options;
+  if (!flags.map.empty()) options.map = diff::read_name_map(flags.map);
+  if (!flags.contract.empty()) {
+    options.contract =
+        flags.contract.find(" -- ") == std::string::npos ? flags.contract + " -- --contract" : flags.contract;
+    try {
+      parse_contract(options.contract, Dtype::f32);
+    } catch (const std::invalid_argument& e) {
+      throw UsageError(fmt::format("--contract: {}", e.what()));
+    }
+  }
+  options.diagnosis.patience.pairs =
+      std::chrono::milliseconds(static_cast<std::int64_t>(flags.seconds * 1000));
+  Bisection b;
+  {
+    ProgressLine line;
+    b = bisect(trace, *dump, options, [&](const std::string& doing) { line.show(doing); });
+  }
+  b.trace = flags.trace;
+  if (flags.json != "-") fmt::print("{}", to_text(b, Style(use_colour())));
+  if (!flags.json.empty()) write_file(flags.json, to_json(b));
+  return b.any_finding() ? kFaultFound : kAllWell;
+}
+
+}  // namespace
+
+void add_bisect(CLI::App& app, Command& chosen) {
+  CLI::App* command =
+      app.add_subcommand("bisect", "Where an engine's numbers leave a recorded program's, and why");
+  command->footer(
+      "TRACE is what `assay record` wrote; DUMP has what another engine gave for the same program: .npz, .h5, safetensors, or a\n"
+      "folder of .npy. Its names are those of calls (\"features.0/convolution\"), or of modules that make one call (\"features.0\");\n"
+      "\":out1\" behind it is another result, \":self\" what the kernel received as that argument; and those of parameters\n"
+      "(\"features.0.weight\"). --map has a line for each name that is another one. Not everything need be there.\n\n"
+      "Each call is computed again on the engine's own inputs and parameters, so that a fault is not blamed on what follows it, and\n"
+      "several are found. For each: whether it was given other parameters, an input changed in between, or the operator is wrong,\n"
+      "and then why, as `assay diagnose` says it. Without the engine's parameters in the dump, those of the trace are used: what was\n"
+      "changed on the way to the engine then shows as a fault of the operator.\n\n"
+      "  assay bisect trace.h5 engine.npz\n"
+      "  assay bisect trace.h5 dumps/ --map names.txt --json -\n\n"
+      "Exit code 0: no call is at fault; 1: one is; 2: a file cannot be read.");
+  auto flags = std::make_shared<Flags>();
+  command->add_option("TRACE", flags->trace, "a recorded program (.h5)")->required()->type_name("");
+  command->add_option("DUMP", flags->dump, "what the engine gave")->required()->type_name("");
+  command
+      ->add_option("--map", flags->map,
+                   "a text file: a line for each pair, the name in the trace and the name in the dump")
+      ->type_name("FILE");
+  command->add_option("--contract", flags->contract, "what the engine's kernels promise about their numbers")
+      ->type_name("TEXT");
+  command
+      ->add_option("--time", flags->seconds,
+                   "for pairs of causes, of each call that no single one explains; default 5")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.0, 86400.0));
+  command->add_option("--json", flags->json, "write the result; - is standard output")->type_name("F");
+  command->callback([flags, &chosen] { chosen = [flags] { return bisect_command(*flags); }; });
+}
+
+}  // namespace assay

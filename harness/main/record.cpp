@@ -1,0 +1,76 @@
+// assay record
+#include "../trace/record.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "commands.h"
+#include "reports/text.h"
+#include "shared_flags.h"
+
+namespace assay {
+namespace {
+
+int record_command(const RecordOptions& options) {
+  if (!std::filesystem::is_regular_file(options.script))
+    throw UsageError(fmt::format("{} is no file: name a Python program", options.script));
+  check_file("-o", options.trace);
+  const auto registry = load_registry({}, true);
+  RecordSummary s;
+  try {
+    s = record(*registry, options);
+  } catch (const CannotRecord& e) {
+    fmt::print(stderr, "assay: {}\n", e.what());
+    return kEnvironment;
+  }
+  fmt::print(stderr, "{}: {}", options.trace, counted(s.recorded, "call"));
+  if (s.passed > 0)
+    fmt::print(stderr, "; {} not recorded{}", grouped(s.passed),
+               s.full
+                   ? fmt::format(", as {} bytes of tensors are the limit (--limit)", grouped(options.limit))
+                   : "");
+  std::string unknown;
+  for (const auto& [name, count] : s.unknown)
+    unknown += fmt::format("{}{}{}", unknown.empty() ? "" : ", ", name,
+                           count > 1 ? fmt::format(" ({})", count) : "");
+  fmt::print(stderr, "\n{}",
+             unknown.empty() ? "" : paragraph("Assay has no reference for " + unknown + ".", "  ", "  "));
+  if (s.exit != 0) {
+    fmt::print(stderr, "assay: {} ended with {}; the trace has what it did before\n", options.script, s.exit);
+    return kWrongUsage;
+  }
+  return kAllWell;
+}
+
+}  // namespace
+
+void add_record(CLI::App& app, Command& chosen) {
+  CLI::App* command = app.add_subcommand("record", "Run a PyTorch program and record every operator call");
+  command->footer(
+      "The program runs as it is, on the CPU; each call that PyTorch dispatches is written down with its inputs as they were\n"
+      "before, its results, the module and the line that it came from, and where its inputs came from. The trace is a case file:\n\n"
+      "  assay record model.py -o trace.h5\n"
+      "  assay record train.py --limit 500000000 --ops 'conv*,prelu*' -- --epochs 1\n"
+      "  assay diagnose trace.h5                   whether PyTorch's own results are right, call by call\n"
+      "  assay diff trace.h5 engine.h5             against what another engine gave\n\n"
+      "Views are no calls; calls outside of modules are recorded if Assay has the operator. It needs PyTorch and h5py\n"
+      "(python3-torch, python3-h5py). Exit code 2: the program failed (the trace is kept); 3: PyTorch or h5py is missing.");
+  auto options = std::make_shared<RecordOptions>();
+  options->trace = "trace.h5";
+  command->add_option("SCRIPT", options->script, "a Python program")->required()->type_name("");
+  command->add_option("ARGS", options->arguments, "its arguments; behind --")->type_name("");
+  command->add_option("-o,--output", options->trace, "the trace to write; default trace.h5")
+      ->type_name("FILE");
+  command->add_option("--ops", options->operators, "only calls of these operators of PyTorch: shell globs")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("GLOB");
+  command
+      ->add_option("--limit", options->limit,
+                   "bytes of tensors, 2 GiB by default; what comes behind is counted")
+      ->type_name("BYTES");
+  command->callback([options, &chosen] { chosen = [options] { return record_command(*options); }; });
+}
+
+}  // namespace assay

@@ -1,0 +1,271 @@
+#!/usr/bin/python3
+"""Runs a PyTorch program and records its operator calls: what `assay record` starts.
+
+    record.py OPERATORS.json SUMMARY.json TRACE.h5 BYTES GLOBS SCRIPT.py [ARGUMENT...]
+
+OPERATORS.json lists Assay's operators: [{"op", "arguments", "results", "aliases", "contract"}]. Calls are recorded as PyTorch
+dispatches them: with copies of their inputs from before, their results, the module and the line they came from, and which
+call's result each input is. Views are none: inputs say how they lie in the result that they are a view of. Outside of modules
+only calls of Assay's operators are recorded, as filling parameters with numbers is no computation of a model.
+"""
+
+import collections
+import fnmatch
+import json
+import os
+import runpy
+import sys
+import traceback
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+import case_file
+
+VIEWS = ("view", "_unsafe_view", "reshape", "_reshape_alias", "t", "transpose.int", "permute", "expand", "squeeze", "squeeze.dim",
+         "unsqueeze", "slice.Tensor", "select.int", "detach", "alias", "as_strided", "flatten.using_ints", "unbind.int",
+         "split.Tensor", "chunk", "narrow", "lift_fresh")
+
+
+class Operators:
+    """Which of Assay's operators a call of PyTorch's is."""
+
+    def __init__(self, path):
+        self.known = {}
+        for entry in json.load(open(path)):
+            same = {a: a for a in entry["arguments"]}
+            self.known[entry["op"]] = (entry, same, {})
+            for alias in filter(None, (a.strip() for a in entry["aliases"].split(";"))):
+                name, _, rest = alias.rstrip(")").partition("(")
+                named, fixed = {}, {}
+                for pair in rest.split(", "):
+                    theirs, _, ours = pair.partition("=")
+                    if ours in entry["arguments"]:
+                        named[theirs] = ours
+                    else:
+                        fixed[theirs] = ours
+                self.known[name] = (entry, named, fixed)
+
+    def find(self, name, arguments):
+        """(operator, arguments by its names), or nothing."""
+        base, dot, overload = name.partition(".")
+        found = self.known.get(name)
+        if found is None and base.endswith("_") and not base.endswith("__"):
+            found = self.known.get(base[:-1] + dot + overload)  # in place
+        if found is None:
+            return None
+        entry, named, fixed = found
+        if any(str(arguments.get(a)) != value for a, value in fixed.items()):
+            return None
+        if any(a not in named and a not in fixed and a != "generator" for a in arguments):
+            return None
+        return entry, {named[a]: v for a, v in arguments.items() if a in named}
+
+
+class Recorder(TorchDispatchMode):
+    def __init__(self, file, operators, globs, most):
+        super().__init__()
+        self.calls = case_file.create_group(file, "calls")
+        self.operators, self.globs, self.left = operators, globs, most
+        self.modules, self.names, self.parameters = [], {}, {}
+        self.repeats = collections.Counter()
+        self.made = {}  # storage -> (call, result, the tensor)
+        self.kept = []  # so that no storage is given to another tensor
+        self.recorded, self.passed, self.unknown = 0, 0, collections.Counter()
+        self.full = False
+
+    # ---- modules
+
+    def enter(self, module, _):
+        if not self.modules:
+            self.names = {id(m): n for n, m in module.named_modules()}
+            self.parameters = {t.data_ptr(): n for n, t in [*module.named_parameters(), *module.named_buffers()]}
+        self.modules.append(module)
+
+    def leave(self, *_):
+        if self.modules:
+            self.modules.pop()
+
+    def name_of_call(self, op):
+        place = self.names.get(id(self.modules[-1]), "") if self.modules else ""
+        name = f"{place}/{op}" if place else op
+        self.repeats[name] += 1
+        return name if self.repeats[name] == 1 else f"{name}#{self.repeats[name]}"
+
+    # ---- calls
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        packet, overload = func._schema.name.split("::")[1], func._schema.overload_name
+        name = f"{packet}.{overload}" if overload else packet
+        arguments = {a.name: v for a, v in zip(func._schema.arguments, args)} | kwargs
+        for a in func._schema.arguments:
+            if a.name not in arguments and a.has_default_value():
+                arguments[a.name] = a.default_value
+        wide = any(t.dtype == torch.float64 for t in flat(arguments.values()))
+        for a in func._schema.arguments:
+            if isinstance(a.type, torch.TensorType) and isinstance(arguments.get(a.name), (int, float)):
+                arguments[a.name] = number_tensor(arguments[a.name], wide)
+        copies = {n: self.copied(v) for n, v in arguments.items()}
+        origins = {n: self.origin(v) for n, v in arguments.items() if isinstance(v, torch.Tensor)}
+        result = func(*args, **kwargs)
+        if name not in VIEWS:
+            self.record(func, name, copies, origins, arguments, result)
+        return result
+
+    @staticmethod
+    def copied(value):
+        if isinstance(value, torch.Tensor):
+            return value.detach().clone() if value.layout == torch.strided and not value.is_quantized else value
+        if isinstance(value, (list, tuple)):
+            return [Recorder.copied(v) for v in value]
+        return value
+
+    def origin(self, tensor):
+        """"12:out": a result of call 12; "12:out@offset(3)@strides(7,1)": a part or view of one."""
+        if tensor.layout != torch.strided:
+            return None
+        made = self.made.get(tensor.storage().data_ptr())
+        if made is None:
+            return None
+        call, result, whole = made
+        offset = tensor.storage_offset() - whole.storage_offset()
+        if tensor.shape == whole.shape and tensor.stride() == whole.stride() and offset == 0:
+            return f"{call}:{result}"
+        if not whole.is_contiguous():
+            return None
+        return f"{call}:{result}@offset({offset})@strides({','.join(map(str, tensor.stride()))})"
+
+    def record(self, func, name, arguments, origins, originals, result):
+        results = result if isinstance(result, (tuple, list)) else (result,)
+        found = self.operators.find(name, arguments)
+        if found is not None and len(found[0]["results"]) != len(results):
+            found = None
+        if found is None and (not self.modules or not any(True for _ in flat(arguments.values()))):
+            return
+        if not results or not all(isinstance(r, torch.Tensor) and r.dtype in case_file.NAMES and r.layout == torch.strided for r in results):
+            return
+        if not fnmatch_any(name, self.globs):
+            self.passed += 1
+            return
+        tensors = [*flat(arguments.values()), *results]
+        size = sum(t.numel() * t.element_size() for t in tensors)
+        if self.full or size > self.left:
+            self.full = True
+            self.passed += 1
+            return
+        if any(t.dtype not in case_file.NAMES for t in tensors):
+            self.passed += 1
+            return
+        self.left -= size
+        if found is None:
+            op, taken, contract = name, arguments, ""
+            self.unknown[name] += 1
+        else:
+            op, taken, contract = found[0]["op"], found[1], found[0]["contract"]
+        place = str(self.recorded)
+        group = case_file.create_group(self.calls, place)
+        self.recorded += 1
+        words = ",".join(f"{a}={case_file.value_text(v, found is not None)}" for a, v in taken.items())
+        case_file.set_text(group, "op", op)
+        case_file.set_text(group, "case", f"{op}:{words}")
+        group.attrs.create("seed", 0, dtype="uint64")
+        case_file.set_text(group, "impl", "torch")
+        case_file.set_text(group, "contract", case_file.of_dtype(contract, case_file.NAMES[results[0].dtype]))
+        case_file.set_text(group, "name", self.name_of_call(op))
+        case_file.set_text(group, "called", name)
+        case_file.set_text(group, "source", source_line())
+        renamed = {} if found is None else {id(v): a for a, v in taken.items()}
+        for a, v in arguments.items():
+            ours = renamed.get(id(v), a)
+            if origins.get(a):
+                case_file.set_text(group, f"from.{ours}", origins[a])
+            original = originals[a]
+            if isinstance(original, torch.Tensor) and original.data_ptr() in self.parameters and original.numel() > 0:
+                case_file.set_text(group, f"parameter.{ours}", self.parameters[original.data_ptr()])
+        inputs = case_file.create_group(group, "inputs")
+        for a, v in taken.items():
+            if isinstance(v, torch.Tensor):
+                case_file.write_tensor(inputs, a, v)
+            elif isinstance(v, (list, tuple)) and v and all(isinstance(t, torch.Tensor) for t in v):
+                entries = case_file.create_group(inputs, a)
+                for i, t in enumerate(v):
+                    case_file.write_tensor(entries, str(i), t)
+        actual = case_file.create_group(group, "actual")
+        names = [r.name for r in func._schema.returns] if found is None else found[0]["results"]
+        for i, r in enumerate(results):
+            out = i < len(names) and names[i] or ("out" if len(results) == 1 else f"out{i}")
+            case_file.write_tensor(actual, out, r)
+            self.made[r.storage().data_ptr()] = (place, out, r)
+            self.kept.append(r)
+
+
+def number_tensor(number, wide):
+    """A number where a tensor may stand, as in x + 0.5."""
+    if isinstance(number, float):
+        return torch.tensor(number, dtype=torch.float64 if wide else torch.get_default_dtype())
+    return torch.tensor(number)
+
+
+def flat(values):
+    for v in values:
+        if isinstance(v, torch.Tensor):
+            yield v
+        elif isinstance(v, (list, tuple)):
+            yield from flat(v)
+
+
+def fnmatch_any(name, globs):
+    return not globs or any(fnmatch.fnmatchcase(name, g) or fnmatch.fnmatchcase(name.partition(".")[0], g) for g in globs)
+
+
+def source_line():
+    """Where the program called: the innermost frame that is neither PyTorch's nor ours."""
+    torch_folder, ours = os.path.dirname(torch.__file__), os.path.abspath(__file__)
+    frame = sys._getframe(1)
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if not file.startswith((torch_folder, "<")) and os.path.abspath(file) != ours and not file.endswith("/runpy.py"):
+            return f"{os.path.relpath(file)}:{frame.f_lineno}"
+        frame = frame.f_back
+    return ""
+
+
+def run(script, arguments):
+    """The program's exit code."""
+    sys.argv = [script, *arguments]
+    sys.path[0] = os.path.dirname(os.path.abspath(script))
+    try:
+        runpy.run_path(script, run_name="__main__")
+    except SystemExit as e:
+        return e.code if isinstance(e.code, int) else 0 if e.code is None else 1
+    except BaseException:  # KeyboardInterrupt too: the trace so far is worth keeping
+        traceback.print_exc()
+        return 1
+    return 0
+
+
+def main():
+    operators, summary, trace, most, globs, script, *arguments = sys.argv[1:]
+    partial = trace + ".part"
+    file = case_file.create_file(partial)
+    case_file.set_text(file, "format", "assay.case/1")
+    case_file.set_text(file, "creator", "assay record")
+    case_file.write_libraries(file)
+    recorder = Recorder(file, Operators(operators), [g for g in globs.split(",") if g], int(most))
+    hooks = [torch.nn.modules.module.register_module_forward_pre_hook(recorder.enter),
+             torch.nn.modules.module.register_module_forward_hook(recorder.leave)]
+    with recorder:
+        code = run(script, arguments)
+    for hook in hooks:
+        hook.remove()
+    file.close()
+    os.replace(partial, trace)
+    said = {"recorded": recorder.recorded, "passed": recorder.passed, "full": recorder.full, "unknown": recorder.unknown, "exit": code}
+    with open(summary, "w") as out:
+        json.dump(said, out)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,149 @@
+// A PyTorch program is recorded, and compared with an engine that has one fault after the other (cases/example).
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "harness/files/case_file.h"
+#include "harness/registry/subprocess.h"
+
+namespace assay {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+namespace fs = std::filesystem;
+
+const std::string kExample = std::string(ASSAY_FIXTURES) + "/../example/";
+
+class Trace : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = fs::temp_directory_path() / "assay_trace_test";
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+    const Finished needs = run_program("/usr/bin/python3", {"-c", "import torch, h5py"});
+    missing_ = needs.status == 0 ? "" : "needs python3-torch and python3-h5py: " + needs.err;
+    if (!missing_.empty()) return;
+    recorded_ = run_program(
+        ASSAY_PROGRAM, {"record", kExample + "model.py", "-o", file("trace.h5"), "--", file("weights.npz")});
+  }
+  static void TearDownTestSuite() { fs::remove_all(folder_); }
+  void SetUp() override {
+    if (!missing_.empty()) GTEST_SKIP() << missing_;
+    ASSERT_EQ(recorded_.status, 0) << recorded_.err;
+  }
+
+  static std::string file(const std::string& name) { return (folder_ / name).string(); }
+  static void run_engine(const std::vector<std::string>& faults) {
+    std::vector<std::string> arguments{"-B", kExample + "engine.py", file("weights.npz"), file("dump.npz")};
+    arguments.insert(arguments.end(), faults.begin(), faults.end());
+    const Finished f = run_program("/usr/bin/python3", arguments);
+    ASSERT_EQ(f.status, 0) << f.err;
+  }
+  static Finished bisect(std::vector<std::string> more = {}) {
+    more.insert(more.begin(), {"bisect", file("trace.h5"), file("dump.npz"), "--time", "1"});
+    return run_program(ASSAY_PROGRAM, more);
+  }
+  static json bisected() { return json::parse(bisect({"--json", "-"}).out); }
+  static json call(const json& b, const std::string& name) {
+    for (const json& c : b["calls"])
+      if (c["name"] == name) return c;
+    return {};
+  }
+
+  static inline fs::path folder_;
+  static inline std::string missing_;
+  static inline Finished recorded_;
+};
+
+TEST_F(Trace, HasCallsWithWhereTheyAndTheirInputsComeFrom) {
+  const CaseFile trace = read_case_file(file("trace.h5"));
+  const auto act = std::ranges::find(trace.calls, "act/prelu", &RecordedCall::name);
+  ASSERT_NE(act, trace.calls.end());
+  EXPECT_EQ(act->op, "prelu");
+  EXPECT_EQ(act->notes.at("parameter.weight"), "act.weight");
+  EXPECT_THAT(act->notes.at("from.self"), HasSubstr(":out0"));
+  EXPECT_THAT(act->notes.at("source"), HasSubstr("model.py:"));
+  const auto head = std::ranges::find(trace.calls, "head/addmm", &RecordedCall::name);
+  ASSERT_NE(head, trace.calls.end());
+  EXPECT_THAT(head->case_text, HasSubstr("mat2=f32[128x10]@strides(1,128)"));
+  const auto softmax = std::ranges::find(trace.calls, "softmax.int", &RecordedCall::op);
+  ASSERT_NE(softmax, trace.calls.end());
+  EXPECT_EQ(softmax->notes.at("called"), "_softmax");
+}
+
+TEST_F(Trace, PyTorchsOwnResultsAreRight) {
+  const Finished f = run_program(ASSAY_PROGRAM, {"diagnose", file("trace.h5")});
+  EXPECT_EQ(f.status, 0) << f.out;
+}
+
+TEST_F(Trace, AnEngineWithoutAFaultHasNone) {
+  run_engine({});
+  const Finished f = bisect();
+  EXPECT_EQ(f.status, 0) << f.out;
+  EXPECT_THAT(f.out, HasSubstr("No call is at fault."));
+}
+
+TEST_F(Trace, EachFaultIsFoundWhereItIs) {
+  const struct {
+    const char *fault, *call, *status, *says;
+  } kFaults[] = {
+      {"slope_axis", "act/prelu", "wrong", "formula.slope_of_the_last_dimension"},
+      {"slope_order", "act/prelu", "wrong", "weight.dimension_0_reversed"},
+      {"slope_maximum", "act/prelu", "wrong", "formula.larger_product"},
+      {"nhwc", "norm/native_layer_norm", "changed", "order_0231"},
+      {"weights_bf16", "conv/convolution", "parameters", "as_bf16"},
+      {"overwritten", "norm/native_layer_norm", "changed", "below 40"},
+      {"unbiased", "norm/native_layer_norm", "wrong", "formula.unbiased_variance"},
+      {"gelu_tanh", "gelu", "wrong", "approximate.always_tanh"},
+      {"padding", "conv/convolution", "wrong", "padding."},
+  };
+  for (const auto& [fault, name, status, says] : kFaults) {
+    run_engine({fault});
+    const json b = bisected();
+    EXPECT_EQ(b["first"], name) << fault;
+    EXPECT_EQ(call(b, name)["status"], status) << fault;
+    EXPECT_THAT(call(b, name).dump(), HasSubstr(says)) << fault;
+    for (const json& c : b["calls"]) {
+      const std::string status_of_other = c["status"];
+      const bool fault_free =
+          status_of_other != "wrong" && status_of_other != "parameters" && status_of_other != "changed";
+      EXPECT_TRUE(c["name"] == name || fault_free) << fault << " " << c["name"];
+    }
+  }
+}
+
+TEST_F(Trace, StackedFaultsAreAllFound) {
+  run_engine({"slope_order", "unbiased", "gelu_tanh"});
+  const json b = bisected();
+  EXPECT_EQ(b["first"], "act/prelu");
+  for (const char* name : {"act/prelu", "norm/native_layer_norm", "gelu"})
+    EXPECT_EQ(call(b, name)["status"], "wrong") << name;
+  EXPECT_EQ(call(b, "head/addmm")["status"], "inherited");
+}
+
+TEST_F(Trace, SaysWhatIsWrongWithItsFiles) {
+  run_engine({});
+  std::ofstream(file("map.txt")) << "act act\nnothing conv\n";
+  const Finished unknown = bisect({"--map", file("map.txt")});
+  EXPECT_EQ(unknown.status, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("\"nothing\" is no call"));
+  EXPECT_EQ(run_program(ASSAY_PROGRAM, {"bisect", file("dump.npz"), file("dump.npz")}).status, 2);
+  EXPECT_EQ(run_program(ASSAY_PROGRAM, {"bisect", file("trace.h5"), file("none.npz")}).status, 2);
+  const Finished none = run_program(ASSAY_PROGRAM, {"record", file("none.py")});
+  EXPECT_EQ(none.status, 2);
+  EXPECT_THAT(none.err, HasSubstr("none.py is no file"));
+  std::ofstream(file("fails.py")) << "import torch\ntorch.relu(torch.ones(3))\nraise SystemExit(7)\n";
+  const Finished fails = run_program(ASSAY_PROGRAM, {"record", file("fails.py"), "-o", file("fails.h5")});
+  EXPECT_EQ(fails.status, 2);
+  EXPECT_THAT(fails.err, HasSubstr("ended with 7"));
+  EXPECT_EQ(read_case_file(file("fails.h5")).calls.size(), 1u);
+}
+
+}  // namespace
+}  // namespace assay

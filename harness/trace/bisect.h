@@ -1,0 +1,67 @@
+// Where an engine's numbers leave those of a recorded PyTorch program, and why: parameters, what happened in between, or the operator.
+//
+// Every call is computed again by its reference on the engine's own numbers: the results that the engine gave for earlier calls,
+// and its own parameters, where the dump has them. What is wrong in spite of that is the operator's own fault; what differs from
+// PyTorch's numbers and is right so, comes from before. So several faults are found, not only the first.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "../diagnose/diagnosis.h"
+#include "../diff/match.h"
+#include "../files/case_file.h"
+#include "../tensors/tensor_file.h"
+#include "reports/style.h"
+
+namespace assay {
+
+struct BisectedCall {
+  enum class Status : std::uint8_t {
+    right,         // what the engine gave is right, and what PyTorch gave is inside the same bound
+    inherited,     // right for the engine's own inputs, which are not PyTorch's
+    parameters,    // the engine's parameters are not those recorded; with its own the operator is right
+    changed,       // an input is not what the call before gave: something wrote to it in between
+    wrong,         // the operator is wrong on the engine's own inputs and parameters
+    not_dumped,    // the dump has nothing of it: its reference's result stands for it
+    no_reference,  // Assay does not have the operator
+  };
+  Status status = Status::not_dumped;
+  std::string name, op, source, case_text;
+  std::string dumped_as;  // the dump's name of its first result, and how it was found if not by name
+  std::vector<std::string>
+      says;  // about parameters and inputs: "conv.weight: rounds it to bf16 first (self.as_bf16)"
+  std::optional<diagnose::Diagnosis> diagnosis;  // of a wrong operator
+  bool is_finding() const {
+    return status == Status::parameters || status == Status::changed || status == Status::wrong;
+  }
+};
+
+struct Bisection {
+  std::string trace, dump;
+  std::vector<BisectedCall> calls;  // in the order in which they were made
+  std::vector<std::string> unused;  // tensors of the dump that nothing was compared with
+  bool any_finding() const;
+};
+
+struct BisectOptions {
+  diff::NameMap map;     // names of the trace -> names of the dump
+  std::string contract;  // of the engine's kernels; empty: what common libraries do
+  diagnose::Options diagnosis;
+};
+
+// The dump's names: a call's ("features.0/convolution"), or that of its module ("features.0") if it made one call; ":out1" behind it
+// for another result, ":self" for what the kernel received as an argument; and parameters' ("features.0.weight"). Results that are not
+// found so are looked for by shape, if there is one alone. Throws FileError, and CaseError for a map that names no call.
+Bisection bisect(const CaseFile& trace, const TensorFile& dump, const BisectOptions& options,
+                 const std::function<void(const std::string&)>& progress);
+
+std::string to_text(const Bisection& b, Style style);
+// {"format": "assay.bisect/1", "trace", "dump", "first", "calls": [{"name", "op", "source", "status", "dumped_as", "says", "diagnosis"}],
+// "unused"}
+std::string to_json(const Bisection& b);
+
+}  // namespace assay

@@ -1,0 +1,48 @@
+// Runs a PyTorch program and writes down every operator call that it makes: a case file whose calls are named and in order.
+//
+// Beside what every call of a case file has (files/case_file.h), one of a trace has the texts
+//   name              "layers.0.act/prelu": the module that called, and the operator; "#2" for the second call of that name
+//   called            what PyTorch called: "_prelu_kernel" for prelu
+//   source            "model.py:12"
+//   from.ARGUMENT     "3:out": the result of call 3 that this input is; "3:out@offset(0)@strides(1,7)" if it is a view of one
+//   parameter.ARGUMENT   "layers.0.act.weight": the parameter or buffer of a module that this input is
+// Calls of operators that Assay does not have are recorded under PyTorch's name and schema.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "../registry/registry.h"
+
+namespace assay {
+
+struct RecordOptions {
+  std::string script;
+  std::vector<std::string> arguments;  // of the script
+  std::string trace;                   // the file to write
+  std::vector<std::string> operators;  // shell globs on PyTorch's names of operators; empty: all
+  std::uint64_t limit = std::uint64_t{2}
+                        << 30;  // bytes of tensors; what comes behind is counted, not recorded
+};
+
+struct RecordSummary {
+  std::uint64_t recorded = 0;
+  std::uint64_t passed = 0;                      // calls that were chosen not to be recorded
+  bool full = false;                             // the limit was reached
+  std::map<std::string, std::uint64_t> unknown;  // recorded calls of operators that Assay does not have
+  int exit = 0;                                  // the program's exit code
+};
+
+// This machine cannot record: the message says what to install.
+struct CannotRecord : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// The program shares the terminal. Until it ends, Ctrl-C is its own affair: what it did before is in the trace. The contracts of
+// PyTorch's kernels come from the registry.
+RecordSummary record(const Registry& registry, const RecordOptions& options);
+
+}  // namespace assay

@@ -1,0 +1,123 @@
+// What a bisection says: as text, and as JSON.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "bisect.h"
+#include "reports/text.h"
+
+namespace assay {
+namespace {
+
+using nlohmann::json;
+using Status = BisectedCall::Status;
+
+constexpr std::array<std::string_view, 7> kTokens{"right", "inherited",  "parameters",  "changed",
+                                                  "wrong", "not_dumped", "no_reference"};
+
+std::string_view token_of(Status s) { return kTokens[static_cast<std::size_t>(s)]; }
+
+std::string line(std::string_view said) { return paragraph(said, "    ", "    "); }
+
+std::string verdict(const BisectedCall& c) {
+  switch (c.status) {
+    case Status::parameters:
+      return "parameters: it was given others than PyTorch";
+    case Status::changed:
+      return "changed in between: its input is not what the call before gave";
+    case Status::wrong:
+      return "algorithm: wrong on the engine's own inputs and parameters";
+    default:
+      return std::string(token_of(c.status));
+  }
+}
+
+std::string finding(const BisectedCall& c, std::size_t number, Style style) {
+  std::string s =
+      fmt::format("{}. {}  {}{}\n", number, style.bad(c.name), c.op, c.source.empty() ? "" : "  " + c.source);
+  s += line(verdict(c) + ".");
+  for (const std::string& said : c.says) s += line(said + ".");
+  if (c.status != Status::wrong && !c.dumped_as.empty())
+    s += line("With what it was given, its result is right.");
+  if (!c.diagnosis) return s;
+  const std::string text = to_text(*c.diagnosis, Style(false));
+  for (std::size_t begin = text.find('\n') + 1, end = 0; begin < text.size(); begin = end + 1) {
+    end = std::min(text.find('\n', begin), text.size());
+    s += "  " + text.substr(begin, end - begin) + "\n";
+  }
+  return s;
+}
+
+std::size_t count(const Bisection& b, Status s) {
+  return static_cast<std::size_t>(std::ranges::count(b.calls, s, &BisectedCall::status));
+}
+
+}  // namespace
+
+std::string to_text(const Bisection& b, Style style) {
+  std::string s;
+  std::size_t findings = 0;
+  for (const BisectedCall& c : b.calls)
+    if (c.is_finding()) s += finding(c, ++findings, style) + "\n";
+  for (const BisectedCall& c : b.calls)
+    if (!c.is_finding() && !c.says.empty()) {
+      s += fmt::format("{}  {}\n", c.name, c.op);
+      for (const std::string& said : c.says) s += line(said + ".");
+    }
+  const auto list = [&](Status status) {
+    std::vector<std::string> names;
+    for (const BisectedCall& c : b.calls)
+      if (c.status == status && names.size() < 8) names.push_back(c.name);
+    const std::size_t all = count(b, status);
+    return fmt::format("{}{}", fmt::join(names, ", "),
+                       all > names.size() ? fmt::format(" and {} more", all - names.size()) : "");
+  };
+  const auto said = [&](Status status, std::string_view what) {
+    if (const std::size_t n = count(b, status); n > 0)
+      s += paragraph(fmt::format("{} {}: {}.", counted(n, "call"), what, list(status)), "", "  ");
+  };
+  said(Status::right, "right");
+  said(Status::inherited, "right, on inputs that are not PyTorch's any more");
+  said(Status::not_dumped, "not in the dump, computed from the engine's numbers instead");
+  said(Status::no_reference, "of operators without a reference, passed over");
+  if (!b.unused.empty()) {
+    const std::size_t shown = std::min<std::size_t>(b.unused.size(), 8);
+    s += paragraph(
+        fmt::format("Not used of the dump: {}{}. --map says which call or parameter a tensor is.",
+                    fmt::join(b.unused.begin(), b.unused.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
+                    shown < b.unused.size() ? ", .." : ""),
+        "", "  ");
+  }
+  const auto first = std::ranges::find_if(b.calls, &BisectedCall::is_finding);
+  return s + (first == b.calls.end() ? style.good("No call is at fault.") + "\n"
+                                     : fmt::format("\n{} at fault; the first is {}.\n",
+                                                   counted(findings, "call"), style.bad(first->name)));
+}
+
+std::string to_json(const Bisection& b) {
+  const auto first = std::ranges::find_if(b.calls, &BisectedCall::is_finding);
+  json j{{"format", "assay.bisect/1"},
+         {"trace", b.trace},
+         {"dump", b.dump},
+         {"first", first == b.calls.end() ? json(nullptr) : json(first->name)},
+         {"calls", json::array()},
+         {"unused", b.unused}};
+  for (const BisectedCall& c : b.calls) {
+    json call{{"name", c.name},
+              {"op", c.op},
+              {"case", c.case_text},
+              {"source", c.source},
+              {"status", token_of(c.status)},
+              {"says", c.says},
+              {"dumped_as", c.dumped_as},
+              {"diagnosis", nullptr}};
+    if (c.diagnosis) call["diagnosis"] = json::parse(diagnose::to_json({*c.diagnosis})).at("diagnoses").at(0);
+    j["calls"].push_back(std::move(call));
+  }
+  return j.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace assay
