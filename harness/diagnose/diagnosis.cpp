@@ -53,7 +53,14 @@ std::vector<std::byte> rounded(Evidence& evidence, int output) {
   const Checked::Output& out = evidence.call().outputs[static_cast<std::size_t>(output)];
   const std::vector<double>& values = evidence.expectation().values(output);
   TensorData t(out.dtype, out.shape);
-  for (std::size_t e = 0; e < values.size(); ++e) t.set(static_cast<std::int64_t>(e), values[e]);
+  const std::vector<std::int64_t>* exact = evidence.expectation().integers(output);
+  for (std::size_t e = 0; e < values.size(); ++e) {
+    const auto at = static_cast<std::int64_t>(e);
+    if (exact != nullptr)
+      store_integer(t.element(at), t.dtype, (*exact)[e]);
+    else
+      t.set(at, values[e]);
+  }
   return t.packed();
 }
 

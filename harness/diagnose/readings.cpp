@@ -149,8 +149,12 @@ class Readings {
     plant(what, std::move(says), [change](TensorData& t) {
       bool other = false;
       for (std::int64_t i = 0; i < t.numel(); ++i) {
-        const double before = t.get(i);
-        t.set(i, change(before, format(t.dtype)));
+        const double before = t.get(i), after = change(before, format(t.dtype));
+        if (!is_float(t.dtype)) {
+          const IntegerRange range = integer_range(t.dtype);
+          if (!(std::fabs(after) <= 0x1p53 && after >= range.least && after <= range.greatest)) return false;
+        }
+        t.set(i, after);
         other = other || t.get(i) != before;
       }
       return other;
@@ -256,7 +260,7 @@ void add_twice(const Operator& op, std::vector<Variant>& all) {
          .arguments = [i, &op](Call& call) {
            auto* t = std::get_if<TensorData>(&call.arguments[i]);
            if (t == nullptr || call.outputs.size() != 1 || call.outputs[0].shape != t->shape ||
-               call.outputs[0].dtype != t->dtype)
+               call.outputs[0].dtype != t->dtype || !is_float(t->dtype))
              return false;
            TensorData once(t->dtype, t->shape);
            std::vector<double> values(static_cast<std::size_t>(t->numel()));

@@ -200,8 +200,9 @@ class Bisector {
   }
 
   void check_map() const {
-    for (const auto& [from, to] : options_.map) {
-      dump_.entry(to);  // throws, if there is none
+    for (const auto& mapped : options_.map) {
+      const std::string& from = mapped.first;
+      dump_.entry(mapped.second);  // throws, if there is none
       const std::string base = from.substr(0, from.rfind(':'));
       const bool known = std::ranges::any_of(trace_.calls, [&](const RecordedCall& c) {
         if (c.name == from || c.name == base || module_of(c) == from || module_of(c) == base) return true;
@@ -385,7 +386,14 @@ class Bisector {
       if (results_.contains({k, out})) continue;
       TensorData t(engines.outputs[o].dtype, engines.outputs[o].shape);
       const std::vector<double>& values = evidence.expectation().values(static_cast<int>(o));
-      for (std::size_t e = 0; e < values.size(); ++e) t.set(static_cast<std::int64_t>(e), values[e]);
+      const std::vector<std::int64_t>* exact = evidence.expectation().integers(static_cast<int>(o));
+      for (std::size_t e = 0; e < values.size(); ++e) {
+        const auto at = static_cast<std::int64_t>(e);
+        if (exact != nullptr)
+          store_integer(t.element(at), t.dtype, (*exact)[e]);
+        else
+          t.set(at, values[e]);
+      }
       results_[{k, out}] = std::move(t);
     }
   }

@@ -96,7 +96,8 @@ void add_integers(std::vector<Variant>& all, DtypeSet results) {
   });
   plant(all, "one_too_high", "gives integers that are too high by 1 where they are odd", results,
         [](VariantResult& r) {
-          for (std::int64_t& n : r.integers) n += n & 1;
+          for (std::int64_t& n : r.integers)
+            n = static_cast<std::int64_t>(static_cast<std::uint64_t>(n) + static_cast<std::uint64_t>(n & 1));
           if (is_float(r.dtype)) return;
           for (double& x : r.values) x += std::fmod(x, 2) != 0 ? 1 : 0;
         });
