@@ -84,7 +84,12 @@ std::string to_svg(const std::vector<Drawn>& pictures) {
     columns = std::max(columns, d.picture.columns);
     height += kTitle + static_cast<int>(d.picture.rows) * kCell + kMargin;
   }
-  const int width = static_cast<int>(columns) * kCell + 2 * kMargin;
+  std::size_t longest = 0;
+  for (const Drawn& d : pictures) longest = std::max(longest, d.title.size());
+  // Room for the titles: letters are about seven pixels wide.
+  const int width =
+      std::max(static_cast<int>(columns) * kCell, 7 * static_cast<int>(std::min<std::size_t>(longest, 300))) +
+      2 * kMargin;
   std::string s = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
       "font-family=\"sans-serif\" font-size=\"11\">\n<rect width=\"{0}\" height=\"{1}\" fill=\"#ffffff\"/>\n",
