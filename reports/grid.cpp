@@ -51,7 +51,7 @@ std::string label(const Kernel& kernel) {
 std::uint64_t faulty_cases(const Row& row) {
   std::uint64_t n = 0;
   for (int v = 0; v < kVerdicts; ++v)
-    if (is_fault(static_cast<Verdict>(v))) n += row.counts[static_cast<std::size_t>(v)];
+    if (is_fault(static_cast<Verdict>(v))) n += count_of(row, static_cast<Verdict>(v));
   return n;
 }
 

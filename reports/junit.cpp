@@ -60,12 +60,10 @@ std::string escaped(std::string_view text, Place place = Place::attribute) {
   return out;
 }
 
-std::uint64_t count(const Row& row, Verdict v) { return row.counts[static_cast<std::size_t>(v)]; }
-
 std::string counts_text(const Row& row) {
   std::vector<std::string> parts;
   for (int v = 0; v < kVerdicts; ++v)
-    if (const std::uint64_t n = count(row, static_cast<Verdict>(v)); n > 0)
+    if (const std::uint64_t n = count_of(row, static_cast<Verdict>(v)); n > 0)
       parts.push_back(fmt::format("{} {}", n, token(static_cast<Verdict>(v))));
   return parts.empty() ? "no cases" : fmt::format("{}", fmt::join(parts, ", "));
 }

@@ -7,10 +7,8 @@
 namespace assay {
 namespace {
 
-std::uint64_t count(const Row& row, Verdict v) { return row.counts[static_cast<std::size_t>(v)]; }
-
 bool could_show_a_fault(const Row& row) {
-  return count(row, Verdict::pass) + count(row, Verdict::suspicious) > 0;
+  return count_of(row, Verdict::pass) + count_of(row, Verdict::suspicious) > 0;
 }
 
 }  // namespace
@@ -19,7 +17,7 @@ bool could_show_a_fault(const Row& row) {
 bool proves_too_little(const Row& row) {
   const double share = row.undecidable();
   if (!(share > kUndecidableLimit)) return false;
-  const std::uint64_t cases = count(row, Verdict::pass) + count(row, Verdict::vacuous);
+  const std::uint64_t cases = count_of(row, Verdict::pass) + count_of(row, Verdict::vacuous);
   if (cases >= kManyCases) return true;
   const auto k = static_cast<double>(std::max<std::uint64_t>(row.undecidable_cases, 1));
   const double n = std::max(k, static_cast<double>(cases));
@@ -28,13 +26,13 @@ bool proves_too_little(const Row& row) {
 
 Verdict row_verdict(const Row& row) {
   for (int v = kVerdicts - 1; is_fault(static_cast<Verdict>(v)); --v)
-    if (count(row, static_cast<Verdict>(v)) > 0) return static_cast<Verdict>(v);
+    if (count_of(row, static_cast<Verdict>(v)) > 0) return static_cast<Verdict>(v);
   if (proves_too_little(row)) return Verdict::vacuous;
-  if (count(row, Verdict::vacuous) > 0 && !could_show_a_fault(row)) return Verdict::vacuous;
-  if (count(row, Verdict::suspicious) > 0) return Verdict::suspicious;
-  if (count(row, Verdict::not_run) > 0) return Verdict::not_run;
-  if (count(row, Verdict::pass) > 0) return Verdict::pass;
-  return count(row, Verdict::refused) > 0 ? Verdict::refused : Verdict::not_run;
+  if (count_of(row, Verdict::vacuous) > 0 && !could_show_a_fault(row)) return Verdict::vacuous;
+  if (count_of(row, Verdict::suspicious) > 0) return Verdict::suspicious;
+  if (count_of(row, Verdict::not_run) > 0) return Verdict::not_run;
+  if (count_of(row, Verdict::pass) > 0) return Verdict::pass;
+  return count_of(row, Verdict::refused) > 0 ? Verdict::refused : Verdict::not_run;
 }
 
 bool fails(const Row& row, const Rules& rules) {

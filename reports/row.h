@@ -12,6 +12,9 @@ namespace assay {
 // A row whose undecidable share is above this proves too little to pass.
 inline constexpr double kUndecidableLimit = 0.01;
 
+// How many of the row's cases had this verdict.
+inline std::uint64_t count_of(const Row& row, Verdict v) { return row.counts[static_cast<std::size_t>(v)]; }
+
 // Whether it is above; in a row of fewer cases than kManyCases, by more than two standard errors. Undecidable elements come in
 // whole cases: of ten cases, one whose square overflows makes a tenth of the elements undecidable and shows nothing about the
 // row. Where every case has such elements, there is no such doubt.

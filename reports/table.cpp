@@ -128,7 +128,7 @@ std::string refused(const RunResult& run, const Rules& rules, const Style& style
 std::string summary(const Row& row, const Rules& rules) {
   std::vector<std::string> parts;
   for (int v = kVerdicts - 1; is_fault(static_cast<Verdict>(v)); --v)
-    if (const std::uint64_t n = row.counts[static_cast<std::size_t>(v)]; n > 0)
+    if (const std::uint64_t n = count_of(row, static_cast<Verdict>(v)); n > 0)
       parts.push_back(fmt::format("{} in {} of {}", words(static_cast<Verdict>(v)), grouped(n),
                                   counted(row.cases, "case")));
   if (row.verdict == Verdict::vacuous) {

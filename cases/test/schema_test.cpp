@@ -12,12 +12,12 @@ static_assert(add.argument_storage[2].keyword_only && !add.argument_storage[1].k
 static_assert(add.argument_storage[2].type == Type::scalar && add.argument_storage[2].default_text == "1");
 static_assert(add.find("other") == 1 && add.find("nothing") == -1);
 
-constexpr Schema pool = parse_schema(
+constexpr Schema max_pool = parse_schema(
     "max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, "
     "bool ceil_mode=False) -> (Tensor, Tensor)");
-static_assert(pool.argument_count == 6 && pool.result_count == 2);
-static_assert(pool.argument_storage[1].list && pool.argument_storage[1].list_size == 2);
-static_assert(pool.argument_storage[2].default_text == "[]");
+static_assert(max_pool.argument_count == 6 && max_pool.result_count == 2);
+static_assert(max_pool.argument_storage[1].list && max_pool.argument_storage[1].list_size == 2);
+static_assert(max_pool.argument_storage[2].default_text == "[]");
 
 constexpr Schema index = parse_schema("index.Tensor(Tensor self, Tensor?[] indices) -> Tensor");
 static_assert(index.argument_storage[1].list && index.argument_storage[1].optional_items);

@@ -200,8 +200,8 @@ CaseValue parse_value(std::string_view s, const Argument& a, std::optional<Dtype
   return list;
 }
 
-std::string text(const TensorSpec& t, bool with_dtype) {
-  const std::string dims = assay::text(t.shape);
+std::string tensor_text(const TensorSpec& t, bool with_dtype) {
+  const std::string dims = text(t.shape);
   if (!with_dtype && t.layout == Layout{} && !t.shape.empty()) return dims;
   const std::string s = fmt::format("{}[{}]", with_dtype ? name(t.dtype) : "", dims);
   return t.layout == Layout{} ? s : s + "@" + text(t.layout);
@@ -213,11 +213,11 @@ std::string number_text(double x) {
   return s.find_first_not_of("-0123456789") == std::string::npos ? s + ".0" : s;
 }
 
-std::string text(const CaseValue& value, const Argument& a, bool with_dtype) {
-  if (const auto* t = std::get_if<TensorSpec>(&value)) return text(*t, with_dtype);
+std::string argument_text(const CaseValue& value, const Argument& a, bool with_dtype) {
+  if (const auto* t = std::get_if<TensorSpec>(&value)) return tensor_text(*t, with_dtype);
   if (const auto* list = std::get_if<std::vector<TensorSpec>>(&value)) {
     std::vector<std::string> items;
-    for (const TensorSpec& t : *list) items.push_back(text(t, with_dtype));
+    for (const TensorSpec& t : *list) items.push_back(tensor_text(t, with_dtype));
     return fmt::format("[{}]", fmt::join(items, ","));
   }
   if (const auto* list = std::get_if<std::vector<std::int64_t>>(&value);
@@ -226,7 +226,7 @@ std::string text(const CaseValue& value, const Argument& a, bool with_dtype) {
     for (const std::int64_t i : *list) items.push_back(i != 0 ? "true" : "false");
     return fmt::format("[{}]", fmt::join(items, ","));
   }
-  return assay::text(value);
+  return text(value);
 }
 
 // Tensors of the dtype that is usual for their argument alone need not say it.
@@ -323,7 +323,7 @@ Case parse_case(std::string_view whole) {
 std::string text(const CaseValue& value) {
   struct Printer {
     std::string operator()(None) const { return "none"; }
-    std::string operator()(const TensorSpec& t) const { return text(t, true); }
+    std::string operator()(const TensorSpec& t) const { return tensor_text(t, true); }
     std::string operator()(std::int64_t i) const { return fmt::format("{}", i); }
     std::string operator()(double d) const { return number_text(d); }
     std::string operator()(bool b) const { return b ? "true" : "false"; }
@@ -340,7 +340,7 @@ std::string text(const CaseValue& value) {
     }
     std::string operator()(const std::vector<TensorSpec>& v) const {
       std::vector<std::string> items;
-      for (const TensorSpec& t : v) items.push_back(text(t, true));
+      for (const TensorSpec& t : v) items.push_back(tensor_text(t, true));
       return fmt::format("[{}]", fmt::join(items, ","));
     }
   };
@@ -353,7 +353,7 @@ std::string text(const Case& c) {
   for (std::size_t i = 0; i < c.arguments.size(); ++i) {
     const Argument& a = c.op->schema.argument_storage[i];
     if (a.has_default && !a.is_tensor() && c.arguments[i] == default_value(a)) continue;
-    items.push_back(fmt::format("{}={}", a.name, text(c.arguments[i], a, !dtype)));
+    items.push_back(fmt::format("{}={}", a.name, argument_text(c.arguments[i], a, !dtype)));
   }
   return fmt::format("{}:{}{}:data={}:seed={}", c.op->schema.name,
                      dtype ? fmt::format("{}:", name(*dtype)) : "", fmt::join(items, ","), c.data, c.seed);

@@ -10,7 +10,7 @@
 namespace assay {
 namespace {
 
-std::string_view trim(std::string_view s) {
+std::string_view without_spaces(std::string_view s) {
   while (s.starts_with(' ')) s.remove_prefix(1);
   while (s.ends_with(' ')) s.remove_suffix(1);
   return s;
@@ -20,11 +20,11 @@ std::string_view trim(std::string_view s) {
 std::string_view clause_of(std::string_view list, std::string_view argument) {
   while (!list.empty()) {
     const std::size_t end = list.find(';');
-    const std::string_view clause = trim(list.substr(0, end));
+    const std::string_view clause = without_spaces(list.substr(0, end));
     list = end == std::string_view::npos ? std::string_view{} : list.substr(end + 1);
     const std::size_t colon = clause.find(':');
-    if (colon != std::string_view::npos && trim(clause.substr(0, colon)) == argument)
-      return trim(clause.substr(colon + 1));
+    if (colon != std::string_view::npos && without_spaces(clause.substr(0, colon)) == argument)
+      return without_spaces(clause.substr(colon + 1));
   }
   return {};
 }
@@ -37,8 +37,8 @@ Domain domain(const Operator& op, std::string_view argument) {
   Domain d;
   constexpr std::string_view kUnless = " unless ";
   if (const std::size_t at = what.find(kUnless); at != std::string_view::npos) {
-    d.unless = op.schema.find(trim(what.substr(at + kUnless.size())));
-    what = trim(what.substr(0, at));
+    d.unless = op.schema.find(without_spaces(what.substr(at + kUnless.size())));
+    what = without_spaces(what.substr(0, at));
   }
   constexpr std::string_view kForIntegers = " for integers";
   if (what.ends_with(kForIntegers)) {
@@ -105,7 +105,7 @@ Domain domain(const Operator& op, std::string_view argument) {
     }
     while (has_choices && !inside.empty()) {
       const std::size_t comma = inside.find(',');
-      d.choices.push_back(trim(inside.substr(0, comma)));
+      d.choices.push_back(without_spaces(inside.substr(0, comma)));
       inside.remove_prefix(comma == std::string_view::npos ? inside.size() : comma + 1);
     }
   }
@@ -134,8 +134,8 @@ std::vector<Range> ranges(const Operator& op, std::string_view argument) {
     const std::string_view one = list.substr(0, list.find(','));
     list.remove_prefix(std::min(one.size() + 1, list.size()));
     const std::size_t dots = std::min(one.find(kDots), one.size());
-    const auto least = number(trim(one.substr(0, dots)));
-    const auto greatest = number(trim(one.substr(std::min(dots + kDots.size(), one.size()))));
+    const auto least = number(without_spaces(one.substr(0, dots)));
+    const auto greatest = number(without_spaces(one.substr(std::min(dots + kDots.size(), one.size()))));
     if (!least || !greatest || *least >= *greatest)
       throw std::invalid_argument(
           fmt::format("{}: \"{}\" is no range LEAST..GREATEST of {}", op.schema.name, one, argument));

@@ -11,7 +11,7 @@
 namespace assay {
 namespace {
 
-std::vector<const Operator*>& table() {
+std::vector<const Operator*>& all_operators() {
   static std::vector<const Operator*> all;
   return all;
 }
@@ -36,17 +36,17 @@ std::size_t distance(std::string_view a, std::string_view b) {
 
 void enrol_operator(const Operator& op) {
   if (find_operator(op.schema.name) != nullptr) return;
-  const auto at =
-      std::ranges::lower_bound(table(), op.schema.name, {}, [](const Operator* o) { return o->schema.name; });
-  table().insert(at, &op);
+  const auto at = std::ranges::lower_bound(all_operators(), op.schema.name, {},
+                                           [](const Operator* o) { return o->schema.name; });
+  all_operators().insert(at, &op);
 }
 
-std::span<const Operator* const> operators() { return table(); }
+std::span<const Operator* const> operators() { return all_operators(); }
 
 const Operator* find_operator(std::string_view name) {
   const auto at =
-      std::ranges::lower_bound(table(), name, {}, [](const Operator* o) { return o->schema.name; });
-  return at != table().end() && (*at)->schema.name == name ? *at : nullptr;
+      std::ranges::lower_bound(all_operators(), name, {}, [](const Operator* o) { return o->schema.name; });
+  return at != all_operators().end() && (*at)->schema.name == name ? *at : nullptr;
 }
 
 const Operator& operator_named(std::string_view name) {
@@ -58,7 +58,7 @@ const Operator& operator_named(std::string_view name) {
 std::string_view nearest_operator(std::string_view name) {
   std::string_view best;
   std::size_t least = ~std::size_t{0};
-  for (const Operator* op : table()) {
+  for (const Operator* op : all_operators()) {
     // "add" should find add.Tensor, whatever its overload is called.
     const std::size_t d = std::min(distance(name, op->schema.name), distance(name, op->schema.base));
     if (d < least) {

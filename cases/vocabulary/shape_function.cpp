@@ -170,15 +170,15 @@ Shape numel(const ShapeCall& call) {
   return {product};
 }
 
-constexpr ShapeFunction kFunctions[] = {{"reduced", 3, reduced},       {"convolved", 2, convolved},
-                                        {"transposed", 2, transposed}, {"pooled", 2, pooled},
-                                        {"resized", 2, resized},       {"numel", 1, numel}};
+constexpr ShapeFunction kShapeFunctions[] = {{"reduced", 3, reduced},       {"convolved", 2, convolved},
+                                             {"transposed", 2, transposed}, {"pooled", 2, pooled},
+                                             {"resized", 2, resized},       {"numel", 1, numel}};
 
 }  // namespace
 
 const ShapeFunction* find_shape_function(std::string_view name) {
-  const auto* at = std::ranges::find(kFunctions, name, &ShapeFunction::name);
-  return at == std::end(kFunctions) ? nullptr : at;
+  const auto* at = std::ranges::find(kShapeFunctions, name, &ShapeFunction::name);
+  return at == std::end(kShapeFunctions) ? nullptr : at;
 }
 
 }  // namespace assay

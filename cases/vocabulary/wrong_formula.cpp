@@ -5,15 +5,15 @@
 namespace assay {
 namespace {
 
-std::vector<WrongFormula>& table() {
+std::vector<WrongFormula>& all_wrong() {
   static std::vector<WrongFormula> all;
   return all;
 }
 
 }  // namespace
 
-std::span<const WrongFormula> wrong_formulas() { return table(); }
+std::span<const WrongFormula> wrong_formulas() { return all_wrong(); }
 
-EnrolledWrong::EnrolledWrong(const WrongFormula& wrong) { table().push_back(wrong); }
+EnrolledWrong::EnrolledWrong(const WrongFormula& wrong) { all_wrong().push_back(wrong); }
 
 }  // namespace assay

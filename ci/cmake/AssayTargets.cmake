@@ -6,6 +6,7 @@
 #                                              if it computes so much that this pays for the compiler's time
 #   assay_compiled_as_released()               for the calling folder: its libraries are the same in dev and release
 #   assay_precompile(name header...)           beside the standard library's
+#   assay_join(name)                           its sources of one folder as one, where ASSAY_JOIN asks for it
 
 # Results must not depend on which multiply-adds a compiler fuses: kernels ask for fused ones by name.
 set(ASSAY_FLAGS -ffp-contract=off -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion)
@@ -51,6 +52,25 @@ function(assay_precompile name)
     <sstream> <string> <vector> <fmt/format.h> ${ARGN})
 endfunction()
 
+# Compiles twice as fast what is not optimised. Not in dev: there each source must stand alone.
+option(ASSAY_JOIN "Compile sources of one folder together, up to eight" OFF)
+function(assay_join name)
+  if(NOT ASSAY_JOIN)
+    return()
+  endif()
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  get_target_property(sources ${name} SOURCES)
+  foreach(source ${sources})
+    cmake_path(ABSOLUTE_PATH source)
+    cmake_path(GET source PARENT_PATH folder)
+    cmake_path(GET folder FILENAME folder)
+    list(APPEND of_${folder} ${source})
+    list(LENGTH of_${folder} count)
+    math(EXPR part "(${count} - 1) / 8")
+    set_property(SOURCE ${source} PROPERTY UNITY_GROUP ${folder}_${part})
+  endforeach()
+endfunction()
+
 function(assay_target name)
   target_compile_options(${name} PRIVATE ${ASSAY_FLAGS})
   if(CMAKE_BUILD_TYPE STREQUAL "Release" OR ASSAY_AS_RELEASED)
@@ -74,10 +94,8 @@ function(assay_tests name)
     target_compile_options(${name} PRIVATE -UNDEBUG -D_GLIBCXX_ASSERTIONS -Werror
                                            $<IF:$<BOOL:${ARG_OPTIMISED}>,-O2,-O0> -g1)
   endif()
-  if(ASSAY_SANITIZE AND ARG_OPTIMISED AND NOT ASSAY_SANITIZE STREQUAL "thread")
-    target_compile_options(${name} PRIVATE -O1)
-  endif()
   assay_precompile(${name} <gtest/gtest.h> <gmock/gmock.h>)
+  assay_join(${name})
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} GTest::gtest GTest::gmock GTest::gtest_main)
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600)
 endfunction()

@@ -15,7 +15,7 @@
 namespace assay::diagnose {
 namespace {
 
-constexpr std::size_t kMostElements = 4096;
+constexpr std::size_t kMostEquations = 4096;
 constexpr double kAffine = 1e-9;
 
 // An element of the result that is inverted: what came there, and how far it may be from what is right.
@@ -199,7 +199,7 @@ class Inverter {
  private:
   void observe() {
     const std::vector<double>& values = evidence_.expectation().values(output_);
-    const std::size_t step = std::max<std::size_t>(1, values.size() / kMostElements);
+    const std::size_t step = std::max<std::size_t>(1, values.size() / kMostEquations);
     // A stride that shares no factor with a dimension of a power of two, so that all places of a row are met.
     for (std::size_t e = 0; e < values.size(); e += step | 1) {
       const auto at = static_cast<std::int64_t>(e);

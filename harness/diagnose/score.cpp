@@ -21,7 +21,7 @@ namespace assay::diagnose {
 namespace {
 
 constexpr std::uint64_t kMostCases = 60;
-constexpr std::int64_t kLeastElements = 24, kMostElements = 20'000;
+constexpr std::int64_t kLeastElements = 24, kLargestCase = 20'000;
 constexpr std::uint64_t kEnough = 8;  // diverging elements
 constexpr std::size_t kCalls = 4;     // that one diagnosis is of, as a gate has several failures of a kernel
 
@@ -73,7 +73,7 @@ Scores score_one(const Operator& op, Dtype dtype, const ScoreOptions& options, s
     Call call = materialise(c);
     std::int64_t n = 1;
     for (const std::int64_t size : call.outputs[0].shape) n *= size;
-    if (call.error.empty() && n >= kLeastElements && n <= kMostElements)
+    if (call.error.empty() && n >= kLeastElements && n <= kLargestCase)
       cases.emplace_back(std::move(c), std::move(call));
   }
   const Contract strict = parse_contract("", dtype);

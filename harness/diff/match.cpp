@@ -13,12 +13,12 @@
 namespace assay::diff {
 namespace {
 
-constexpr std::uint64_t kProbes = 4096;
+constexpr std::uint64_t kCompared = 4096;
 constexpr double kMostly = 0.5;
 
 // The share of evenly spread elements that are equal or nearly so. Zeros on both sides prove nothing.
 double likeness(const Elements& a, const Elements& b) {
-  const std::uint64_t n = a.count(), step = std::max<std::uint64_t>(1, n / kProbes);
+  const std::uint64_t n = a.count(), step = std::max<std::uint64_t>(1, n / kCompared);
   std::uint64_t alike = 0, tried = 0;
   for (std::uint64_t i = 0; i < n; i += step) {
     const auto one = [&](const Elements& e) {

@@ -313,22 +313,22 @@ InvalidCase generate_error(const Operator& op, Dtype result_dtype, std::uint64_t
   Draw draw(mix(mix(mix(seed, hash(op.schema.name)), static_cast<std::uint64_t>(result_dtype) + 64), index));
   // Not every breakage breaks every case: a size that becomes 1 still broadcasts. Only what the check rejects, for the
   // argument that was changed and for its new value, is an error case.
-  constexpr int kAttempts = 200;
+  constexpr int kTries = 200;
   // Arguments take turns, so that few cases ask for the check of each; many can be wrong in one way only.
-  constexpr int kAttemptsInTurn = 12;
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+  constexpr int kTriesInTurn = 12;
+  for (int attempt = 0; attempt < kTries; ++attempt) {
     InvalidCase e;
     e.valid = generate(op, result_dtype, seed,
                        ladder_length(op) + static_cast<std::uint64_t>(draw.range(0, 1 << 20)));
     const std::uint64_t count = e.valid.arguments.size();
-    const auto i = static_cast<std::size_t>(attempt < kAttemptsInTurn
+    const auto i = static_cast<std::size_t>(attempt < kTriesInTurn
                                                 ? static_cast<std::int64_t>(index % count)
                                                 : draw.range(0, static_cast<std::int64_t>(count) - 1));
     for (const std::int64_t k : draw.permutation(std::size(kBreakages)))
       if (breaks(kBreakages[k], draw, i, e)) return e;
   }
   throw std::logic_error(
-      fmt::format("{}: no argument error was found in {} attempts", op.schema.name, kAttempts));
+      fmt::format("{}: no argument error was found in {} attempts", op.schema.name, kTries));
 }
 
 }  // namespace assay

@@ -11,12 +11,12 @@
 namespace assay {
 namespace {
 
-struct Flags {
+struct BisectFlags {
   std::string trace, dump, map, contract, json;
   double seconds = 5;
 };
 
-int bisect_command(const Flags& flags) {
+int bisect_command(const BisectFlags& flags) {
   check_file("--json", flags.json);
   const CaseFile trace = read_case_file(flags.trace);
   const auto dump = open_tensors(flags.dump);
@@ -61,7 +61,7 @@ void add_bisect(CLI::App& app, Command& chosen) {
       "  assay bisect trace.h5 engine.npz\n"
       "  assay bisect trace.h5 dumps/ --map names.txt --json -\n\n"
       "Exit code 0: no call is at fault; 1: one is; 2: a file cannot be read.");
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<BisectFlags>();
   command->add_option("TRACE", flags->trace, "a recorded program (.h5)")->required()->type_name("");
   command->add_option("DUMP", flags->dump, "what the engine gave")->required()->type_name("");
   command

@@ -19,19 +19,19 @@ namespace {
 
 using diagnose::Diagnosis;
 
-struct Flags {
+struct DiagnoseFlags {
   std::string file, op, contract, json, svg;
   std::vector<std::string> arguments, actual, expected;
   int call = -1;
   double seconds = 10;
 };
 
-diagnose::Options options(const Flags& flags) {
+diagnose::Options options(const DiagnoseFlags& flags) {
   return {.patience = {.pairs = std::chrono::milliseconds(static_cast<std::int64_t>(flags.seconds * 1000))}};
 }
 
 // What is given on the command line needs no source.
-Contract contract(const Flags& flags, const std::string& otherwise, const Call& call) {
+Contract contract(const DiagnoseFlags& flags, const std::string& otherwise, const Call& call) {
   const Dtype dtype = call.outputs[0].computed_in;
   if (flags.contract.empty()) return parse_contract(otherwise, dtype);
   try {
@@ -55,7 +55,7 @@ Diagnosis nothing(const RecordedCall& recorded, std::string why) {
 }
 
 // The calls of a case file that have results.
-std::vector<Diagnosis> of_file(const Flags& flags) {
+std::vector<Diagnosis> of_file(const DiagnoseFlags& flags) {
   const CaseFile file = read_case_file(flags.file);
   if (flags.call >= static_cast<int>(file.calls.size()))
     throw UsageError(
@@ -101,7 +101,7 @@ std::vector<Diagnosis> of_file(const Flags& flags) {
   return all;
 }
 
-Diagnosis of_results(const Flags& flags, const diagnose::GivenCall& given,
+Diagnosis of_results(const DiagnoseFlags& flags, const diagnose::GivenCall& given,
                      const std::vector<std::string>& results, const std::string& whose) {
   ExpectedOutputs outputs;
   for (const std::string& r : results) diagnose::read_result(r, given.call, outputs);
@@ -118,7 +118,7 @@ Diagnosis of_results(const Flags& flags, const diagnose::GivenCall& given,
 }
 
 // Without all inputs there is no reference: what others expect takes its place, to the bit.
-Diagnosis without_inputs(const Flags& flags, const std::vector<std::string>& missing) {
+Diagnosis without_inputs(const DiagnoseFlags& flags, const std::vector<std::string>& missing) {
   if (flags.expected.size() != 1 || flags.actual.size() != 1)
     throw UsageError(
         fmt::format("{} needs --arg {}=@FILE; without it give one --actual and one --expected, to compare "
@@ -141,7 +141,7 @@ Diagnosis without_inputs(const Flags& flags, const std::vector<std::string>& mis
   return d;
 }
 
-std::vector<Diagnosis> of_arguments(const Flags& flags) {
+std::vector<Diagnosis> of_arguments(const DiagnoseFlags& flags) {
   if (flags.actual.empty()) throw UsageError("--op needs --actual FILE: what the kernel gave");
   std::vector<diagnose::GivenArgument> arguments;
   for (const std::string& a : flags.arguments) arguments.push_back(diagnose::parse_argument(a));
@@ -152,7 +152,7 @@ std::vector<Diagnosis> of_arguments(const Flags& flags) {
   return all;
 }
 
-int diagnose_command(const Flags& flags) {
+int diagnose_command(const DiagnoseFlags& flags) {
   check_file("--json", flags.json);
   check_file("--svg", flags.svg);
   if (flags.file.empty() == flags.op.empty())
@@ -194,7 +194,7 @@ void add_diagnose(CLI::App& app, Command& chosen) {
       "It cannot see: faults whose results lie inside the bound, as f32 sums over thousands of terms of either sign have; results\n"
       "of another algorithm (Winograd), which diverge without a fault of this kind; what happened before or behind the call.\n\n"
       "Exit code 0: no fault; 1: a fault, named or not; 2: a file or an argument is wrong.");
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<DiagnoseFlags>();
   command->add_option("FILE", flags->file, "a case file (.h5)")->type_name("");
   command->add_option("--call", flags->call, "only this call of the file, counted from 0")
       ->type_name("N")

@@ -11,11 +11,11 @@
 namespace assay {
 namespace {
 
-struct Flags {
+struct DiffFlags {
   std::string a, b, map, json, svg;
 };
 
-int diff_command(const Flags& flags) {
+int diff_command(const DiffFlags& flags) {
   check_file("--json", flags.json);
   check_file("--svg", flags.svg);
   const auto map = flags.map.empty() ? diff::NameMap{} : diff::read_name_map(flags.map);
@@ -45,7 +45,7 @@ void add_diff(CLI::App& app, Command& chosen) {
       "  assay diff y.npy raw:f32[1x64x56x56]@dump.bin\n"
       "  assay diff a.safetensors b.safetensors --map names.txt --json -\n\n"
       "Exit code 0: the same (0 and -0 are); 1: they differ; 2: a file cannot be read.");
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<DiffFlags>();
   command->add_option("A", flags->a, "tensors that are thought to be right")->required()->type_name("");
   command->add_option("B", flags->b, "tensors to compare with them")->required()->type_name("");
   command

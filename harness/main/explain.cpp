@@ -15,7 +15,7 @@
 namespace assay {
 namespace {
 
-struct Flags {
+struct ExplainFlags {
   std::string only;
   std::vector<std::string> plugins;
 };
@@ -56,7 +56,7 @@ void print_width(Expectation& expectation, const Kernel& kernel, const Call& cal
   }
 }
 
-int explain_command(const Flags& flags) {
+int explain_command(const ExplainFlags& flags) {
   const auto registry = load_registry(flags.plugins, true);
   const Case c = parse_case(flags.only);
   const Operator& op = *c.op;
@@ -121,7 +121,7 @@ void add_explain(CLI::App& app, Command& chosen) {
   command->footer(
       "  assay explain prelu:f32:self=2x6x5x7,weight=6\n"
       "Every kernel is called once; `assay verify --case TEXT` judges the results.");
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<ExplainFlags>();
   command->add_option("CASE", flags->only, "a case, as printed by any command")->required()->type_name("");
   command->add_option("--plugin", flags->plugins, "a shared library of kernels")->type_name("LIB.so");
   command->callback([flags, &chosen] { chosen = [flags] { return explain_command(*flags); }; });

@@ -12,12 +12,12 @@
 namespace assay {
 namespace {
 
-struct Flags {
+struct MergeFlags {
   std::vector<std::string> files;
   std::string output;
 };
 
-int merge_command(const Flags& flags) {
+int merge_command(const MergeFlags& flags) {
   std::vector<Shard> shards;
   for (const std::string& f : flags.files) shards.push_back({f, read_run_file(f)});
   Merged merged;
@@ -40,7 +40,7 @@ void add_merge(CLI::App& app, Command& chosen) {
       "  assay verify --shard 1/2 --json a.json; assay verify --shard 2/2 --json b.json\n"
       "  assay merge a.json b.json -o all.json\n"
       "Exits as the whole run would have.");
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<MergeFlags>();
   command->add_option("RUN", flags->files, "run files (.json)")->required()->type_name("");
   command->add_option("-o,--output", flags->output, "the joined run file; - is standard output")
       ->required()

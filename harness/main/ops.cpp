@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Flags {
+struct OpsFlags {
   std::vector<std::string> patterns;
   std::vector<std::string> plugins;
   std::string json;
@@ -215,7 +215,7 @@ void print_table(const Json& operators) {
       "\nintegers: i64 i32 i16 i8 u8. `assay ops NAME` tells the kernels of an operator, their contracts and why they refuse.\n");
 }
 
-int ops_command(const Flags& flags) {
+int ops_command(const OpsFlags& flags) {
   const std::vector<const Operator*> chosen = select_operators(flags.patterns);
   const auto registry = load_registry(flags.plugins, true);
   const Json described = describe(*registry, chosen, ask(*registry, chosen));
@@ -242,7 +242,7 @@ void add_ops(CLI::App& app, Command& chosen) {
   for (const ContractField& f : contract_fields())
     fields += fmt::format("  {:<17} {:<28} {}\n", f.name, f.values, f.meaning);
   command->footer(fields);
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<OpsFlags>();
   command->add_option("PATTERN", flags->patterns, "shell globs on operator names; all without")
       ->type_name("");
   command->add_flag("--contracts", flags->contracts, "also print the source of every contract field");

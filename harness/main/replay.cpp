@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kUnstableRuns = 100;
 
-struct Flags {
+struct ReplayFlags {
   std::string file;
   std::vector<std::string> impls;
   std::vector<std::string> plugins;
@@ -51,7 +51,7 @@ Tried try_kernel(Examiner& examiner, const Replayable& r, const Kernel& kernel, 
 
 // The kernels to run a recorded call on: those of --impl, or the recorded one.
 std::vector<const Kernel*> kernels_for(const Registry& registry, const RecordedCall& call,
-                                       const Flags& flags) {
+                                       const ReplayFlags& flags) {
   std::vector<const Kernel*> found;
   for (const Kernel& k : registry.kernels())
     if (k.op->schema.name == call.op &&
@@ -60,7 +60,7 @@ std::vector<const Kernel*> kernels_for(const Registry& registry, const RecordedC
   return found;
 }
 
-int replay_command(const Flags& flags) {
+int replay_command(const ReplayFlags& flags) {
   const CaseFile file = read_case_file(flags.file);
   std::set<std::string> plugins(flags.plugins.begin(), flags.plugins.end());
   bool with_torch = false;
@@ -125,7 +125,7 @@ void add_replay(CLI::App& app, Command& chosen) {
       "Runs the calls of a case file with the recorded data, bit for bit, on the recorded kernel or on those of\n"
       "--impl. A call that was unstable runs a hundred times. Exit code 1: a fault shows again; 0: none does;\n"
       "3: no kernel could be run here.");
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<ReplayFlags>();
   command->add_option("FILE", flags->file, "a case file (.h5)")->required()->type_name("");
   command->add_option("--impl", flags->impls, "shell globs on kernel names instead of the recorded kernel")
       ->delimiter(',')

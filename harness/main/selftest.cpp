@@ -18,7 +18,7 @@
 namespace assay {
 namespace {
 
-struct Flags {
+struct SelftestFlags {
   SelftestOptions options;
   std::vector<std::string> dtypes;
   std::vector<std::string> plugins;
@@ -48,7 +48,7 @@ void list_variants(const SelftestOptions& options) {
 }
 
 // How well `assay diagnose` names what is planted.
-int score_diagnosis(const Flags& flags) {
+int score_diagnosis(const SelftestFlags& flags) {
   const SelftestOptions& o = flags.options;
   diagnose::Scores scores;
   catch_interrupts();
@@ -66,7 +66,7 @@ int score_diagnosis(const Flags& flags) {
   return scores.alarms.empty() ? kAllWell : kFaultFound;
 }
 
-int selftest_command(Flags& flags) {
+int selftest_command(SelftestFlags& flags) {
   SelftestOptions& options = flags.options;
   options.dtypes = parse_dtypes(flags.dtypes);
   if (options.cases == 0) throw UsageError("--cases is 0: a run without cases finds nothing");
@@ -110,7 +110,7 @@ void add_selftest(CLI::App& app, Command& chosen) {
       "  assay selftest prelu 'softmax*' --dtype f32\n"
       "  assay selftest mm --variant 'results.*'\n"
       "  assay selftest prelu --list               what would be planted");
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<SelftestFlags>();
   SelftestOptions& o = flags->options;
   add_choice(*command, o.patterns, flags->dtypes);
   command->add_option("--variant", o.variants, "shell globs on names of variants")

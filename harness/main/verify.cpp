@@ -22,7 +22,7 @@
 namespace assay {
 namespace {
 
-struct Flags {
+struct VerifyFlags {
   VerifyOptions options;
   std::vector<std::string> dtypes;
   std::string only;
@@ -78,7 +78,7 @@ void write_or_complain(bool& complained, const std::function<void()>& write) {
   }
 }
 
-int verify_command(Flags& flags) {
+int verify_command(VerifyFlags& flags) {
   VerifyOptions& options = flags.options;
   options.dtypes = parse_dtypes(flags.dtypes);
   if (!flags.time.empty()) options.time = parse_time(flags.time);
@@ -151,7 +151,7 @@ void add_verify(CLI::App& app, Command& chosen) {
       "  assay verify mm --plugin ./libmine.so --impl 'plugin:*'   your own kernel\n"
       "  assay verify --case prelu:f32:self=2x6x5x7,weight=6:seed=1\n"
       "  assay verify --fixtures cases/fixtures         recorded cases; what was recorded is judged too");
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<VerifyFlags>();
   VerifyOptions& o = flags->options;
   add_choice(*command, o.patterns, flags->dtypes);
   command->add_option("--impl", o.impls, "shell globs on kernel names (cpu.avx2, 'cpu.*', torch)")

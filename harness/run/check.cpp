@@ -6,13 +6,12 @@
 #include <algorithm>
 #include <cstring>
 
+#include "reports/text.h"
 #include "strided_copy.h"
 
 namespace assay {
 
 namespace {
-
-std::string count_bytes(std::size_t n) { return n == 1 ? "1 byte" : fmt::format("{} bytes", n); }
 
 std::string change(const std::byte* at, std::uint16_t pattern) {
   return fmt::format("{:#04x} became {:#04x}", static_cast<unsigned>(poison_byte(at, pattern)),
@@ -33,15 +32,15 @@ std::string around(const Buffer& b, const std::byte* window, std::uint16_t patte
     std::size_t nearest = 1;
     while (*(start - nearest) == poison_byte(start - nearest, pattern)) ++nearest;
     return fmt::format("wrote before the start of {}: {} changed, the nearest {} before it ({})",
-                       described(b, op), count_bytes(changed_bytes(start - before, before, pattern)),
-                       count_bytes(nearest), change(start - nearest, pattern));
+                       described(b, op), counted(changed_bytes(start - before, before, pattern), "byte"),
+                       counted(nearest, "byte"), change(start - nearest, pattern));
   }
   const std::size_t behind = std::min(kCanary, b.window.bytes - b.end());
   const std::byte* const end = window + b.end();
   const std::size_t first = first_unpoisoned(end, behind, pattern);
   if (first < behind)
     return fmt::format("wrote past the end of {}: {} changed, the first {} past it ({})", described(b, op),
-                       count_bytes(changed_bytes(end, behind, pattern)), count_bytes(first + 1),
+                       counted(changed_bytes(end, behind, pattern), "byte"), counted(first + 1, "byte"),
                        change(end + first, pattern));
   return {};
 }
@@ -57,7 +56,7 @@ std::string between(const Buffer& b, const std::byte* window, std::uint16_t patt
   return fmt::format(
       "wrote between the strides of {}: {} changed that belong to no element, the first at byte {} of "
       "its memory ({})",
-      described(b, op), count_bytes(changed_bytes(copy.data(), copy.size(), pattern)), first,
+      described(b, op), counted(changed_bytes(copy.data(), copy.size(), pattern), "byte"), first,
       change(copy.data() + first, pattern));
 }
 

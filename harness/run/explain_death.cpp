@@ -9,12 +9,11 @@
 #include <optional>
 
 #include "check.h"
+#include "reports/text.h"
 
 namespace assay {
 
 namespace {
-
-std::string count_bytes(std::uint64_t n) { return n == 1 ? "1 byte" : fmt::format("{} bytes", n); }
 
 // The element whose memory holds this byte, counted from the tensor's first element; nothing for a gap.
 std::optional<std::int64_t> element_at(const Buffer& b, std::int64_t byte) {
@@ -44,8 +43,8 @@ std::string touched(const Buffer& b, std::uint64_t at, bool write, const Operato
   const std::uint64_t start = b.window.place.address + b.image;
   const std::uint64_t end = start + b.bytes;
   const char* verb = write ? "wrote" : "read";
-  if (at < start) return fmt::format("{} {} before the start of {}", verb, count_bytes(start - at), what);
-  if (at >= end) return fmt::format("{} {} past the end of {}", verb, count_bytes(at - end + 1), what);
+  if (at < start) return fmt::format("{} {} before the start of {}", verb, counted(start - at, "byte"), what);
+  if (at >= end) return fmt::format("{} {} past the end of {}", verb, counted(at - end + 1, "byte"), what);
   // Inside it: only writing to an input can fault there.
   const auto byte =
       static_cast<std::int64_t>(at) - static_cast<std::int64_t>(b.window.place.address + b.data);

@@ -43,7 +43,7 @@ void on_signal(int number) {
   tell_and_end("crashed (signal ", number, end.data());
 }
 
-void on_exit_called(int status, void*) {
+void tell_of_exit(int status, void*) {
   if (guarded.tell != nullptr) tell_and_end("called exit(", status, ")");
 }
 
@@ -55,7 +55,7 @@ LoadingGuard::LoadingGuard(std::span<const std::string> arguments, Tell tell, in
   guarded.tell = tell;
   guarded.to = to;
   for (const int number : kSignals) signal(number, on_signal);
-  static const bool registered = on_exit(on_exit_called, nullptr) == 0;
+  static const bool registered = on_exit(tell_of_exit, nullptr) == 0;
   (void)registered;
 }
 

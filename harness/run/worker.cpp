@@ -36,9 +36,9 @@ namespace {
 constexpr int kFailed = 1;
 constexpr int kUsage = 2;
 
-class Zygote {
+class ZygoteServer {
  public:
-  Zygote(int socket, WorkerTable table) : socket_(socket), table_(std::move(table)) {
+  ZygoteServer(int socket, WorkerTable table) : socket_(socket), table_(std::move(table)) {
     sigset_t child;
     sigemptyset(&child);
     sigaddset(&child, SIGCHLD);
@@ -219,7 +219,7 @@ int serve(int socket, const Load& load, std::span<const std::string> arguments) 
   for (const assay_kernel& k : table->kernels)
     names.append(k.name != nullptr ? k.name : "").append("\n").append(k.schema).append("\n");
   if (!greet(socket, true, names)) return 0;
-  return Zygote(socket, std::move(*table)).serve();
+  return ZygoteServer(socket, std::move(*table)).serve();
 }
 
 // All of it, to a file or pipe; false if that is impossible.

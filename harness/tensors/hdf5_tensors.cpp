@@ -17,9 +17,7 @@ using hdf5::Handle;
 
 constexpr std::string_view kSignature("\x89HDF\r\n\x1a\n", 8);
 constexpr std::size_t kFirstUserBlock = 512;  // signatures stand at 0, 512, 1024, 2048, ..
-constexpr int kMostDepth = 100;
-// Deflate shrinks by at most 1032 to 1.
-constexpr std::size_t kMostExpansion = 1032;
+constexpr int kDeepestGroup = 100;
 
 // An enumeration of two, FALSE = 0 and TRUE = 1, over 8 bits.
 bool is_h5py_bool(hid_t type) {
@@ -155,8 +153,8 @@ class Hdf5 : public TensorFile {
     H5O_info_t info;
     checked(H5Oget_info(group, &info), fmt::format("group \"/{}\" is damaged", prefix));
     if (!groups_.insert(info.addr).second) return;
-    if (depth > kMostDepth)
-      Place{path(), prefix}.fail(fmt::format("its groups are nested more than {} deep", kMostDepth));
+    if (depth > kDeepestGroup)
+      Place{path(), prefix}.fail(fmt::format("its groups are nested more than {} deep", kDeepestGroup));
     for (const std::string& name : hdf5::children(group)) {
       const std::string full = prefix + name;
       const Place place{path(), full};

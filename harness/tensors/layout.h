@@ -28,6 +28,9 @@ struct Place {
 // A name or value from a file, in quotes; cut where it is long, with \xNN for what cannot be printed.
 std::string in_quotes(std::string_view text);
 
+// Deflate, the compression of npz and HDF5, shrinks by at most 1032 to 1.
+inline constexpr std::size_t kMostExpansion = 1032;
+
 // More dimensions than a kernel takes, and than NumPy writes.
 inline constexpr std::size_t kMostDimensions = 64;
 

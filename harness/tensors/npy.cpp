@@ -12,22 +12,22 @@
 namespace assay::tensors {
 namespace {
 
-struct Known {
+struct Descr {
   std::string_view descr;  // without byte order
   Dtype dtype;
 };
-constexpr std::array<Known, 12> kKnown{{{"f8", Dtype::f64},
-                                        {"f4", Dtype::f32},
-                                        {"f2", Dtype::f16},
-                                        {"f1", Dtype::f8e5m2},
-                                        {"V2", Dtype::bf16},
-                                        {"i8", Dtype::i64},
-                                        {"i4", Dtype::i32},
-                                        {"i2", Dtype::i16},
-                                        {"i1", Dtype::i8},
-                                        {"u1", Dtype::u8},
-                                        {"b1", Dtype::boolean},
-                                        {"?", Dtype::boolean}}};
+constexpr std::array<Descr, 12> kDescrs{{{"f8", Dtype::f64},
+                                         {"f4", Dtype::f32},
+                                         {"f2", Dtype::f16},
+                                         {"f1", Dtype::f8e5m2},
+                                         {"V2", Dtype::bf16},
+                                         {"i8", Dtype::i64},
+                                         {"i4", Dtype::i32},
+                                         {"i2", Dtype::i16},
+                                         {"i1", Dtype::i8},
+                                         {"u1", Dtype::u8},
+                                         {"b1", Dtype::boolean},
+                                         {"?", Dtype::boolean}}};
 
 // What a descr is that Assay has not, and what to do.
 std::string explanation(std::string_view kind) {
@@ -63,7 +63,7 @@ void set_dtype(const NpyDict& dict, NpyHeader& h, const Place& place) {
       !kind.empty() && std::string_view("<>|=").find(kind[0]) != std::string_view::npos ? kind[0] : '=';
   if (kind.starts_with(order)) kind.remove_prefix(1);
   h.layout.big_endian = order == '>';
-  for (const Known& k : kKnown)
+  for (const Descr& k : kDescrs)
     if (k.descr == kind && !(kind[0] == 'V' && h.layout.big_endian)) {
       h.dtype = k.dtype;
       return;

@@ -6,15 +6,14 @@
 #include <algorithm>
 #include <set>
 
+#include "layout.h"
 #include "npy.h"
 
 namespace assay::tensors {
 namespace {
 
 constexpr std::string_view kExtension = ".npy";
-// Deflate shrinks by at most 1032 to 1; a few bytes of frame come on top.
-constexpr std::uint64_t kMostExpansion = 1032;
-constexpr std::uint64_t kFrame = 64;
+constexpr std::uint64_t kFrame = 64;  // of a compressed member
 
 struct CloseArchive {
   void operator()(zip_t* archive) const { ::zip_discard(archive); }

@@ -19,22 +19,22 @@ constexpr std::size_t kLengthBytes = 8;
 constexpr std::uint64_t kMostHeader = 100'000'000;  // that of safetensors itself
 constexpr int kMostDepth = 8;                       // a header has three levels
 
-struct Known {
+struct DtypeName {
   std::string_view text;
   Dtype dtype;
 };
-constexpr std::array<Known, 12> kKnown{{{"F64", Dtype::f64},
-                                        {"F32", Dtype::f32},
-                                        {"F16", Dtype::f16},
-                                        {"BF16", Dtype::bf16},
-                                        {"F8_E4M3", Dtype::f8e4m3},
-                                        {"F8_E5M2", Dtype::f8e5m2},
-                                        {"I64", Dtype::i64},
-                                        {"I32", Dtype::i32},
-                                        {"I16", Dtype::i16},
-                                        {"I8", Dtype::i8},
-                                        {"U8", Dtype::u8},
-                                        {"BOOL", Dtype::boolean}}};
+constexpr std::array<DtypeName, 12> kDtypeNames{{{"F64", Dtype::f64},
+                                                 {"F32", Dtype::f32},
+                                                 {"F16", Dtype::f16},
+                                                 {"BF16", Dtype::bf16},
+                                                 {"F8_E4M3", Dtype::f8e4m3},
+                                                 {"F8_E5M2", Dtype::f8e5m2},
+                                                 {"I64", Dtype::i64},
+                                                 {"I32", Dtype::i32},
+                                                 {"I16", Dtype::i16},
+                                                 {"I8", Dtype::i8},
+                                                 {"U8", Dtype::u8},
+                                                 {"BOOL", Dtype::boolean}}};
 
 // As JSON writes it, cut where it is long.
 std::string shown(const json& value) {
@@ -122,8 +122,8 @@ void add_tensor(MappedTensors& tensors, const FileBytes& file, std::span<const s
   const json& dtype = field(tensor, "dtype", place);
   if (!dtype.is_string()) place.fail(fmt::format("dtype is {}, and no text", shown(dtype)));
   const Shape shape = numbers(field(tensor, "shape", place), "shape", place);
-  const Known* known = nullptr;
-  for (const Known& k : kKnown)
+  const DtypeName* known = nullptr;
+  for (const DtypeName& k : kDtypeNames)
     if (k.text == dtype.get_ref<const std::string&>()) known = &k;
   if (known == nullptr) place.unsupported(fmt::format("dtype is {}, which Assay has not", shown(dtype)));
   const std::size_t needed = byte_count(shape, known->dtype, place, "shape");

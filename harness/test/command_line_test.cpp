@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/registry/subprocess.h"
+#include "reports/temporary_folder.h"
 #include "test/effort.h"
 
 namespace assay {
@@ -19,14 +20,9 @@ namespace fs = std::filesystem;
 class CommandLine : public ::testing::Test {
  protected:
   void SetUp() override {
-    folder_ = fs::temp_directory_path() /
-              ("assay_" + std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()));
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
     // PyTorch takes seconds to load under a sanitizer, in every command; oracle_torch_test runs it.
     if (kSanitized) setenv("ASSAY_TORCH_PYTHON", "/nowhere/python3", 1);
   }
-  void TearDown() override { fs::remove_all(folder_); }
 
   static Finished assay(const std::vector<std::string>& arguments) {
     return run_program(ASSAY_PROGRAM, arguments);
@@ -36,7 +32,7 @@ class CommandLine : public ::testing::Test {
     arguments.insert(arguments.begin(), {"verify", "--out", file("out")});
     return assay(arguments);
   }
-  std::string file(const std::string& name) const { return (folder_ / name).string(); }
+  std::string file(const std::string& name) const { return folder_.file(name); }
   static void expect_usage_error(const Finished& f, const std::string& part) {
     EXPECT_EQ(f.status, 2) << f.err;
     EXPECT_THAT(f.err, HasSubstr(part));
@@ -50,7 +46,7 @@ class CommandLine : public ::testing::Test {
     return run["results"];
   }
 
-  fs::path folder_;
+  TemporaryFolder folder_;
 };
 
 TEST_F(CommandLine, SaysWhatItIs) {

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/registry/subprocess.h"
+#include "reports/temporary_folder.h"
 #include "tensors_bytes.h"
 
 namespace assay {
@@ -21,18 +22,12 @@ namespace fs = std::filesystem;
 class DiagnoseCommand : public ::testing::Test {
  protected:
   void SetUp() override {
-    folder_ =
-        fs::temp_directory_path() /
-        ("assay_diagnose_" + std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()));
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
     for (int i = 0; i < 60; ++i) x_.push_back(static_cast<float>((i * 37 % 61 - 30) / 7.0));
     save("x.npy", "<f4", "(4, 3, 5)", raw(x_));
     save("w.npy", "<f4", "(3,)", raw(w_));
     save("right.npy", "<f4", "(4, 3, 5)", raw(result([&](int c) { return w_[c]; })));
     save("leaky.npy", "<f4", "(4, 3, 5)", raw(result([](int) { return 0.01f; })));
   }
-  void TearDown() override { fs::remove_all(folder_); }
 
   template <class Slope>
   std::vector<float> result(const Slope& slope) const {
@@ -40,7 +35,7 @@ class DiagnoseCommand : public ::testing::Test {
     for (int i = 0; i < 60; ++i) y.push_back(x_[i] > 0 ? x_[i] : slope(i / 5 % 3) * x_[i]);
     return y;
   }
-  std::string file(const std::string& name) const { return (folder_ / name).string(); }
+  std::string file(const std::string& name) const { return folder_.file(name); }
   void save(const std::string& name, const std::string& descr, const std::string& shape,
             const std::string& data) const {
     std::ofstream(file(name), std::ios::binary) << npy(descr, shape, data, false);
@@ -59,7 +54,7 @@ class DiagnoseCommand : public ::testing::Test {
     EXPECT_THAT(f.err, HasSubstr(part));
   }
 
-  fs::path folder_;
+  TemporaryFolder folder_;
   std::vector<float> x_, w_{0.125f, -0.75f, 1.5f};
 };
 

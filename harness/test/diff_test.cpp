@@ -15,6 +15,7 @@
 #include "harness/diff/rearranged.h"
 #include "harness/registry/subprocess.h"
 #include "reports/file.h"
+#include "reports/temporary_folder.h"
 #include "tensors_bytes.h"
 
 namespace assay::diff {
@@ -267,15 +268,11 @@ TEST(Rearranged, IsNotClaimedOfOtherNumbers) {
 class DiffCommand : public ::testing::Test {
  protected:
   void SetUp() override {
-    folder_ = fs::temp_directory_path() /
-              ("assay_diff_" + std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()));
-    fs::remove_all(folder_);
-    fs::create_directories(folder_ / "a");
-    fs::create_directories(folder_ / "b");
+    fs::create_directories(folder_.path() / "a");
+    fs::create_directories(folder_.path() / "b");
   }
-  void TearDown() override { fs::remove_all(folder_); }
 
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  std::string path(const std::string& name) const { return folder_.file(name); }
   std::string write(const std::string& name, const Shape& shape, const std::vector<double>& values) const {
     std::string sizes;
     for (const std::int64_t n : shape) sizes += std::to_string(n) + ",";
@@ -289,7 +286,7 @@ class DiffCommand : public ::testing::Test {
     return run_program(ASSAY_PROGRAM, arguments);
   }
 
-  fs::path folder_;
+  TemporaryFolder folder_;
 };
 
 TEST_F(DiffCommand, SaysWhereTensorsDiffer) {

@@ -8,6 +8,7 @@
 #include "harness/files/case_file.h"
 #include "harness/registry/registry.h"
 #include "harness/registry/subprocess.h"
+#include "reports/temporary_folder.h"
 
 namespace assay {
 namespace {
@@ -15,7 +16,6 @@ namespace {
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-namespace fs = std::filesystem;
 
 TEST(KernelEnvironment, TheKernelsOwnVariablesStayUnlessReplaced) {
   Environment e{"program", {}, {"ONEDNN_MAX_CPU_ISA=AVX2"}};
@@ -36,12 +36,11 @@ TEST(KernelEnvironment, IsOfTheFormNameValue) {
 
 // PyTorch says which instructions it uses, and its mean of no numbers is 0 with any of them.
 TEST(KernelEnvironment, ReachesTheKernelAndItsCaseFile) {
-  const fs::path out = fs::temp_directory_path() / "assay_environment";
-  fs::remove_all(out);
+  const TemporaryFolder out;
   const Finished f = run_program(
       ASSAY_PROGRAM,
       {"verify", "--case", "native_layer_norm:f32:input=0,normalized_shape=[0],eps=0.1:seed=1", "--impl",
-       "torch", "--env", "ATEN_CPU_CAPABILITY=default", "--out", out.string(), "--json", "-"});
+       "torch", "--env", "ATEN_CPU_CAPABILITY=default", "--out", out.path().string(), "--json", "-"});
   const nlohmann::json row = nlohmann::json::parse(f.out)["results"][0];
   if (row["verdict"] == "not_run") GTEST_SKIP() << row["reason"];
   EXPECT_THAT(row["information"].get<std::string>(), HasSubstr("NO AVX"));
@@ -49,7 +48,6 @@ TEST(KernelEnvironment, ReachesTheKernelAndItsCaseFile) {
   const std::string file = row["failures"][0]["replay"];
   EXPECT_THAT(read_case_file(file).calls.at(0).variables, Contains("ATEN_CPU_CAPABILITY=default"));
   EXPECT_EQ(run_program(ASSAY_PROGRAM, {"replay", file}).status, 1);
-  fs::remove_all(out);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include "../files/hdf5.h"
 #include "files_sample.h"
+#include "reports/temporary_folder.h"
 
 namespace assay {
 namespace {
@@ -147,25 +148,20 @@ TEST(CaseFile, StoresHalfAsANumberThatOthersCanRead) {
 
 class CaseFileOnDisk : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "assay-case-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  std::string path(const std::string& name) const { return folder_.file(name); }
   std::string put(const std::string& name, const std::string& bytes) const {
     std::ofstream(path(name), std::ios::binary) << bytes;
     return path(name);
   }
-  fs::path folder_;
+  TemporaryFolder folder_;
 };
 
 TEST_F(CaseFileOnDisk, IsWrittenWholeAndReadBack) {
   const std::string name = path("new/folder/a.h5");
   write_case_file(name, sample_file());
   expect_same(read_case_file(name).calls.at(0), sample_call());
-  EXPECT_EQ(std::distance(fs::directory_iterator(folder_ / "new/folder"), fs::directory_iterator()), 1);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_.path() / "new/folder"), fs::directory_iterator()),
+            1);
 }
 
 TEST_F(CaseFileOnDisk, SaysWhichFileCannotBeReadOrWritten) {

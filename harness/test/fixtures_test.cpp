@@ -10,6 +10,7 @@
 #include "files_sample.h"
 #include "harness/fixtures/sha256.h"
 #include "harness/registry/subprocess.h"
+#include "reports/temporary_folder.h"
 
 namespace assay {
 namespace {
@@ -87,15 +88,7 @@ TEST(Fixture, SaysWhatIsWrongAndWhere) {
 
 class FixtureFolder : public ::testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = fs::temp_directory_path() /
-              ("assay_" + std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()));
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  std::string path(const std::string& name) const { return folder_.file(name); }
   void write(const std::string& name, std::vector<RecordedCall> calls) const {
     CaseFile file;
     file.libraries = {{"somebody", "1.2"}};
@@ -108,18 +101,18 @@ class FixtureFolder : public ::testing::Test {
     write_file(path("SHA256SUMS"), text);
   }
   std::string error() const {
-    return message_of([&] { read_fixtures(folder_.string()); });
+    return message_of([&] { read_fixtures(folder_.path().string()); });
   }
 
-  fs::path folder_;
+  TemporaryFolder folder_;
 };
 
 TEST_F(FixtureFolder, IsReadWithItsManifest) {
   write("a.h5", {relu_call({0, 2, 3}), relu_call({0, 2, 3})});
   write("b.h5", {relu_call({0, 2, 3})});
-  EXPECT_EQ(read_fixtures(folder_.string()).fixtures.size(), 3u) << "a manifest is not required";
+  EXPECT_EQ(read_fixtures(folder_.path().string()).fixtures.size(), 3u) << "a manifest is not required";
   write_sums({"a.h5", "b.h5"});
-  const Fixtures all = read_fixtures(folder_.string());
+  const Fixtures all = read_fixtures(folder_.path().string());
   EXPECT_EQ(all.fixtures.size(), 3u);
   EXPECT_EQ(all.fixtures[1].origin, path("a.h5") + ", call 1");
   EXPECT_EQ(all.fixtures[1].version, "1.2");
@@ -181,7 +174,7 @@ TEST_F(FixtureCommand, RunsEveryKernelOnTheFixturesOfTheRepository) {
 
 TEST_F(FixtureCommand, FindsAPlantedWrongResultAndReplaysIt) {
   write("a.h5", {relu_call({0, 2, 3}), relu_call({0, 2, 7})});
-  const Finished f = verify({"--fixtures", folder_.string(), "--json", "-"});
+  const Finished f = verify({"--fixtures", folder_.path().string(), "--json", "-"});
   EXPECT_EQ(f.status, 1) << f.err;
   std::string replay;
   const json run = json::parse(f.out);
@@ -216,9 +209,9 @@ TEST_F(FixtureCommand, RunsTheSamplesOfPyTorch) {
 
 TEST_F(FixtureCommand, TakesNoFlagsThatChooseGeneratedCases) {
   write("a.h5", {relu_call({0, 2, 3})});
-  EXPECT_EQ(verify({"--fixtures", folder_.string(), "--cases", "3"}).status, 2);
-  EXPECT_EQ(verify({"--fixtures", folder_.string(), "--case", "relu:f32:self=3"}).status, 2);
-  const Finished none = verify({"--fixtures", folder_.string(), "mm"});
+  EXPECT_EQ(verify({"--fixtures", folder_.path().string(), "--cases", "3"}).status, 2);
+  EXPECT_EQ(verify({"--fixtures", folder_.path().string(), "--case", "relu:f32:self=3"}).status, 2);
+  const Finished none = verify({"--fixtures", folder_.path().string(), "mm"});
   EXPECT_EQ(none.status, 2);
   EXPECT_THAT(none.err, HasSubstr("no fixture of"));
   EXPECT_EQ(verify({"--fixtures", path("none")}).status, 2);

@@ -16,18 +16,8 @@ namespace assay {
 namespace {
 
 using ::testing::HasSubstr;
-
-Call call_of(const std::string& case_text) {
-  toys::all();
-  return materialise(parse_case(case_text));
-}
-
-std::vector<double> values(const Call& call, std::size_t argument) {
-  const auto& t = std::get<TensorData>(call.arguments[argument]);
-  std::vector<double> all;
-  for (std::int64_t i = 0; i < t.numel(); ++i) all.push_back(t.get(i));
-  return all;
-}
+using toys::call_of;
+using toys::values;
 
 std::vector<std::string> names() {
   std::vector<std::string> all;

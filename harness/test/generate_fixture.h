@@ -2,7 +2,9 @@
 #pragma once
 
 #include <array>
+#include <vector>
 
+#include "harness/generate/data.h"
 #include "ops/add.h"
 #include "ops/div.h"
 #include "ops/mm.h"
@@ -146,6 +148,19 @@ void each_row(const Visit& visit) {
   for (const Operator* op : all())
     for (int d = 0; d < kDtypes; ++d)
       if (op->dtypes.contains(static_cast<Dtype>(d))) visit(*op, static_cast<Dtype>(d));
+}
+
+// With the toys enrolled.
+inline Call call_of(const std::string& case_text) {
+  all();
+  return materialise(parse_case(case_text));
+}
+
+inline std::vector<double> values(const Call& call, std::size_t argument) {
+  const auto& t = std::get<TensorData>(call.arguments[argument]);
+  std::vector<double> all;
+  for (std::int64_t i = 0; i < t.numel(); ++i) all.push_back(t.get(i));
+  return all;
 }
 
 }  // namespace assay::toys

@@ -14,18 +14,8 @@ namespace assay {
 namespace {
 
 using ::testing::HasSubstr;
-
-Call call_of(const std::string& case_text) {
-  toys::all();
-  return materialise(parse_case(case_text));
-}
-
-std::vector<double> indices_of(const Call& call) {
-  const auto& t = std::get<TensorData>(call.arguments[1]);
-  std::vector<double> all;
-  for (std::int64_t i = 0; i < t.numel(); ++i) all.push_back(t.get(i));
-  return all;
-}
+using toys::call_of;
+using toys::values;
 
 TEST(GenerateIndex, IndicesAreRowsThatTheTableHas) {
   std::set<double> seen;
@@ -36,7 +26,7 @@ TEST(GenerateIndex, IndicesAreRowsThatTheTableHas) {
       const Call call =
           call_of(fmt::format("toy_table:weight=f32[7x2],indices={}[5x8]:data={}:seed=20", dtype, family));
       ASSERT_TRUE(call.error.empty()) << call.error;
-      for (const double row : indices_of(call)) {
+      for (const double row : values(call, 1)) {
         ASSERT_TRUE(row >= 0 && row < 7 && row == std::nearbyint(row)) << family << " " << row;
         seen.insert(row);
       }
@@ -50,12 +40,12 @@ TEST(GenerateIndex, OneIndexIsOutOfRangeWhereAFamilySaysSo) {
   EXPECT_EQ(past.blamed, "indices");
   EXPECT_EQ(past.error, "toy_table: indices has the index 7, but weight has 7 rows: it must be from 0 to 6");
   EXPECT_TRUE(past.outputs.empty());
-  std::vector<double> indices = indices_of(past);
+  std::vector<double> indices = values(past, 1);
   EXPECT_EQ(std::ranges::count(indices, 7.0), 1);
   EXPECT_EQ(std::ranges::count_if(indices, [](double row) { return row < 0 || row > 6; }), 1);
   const Call below = call_of("toy_table:f32:weight=7x2,indices=5x8:data=negative_index:seed=20");
   EXPECT_THAT(below.error, HasSubstr("indices has the index -1"));
-  indices = indices_of(below);
+  indices = values(below, 1);
   EXPECT_EQ(std::ranges::count(indices, -1.0), 1);
 }
 
@@ -72,7 +62,7 @@ TEST(GenerateIndex, DivisorsOfIntegersAreNotZero) {
         } else {
           EXPECT_EQ(call.blamed, "other");
           EXPECT_THAT(call.error, HasSubstr("has an element 0"));
-          EXPECT_EQ(std::ranges::count(indices_of(call), 0.0), 1);
+          EXPECT_EQ(std::ranges::count(values(call, 1), 0.0), 1);
         }
       }
   }
@@ -88,7 +78,7 @@ TEST(GenerateIndex, PlacesAreElementsOfOnePlane) {
     if (family == kPastEnd || family == kNegativeIndex) continue;
     const Call call = call_of(fmt::format("toy_planes:f32:self=5x3x2,places=5x3x2:data={}:seed=20", family));
     ASSERT_TRUE(call.error.empty()) << call.error;
-    for (const double place : indices_of(call)) {
+    for (const double place : values(call, 1)) {
       ASSERT_TRUE(place >= 0 && place < 6 && place == std::nearbyint(place)) << family << " " << place;
       seen.insert(place);
     }

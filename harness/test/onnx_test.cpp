@@ -9,6 +9,7 @@
 #include "harness/fixtures/onnx/protobuf.h"
 #include "harness/fixtures/onnx/tests.h"
 #include "harness/registry/subprocess.h"
+#include "reports/temporary_folder.h"
 
 namespace assay::onnx {
 namespace {
@@ -177,26 +178,23 @@ TEST(Onnx, OtherMeaningsAreNotMapped) {
 class OnnxFolder : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "assay-onnx-XXXXXX").string();
-    folder_ = ::mkdtemp(name.data());
-    fs::create_directories(folder_ / "test_relu/test_data_set_0");
+    fs::create_directories(folder_.path() / "test_relu/test_data_set_0");
     const std::string node = field(1, "x") + field(2, "y") + field(4, "Relu");
     const std::string graph = field(1, node) + field(11, field(1, "x")) + field(12, field(1, "y"));
     write("model.onnx", field(7, graph) + field(8, field(2, 16)));
     write("test_data_set_0/input_0.pb", f32_tensor({-1, 2}));
     write("test_data_set_0/output_0.pb", f32_tensor({0, 2}));
   }
-  void TearDown() override { fs::remove_all(folder_); }
   void write(const std::string& file, const std::string& bytes) const {
-    write_file((folder_ / "test_relu" / file).string(), bytes);
+    write_file(folder_.file("test_relu/" + file), bytes);
   }
   int verify() const {
-    return run_program(ASSAY_PROGRAM, {"verify", "--fixtures", folder_.string(), "--impl", "cpu.*", "--out",
-                                       (folder_ / "out").string()})
+    return run_program(ASSAY_PROGRAM, {"verify", "--fixtures", folder_.path().string(), "--impl", "cpu.*",
+                                       "--out", folder_.file("out")})
         .status;
   }
 
-  fs::path folder_;
+  TemporaryFolder folder_;
 };
 
 TEST_F(OnnxFolder, IsVerified) {
@@ -208,7 +206,7 @@ TEST_F(OnnxFolder, IsVerified) {
 TEST_F(OnnxFolder, WithADamagedFileIsAnErrorThatNamesIt) {
   write("test_data_set_0/input_0.pb", f32_tensor({-1, 2}).substr(0, 5));
   try {
-    read_fixtures(folder_.string());
+    read_fixtures(folder_.path().string());
     FAIL() << "nothing was thrown";
   } catch (const FileError& e) {
     EXPECT_THAT(e.what(), HasSubstr("test_relu/test_data_set_0/input_0.pb as ONNX: it is truncated"));

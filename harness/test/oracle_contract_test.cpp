@@ -104,7 +104,7 @@ bool is_known_fault(const Case& c, const Judgement& j) {
 }
 
 constexpr std::uint64_t kSeed = 1;
-constexpr std::uint64_t kCases = 120;
+constexpr std::uint64_t kCases = 60;
 
 Counts verify(Lane& lane, const Operator& op, Dtype dtype, const std::string& contract) {
   Kernel k;

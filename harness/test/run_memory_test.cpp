@@ -44,7 +44,7 @@ TEST_F(RunMemory, ReadsOutsideAnInput) {
   const std::string self = "its input `self` (f32[2x3], 24 bytes)";
   expect_memory(run("read 1 past", call), "read 1 byte past the end of " + self);
   expect_memory(run("read 64 past", call), "read 64 bytes past the end of " + self);
-  expect_memory(run("read 5000 past", call), "read 5000 bytes past the end of " + self);
+  expect_memory(run("read 5000 past", call), "read 5,000 bytes past the end of " + self);
   expect_memory(run("read 1 before", call), "read 1 byte before the start of " + self);
   expect_memory(run("read 64 before", call), "read 64 bytes before the start of " + self);
 }

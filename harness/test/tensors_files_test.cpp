@@ -8,6 +8,7 @@
 
 #include "files_sample.h"
 #include "harness/files/hdf5.h"
+#include "reports/temporary_folder.h"
 #include "tensors_bytes.h"
 
 namespace assay {
@@ -20,20 +21,13 @@ namespace fs = std::filesystem;
 
 class TensorFiles : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "assay-tensors-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  std::string path(const std::string& name) const { return folder_.file(name); }
   std::string write(const std::string& name, const std::string& bytes) const {
     write_file(path(name), bytes);
     return path(name);
   }
 
-  fs::path folder_;
+  TemporaryFolder folder_;
 };
 
 TEST_F(TensorFiles, AreKnownByTheirContentAndMapped) {
@@ -49,18 +43,18 @@ TEST_F(TensorFiles, AreKnownByTheirContentAndMapped) {
 }
 
 TEST_F(TensorFiles, AFolderHasItsNpyFiles) {
-  EXPECT_THAT(error_of([&] { open_tensors(folder_.string()); }), HasSubstr("it has no .npy file"));
+  EXPECT_THAT(error_of([&] { open_tensors(folder_.path().string()); }), HasSubstr("it has no .npy file"));
   write("b.npy", npy("|u1", "(1,)", "b", false));
   write("a.npy", npy("|u1", "(1,)", "a", false));
   write("c.npy", npy("<c8", "(1,)", "12345678", false));
   write("notes.txt", "not looked at");
-  const auto file = open_tensors(folder_.string());
+  const auto file = open_tensors(folder_.path().string());
   ASSERT_EQ(file->entries().size(), 2u);
   EXPECT_EQ(file->entries()[0].name, "a");
   EXPECT_EQ(file->read(file->entry("b")), tensor<char>(Dtype::u8, {1}, {'b'}));
   EXPECT_THAT(error_of([&] { file->entry("c"); }), AllOf(HasSubstr("c.npy"), HasSubstr("descr is \"<c8\"")));
   write("d.npy", "no npy");
-  EXPECT_THAT(error_of([&] { open_tensors(folder_.string()); }),
+  EXPECT_THAT(error_of([&] { open_tensors(folder_.path().string()); }),
               HasSubstr("d.npy: tensor \"d\": it does not begin"));
 }
 

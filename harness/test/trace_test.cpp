@@ -10,6 +10,7 @@
 
 #include "harness/files/case_file.h"
 #include "harness/registry/subprocess.h"
+#include "reports/temporary_folder.h"
 
 namespace assay {
 namespace {
@@ -23,22 +24,20 @@ const std::string kExample = std::string(ASSAY_FIXTURES) + "/../example/";
 class Trace : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    folder_ = fs::temp_directory_path() / "assay_trace_test";
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
+    folder_ = std::make_unique<TemporaryFolder>();
     const Finished needs = run_program("/usr/bin/python3", {"-c", "import torch, h5py"});
     missing_ = needs.status == 0 ? "" : "needs python3-torch and python3-h5py: " + needs.err;
     if (!missing_.empty()) return;
     recorded_ = run_program(
         ASSAY_PROGRAM, {"record", kExample + "model.py", "-o", file("trace.h5"), "--", file("weights.npz")});
   }
-  static void TearDownTestSuite() { fs::remove_all(folder_); }
+  static void TearDownTestSuite() { folder_.reset(); }
   void SetUp() override {
     if (!missing_.empty()) GTEST_SKIP() << missing_;
     ASSERT_EQ(recorded_.status, 0) << recorded_.err;
   }
 
-  static std::string file(const std::string& name) { return (folder_ / name).string(); }
+  static std::string file(const std::string& name) { return folder_->file(name); }
   static void run_engine(const std::vector<std::string>& faults) {
     std::vector<std::string> arguments{"-B", kExample + "engine.py", file("weights.npz"), file("dump.npz")};
     arguments.insert(arguments.end(), faults.begin(), faults.end());
@@ -56,7 +55,7 @@ class Trace : public ::testing::Test {
     return {};
   }
 
-  static inline fs::path folder_;
+  static inline std::unique_ptr<TemporaryFolder> folder_;
   static inline std::string missing_;
   static inline Finished recorded_;
 };

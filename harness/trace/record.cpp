@@ -15,6 +15,7 @@
 #include "../judge/judge.h"
 #include "../registry/subprocess.h"
 #include "reports/file.h"
+#include "reports/temporary_folder.h"
 #include "vocabulary/operators.h"
 
 extern char** environ;
@@ -48,26 +49,6 @@ std::string operators_json(const Registry& registry) {
   return all.dump();
 }
 
-class Folder {
- public:
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "assay-record-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr)
-      throw FileError(fmt::format("cannot create a folder like {}", name));
-    path_ = name;
-  }
-  ~Folder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  std::string file(const char* name) const { return (path_ / name).string(); }
-
- private:
-  fs::path path_;
-};
-
 // Runs it on this terminal; its exit code, or 128 and the signal.
 int run_here(std::vector<std::string> command) {
   std::vector<char*> words;
@@ -100,7 +81,7 @@ int run_here(std::vector<std::string> command) {
 }  // namespace
 
 RecordSummary record(const Registry& registry, const RecordOptions& options) {
-  const Folder folder;
+  const TemporaryFolder folder;
   write_file(folder.file("operators.json"), operators_json(registry));
   std::vector<std::string> command{python(),
                                    "-B",

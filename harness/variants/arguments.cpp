@@ -12,7 +12,7 @@
 namespace assay {
 namespace {
 
-using Change = std::function<void(CallValue&, const Call&)>;
+using ArgumentChange = std::function<void(CallValue&, const Call&)>;
 
 // They decide the results' shapes and nothing else, and these are given to a kernel.
 constexpr std::array<std::string_view, 3> kOfShapes{"keepdim", "ceil_mode", "output_padding"};
@@ -55,7 +55,7 @@ class ArgumentVariants {
   }
 
  private:
-  void plant(std::string_view what, std::string says, Change change) {
+  void plant(std::string_view what, std::string says, ArgumentChange change) {
     all_.push_back({.name = fmt::format("{}.{}", op_.schema.argument_storage[at_].name, what),
                     .says = std::move(says),
                     .arguments = [i = at_, change = std::move(change)](Call& call) {

@@ -8,10 +8,10 @@
 namespace assay {
 namespace {
 
-using Change = std::function<void(VariantResult&)>;
+using ResultChange = std::function<void(VariantResult&)>;
 
-void plant(std::vector<Variant>& all, std::string_view what, std::string says, DtypeSet dtypes,
-           Change change) {
+void plant_change(std::vector<Variant>& all, std::string_view what, std::string says, DtypeSet dtypes,
+                  ResultChange change) {
   all.push_back({.name = fmt::format("results.{}", what),
                  .says = std::move(says),
                  .dtypes = dtypes,
@@ -22,8 +22,9 @@ void plant(std::vector<Variant>& all, std::string_view what, std::string says, D
 
 void plant_move(std::vector<Variant>& all, std::string_view what, std::string says,
                 std::function<std::optional<std::size_t>(std::size_t i, const VariantResult& r)> from) {
-  plant(all, what, std::move(says), kFloatingPoint | kIntegers,
-        [from = std::move(from)](VariantResult& r) { r.move([&](std::size_t i) { return from(i, r); }); });
+  plant_change(
+      all, what, std::move(says), kFloatingPoint | kIntegers,
+      [from = std::move(from)](VariantResult& r) { r.move([&](std::size_t i) { return from(i, r); }); });
   all.back().moves = true;
 }
 
@@ -81,7 +82,7 @@ void add_moves(std::vector<Variant>& all) {
 
 void plant_each(std::vector<Variant>& all, std::string_view what, std::string says, DtypeSet dtypes,
                 double (*change)(double, const Format&)) {
-  plant(all, what, std::move(says), dtypes, [change](VariantResult& r) {
+  plant_change(all, what, std::move(says), dtypes, [change](VariantResult& r) {
     if (!is_float(r.dtype)) return;
     for (double& x : r.values) x = change(x, format(r.dtype));
   });
@@ -89,18 +90,20 @@ void plant_each(std::vector<Variant>& all, std::string_view what, std::string sa
 
 // `results`: dtypes of operators whose results are integers.
 void add_integers(std::vector<Variant>& all, DtypeSet results) {
-  plant(all, "in_half_the_bits", "keeps half the bits of results", kArithmeticIntegers, [](VariantResult& r) {
-    const int lost = 64 - 4 * bytes(r.dtype);
-    for (std::int64_t& n : r.integers)
-      n = static_cast<std::int64_t>(static_cast<std::uint64_t>(n) << lost) >> lost;
-  });
-  plant(all, "one_too_high", "gives integers that are too high by 1 where they are odd", results,
-        [](VariantResult& r) {
-          for (std::int64_t& n : r.integers)
-            n = static_cast<std::int64_t>(static_cast<std::uint64_t>(n) + static_cast<std::uint64_t>(n & 1));
-          if (is_float(r.dtype)) return;
-          for (double& x : r.values) x += std::fmod(x, 2) != 0 ? 1 : 0;
-        });
+  plant_change(all, "in_half_the_bits", "keeps half the bits of results", kArithmeticIntegers,
+               [](VariantResult& r) {
+                 const int lost = 64 - 4 * bytes(r.dtype);
+                 for (std::int64_t& n : r.integers)
+                   n = static_cast<std::int64_t>(static_cast<std::uint64_t>(n) << lost) >> lost;
+               });
+  plant_change(
+      all, "one_too_high", "gives integers that are too high by 1 where they are odd", results,
+      [](VariantResult& r) {
+        for (std::int64_t& n : r.integers)
+          n = static_cast<std::int64_t>(static_cast<std::uint64_t>(n) + static_cast<std::uint64_t>(n & 1));
+        if (is_float(r.dtype)) return;
+        for (double& x : r.values) x += std::fmod(x, 2) != 0 ? 1 : 0;
+      });
 }
 
 void add_numbers(std::vector<Variant>& all) {

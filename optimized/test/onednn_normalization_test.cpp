@@ -11,8 +11,8 @@ INSTANTIATE_TEST_SUITE_P(Onednn, OnednnNorm, testing::Values("onednn.sse41", "on
                          [](const auto& p) { return std::string(p.param).substr(7); });
 
 // Results have no stride 0, and those of the input.
-constexpr Layout kTried[] = {Layout::contiguous,   Layout::reversed, Layout::channels_last,
-                             Layout::last_outside, Layout::step2,    Layout::padded_rows};
+constexpr Layout kLayouts[] = {Layout::contiguous,   Layout::reversed, Layout::channels_last,
+                               Layout::last_outside, Layout::step2,    Layout::padded_rows};
 
 constexpr double kMeans[] = {3, -5, 0, 8, 1};
 constexpr double kDistances[] = {0.25, 4, 1, 2};
@@ -41,7 +41,7 @@ TEST_P(OnednnNorm, LayerNormAgreesWithALoop) {
                           {{2, 3, 2, 2}, 0}, {{0, 4}, 1}};
   for (const Dtype dtype : {Dtype::f32, Dtype::bf16, Dtype::f64})
     for (const Shape& tried : shapes)
-      for (const Layout layout : kTried)
+      for (const Layout layout : kLayouts)
         for (const bool affine : {false, true})
           for (const Layout weights : {Layout::contiguous, Layout::step2}) {
             const Sizes& sizes = tried.input;
@@ -81,7 +81,7 @@ TEST_P(OnednnNorm, BatchNormAgreesWithALoop) {
                           {4, 16, 3, 3}, {2, 33, 1, 2}, {2, 8, 2, 3, 2}, {0, 3},     {2, 0, 3}};
   for (const Dtype dtype : {Dtype::f32, Dtype::bf16, Dtype::f64})
     for (const Sizes& sizes : shapes)
-      for (const Layout layout : kTried) {
+      for (const Layout layout : kLayouts) {
         for (const bool training : {false, true})
           for (const bool affine : {false, true})
             for (const Layout weights : {Layout::contiguous, Layout::step2}) {

@@ -74,7 +74,7 @@ double expected_ratio(std::string_view op, const Worst& worst) {
 }
 
 // Of each operator and family. Under a sanitizer every line of code runs all the same, but few calls reach no ends.
-constexpr int kCalls = effort(120, 6);
+constexpr int kCalls = effort(60, 6);
 constexpr bool kReachesEnds = !kSanitized;
 
 class Soundness : public ::testing::TestWithParam<Dtype> {};
@@ -139,7 +139,7 @@ std::map<std::string, std::string> contracts() {
 }
 
 // Of each contract, operator and family. Under a sanitizer every line of code runs all the same.
-constexpr int kContractCalls = effort(12, 2);
+constexpr int kContractCalls = effort(8, 2);
 
 class ContractSoundness : public ::testing::TestWithParam<std::pair<const std::string, std::string>> {};
 

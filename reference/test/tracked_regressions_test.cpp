@@ -98,7 +98,7 @@ TEST(TrackedRegression, ExtraRoundingsOfADivisionScaleWithItsError) {
   EXPECT_GE(q.error, 1e-3 * (1 + 2 * 0x1p-24));
 }
 
-constexpr double kMax = std::numeric_limits<float>::max();
+constexpr double kLargestFloat = std::numeric_limits<float>::max();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 TEST(TrackedRegression, NothingTimesAnyErrorIsNothing) {
@@ -145,7 +145,8 @@ TEST(TrackedRegression, AnOverflowOnTheWayMayMeetAnInfiniteTerm) {
   const Under under(Dtype::f32);
   T t = input(1);
   t.may_be = kMayBeNegativeInfinity;
-  EXPECT_TRUE(finish(sum_of({input(kMax), input(kMax / 2), input(-kMax / 2), t})).contains(NAN));
+  EXPECT_TRUE(finish(sum_of({input(kLargestFloat), input(kLargestFloat / 2), input(-kLargestFloat / 2), t}))
+                  .contains(NAN));
 }
 
 TEST(TrackedRegression, AConversionFlushesWhatMayBeSubnormal) {

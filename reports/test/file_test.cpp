@@ -1,5 +1,7 @@
 #include "reports/file.h"
 
+#include "reports/temporary_folder.h"
+
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -15,18 +17,11 @@ namespace fs = std::filesystem;
 
 class FileTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "assay-file-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override {
-    fs::permissions(folder_, fs::perms::owner_all);
-    fs::remove_all(folder_);
-  }
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  void TearDown() override { fs::permissions(folder_.path(), fs::perms::owner_all); }
+  std::string path(const std::string& name) const { return folder_.file(name); }
   std::size_t entries() const {
-    return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
+    return static_cast<std::size_t>(
+        std::distance(fs::directory_iterator(folder_.path()), fs::directory_iterator()));
   }
   static std::string error_of(const std::function<void()>& action) {
     try {
@@ -36,7 +31,7 @@ class FileTest : public testing::Test {
     }
     return "no error";
   }
-  fs::path folder_;
+  TemporaryFolder folder_;
 };
 
 TEST_F(FileTest, ReadsWhatWasWritten) {
@@ -58,13 +53,13 @@ TEST_F(FileTest, CreatesFolders) {
 
 TEST_F(FileTest, FollowsSymbolicLinks) {
   write_file(path("real"), "old");
-  fs::create_symlink("real", folder_ / "link");
+  fs::create_symlink("real", folder_.path() / "link");
   write_file(path("link"), "new");
-  EXPECT_TRUE(fs::is_symlink(folder_ / "link"));
+  EXPECT_TRUE(fs::is_symlink(folder_.path() / "link"));
   EXPECT_EQ(read_file(path("real")), "new");
-  fs::create_symlink("not-there-yet", folder_ / "dangling");
+  fs::create_symlink("not-there-yet", folder_.path() / "dangling");
   write_file(path("dangling"), "x");
-  EXPECT_TRUE(fs::is_symlink(folder_ / "dangling"));
+  EXPECT_TRUE(fs::is_symlink(folder_.path() / "dangling"));
   EXPECT_EQ(read_file(path("not-there-yet")), "x");
 }
 
@@ -78,10 +73,10 @@ TEST_F(FileTest, LeavesDevicesInPlace) {
 TEST_F(FileTest, NamesTheFileAndTheReason) {
   EXPECT_EQ(error_of([&] { read_file(path("missing")); }),
             "cannot read " + path("missing") + ": No such file or directory");
-  EXPECT_EQ(error_of([&] { read_file(folder_.string()); }),
-            "cannot read " + folder_.string() + ": Is a directory");
-  EXPECT_EQ(error_of([&] { write_file(folder_.string(), "x"); }),
-            "cannot write " + folder_.string() + ": Is a directory");
+  EXPECT_EQ(error_of([&] { read_file(folder_.path().string()); }),
+            "cannot read " + folder_.path().string() + ": Is a directory");
+  EXPECT_EQ(error_of([&] { write_file(folder_.path().string(), "x"); }),
+            "cannot write " + folder_.path().string() + ": Is a directory");
   EXPECT_EQ(error_of([&] { write_file("", "x"); }), "cannot write a file: its name is empty");
   write_file(path("file"), "x");
   EXPECT_EQ(error_of([&] { write_file(path("file/inside/f"), "x"); }),
@@ -104,9 +99,11 @@ class OtherUser {
 
 TEST_F(FileTest, SaysWhenThereIsNoPermission) {
   write_file(path("f"), "old");
-  fs::permissions(folder_ / "f", fs::perms::owner_read | fs::perms::group_read | fs::perms::others_read);
-  fs::permissions(folder_, fs::perms::owner_read | fs::perms::owner_exec | fs::perms::group_read |
-                               fs::perms::group_exec | fs::perms::others_read | fs::perms::others_exec);
+  fs::permissions(folder_.path() / "f",
+                  fs::perms::owner_read | fs::perms::group_read | fs::perms::others_read);
+  fs::permissions(folder_.path(), fs::perms::owner_read | fs::perms::owner_exec | fs::perms::group_read |
+                                      fs::perms::group_exec | fs::perms::others_read |
+                                      fs::perms::others_exec);
   const OtherUser other;
   EXPECT_EQ(
       error_of([&] { write_file(path("new"), "x"); }),
