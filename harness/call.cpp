@@ -1,5 +1,6 @@
 #include "call.h"
 
+#include <cmath>
 #include <utility>
 
 #include "run/strided_copy.h"
@@ -54,6 +55,56 @@ std::byte* TensorData::element(std::int64_t index) {
 
 std::vector<std::byte> TensorData::packed() const {
   return gather(memory.data() + strided.offset * bytes(dtype), shape, strided.strides, bytes(dtype));
+}
+
+TensorData packed_copy(const TensorData& t) {
+  TensorData c(t.dtype, t.shape);
+  c.memory = t.packed();
+  return c;
+}
+
+namespace {
+
+bool store_exactly(std::byte* to, Dtype dtype, const std::byte* from, Dtype from_dtype) {
+  const double x = load(from, from_dtype);
+  if (!is_float(from_dtype) && !is_float(dtype)) {
+    const std::int64_t integer = load_integer(from, from_dtype);
+    store_integer(to, dtype, integer);
+    return load_integer(to, dtype) == integer;
+  }
+  if (!is_float(dtype)) {
+    const auto [least, greatest] = integer_range(dtype);
+    // The greatest i64 is 2^63 as a double, which is too large already.
+    if (!(x == std::nearbyint(x) && x >= least && (x < greatest || (x == greatest && dtype != Dtype::i64))))
+      return false;
+    store_integer(to, dtype, static_cast<std::int64_t>(x));
+    return true;
+  }
+  store(to, dtype, x);
+  if (std::isnan(x)) return std::isnan(load(to, dtype));
+  if (load(to, dtype) != x) return false;
+  return is_float(from_dtype) ||
+         (std::fabs(x) < 0x1p63 && static_cast<std::int64_t>(x) == load_integer(from, from_dtype));
+}
+
+}  // namespace
+
+std::optional<TensorData> exactly_as(const TensorData& t, Dtype dtype, std::int64_t* misfit) {
+  TensorData other(dtype, t.shape);
+  if (t.dtype == dtype) {
+    other.memory = t.packed();
+    return other;
+  }
+  for (std::int64_t i = 0; i < t.numel(); ++i)
+    if (!store_exactly(other.element(i), dtype, t.element(i), t.dtype)) {
+      if (misfit != nullptr) *misfit = i;
+      return std::nullopt;
+    }
+  return other;
+}
+
+bool same_bits(const TensorData& a, const TensorData& b) {
+  return a.dtype == b.dtype && a.shape == b.shape && a.packed() == b.packed();
 }
 
 Arguments::Arguments(const Call& call) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -31,6 +32,12 @@ struct TensorData {
   void set(std::int64_t index, double value) { store(element(index), dtype, value); }
   std::vector<std::byte> packed() const;  // the elements in row-major order without gaps
 };
+
+// The elements in row-major order without gaps.
+TensorData packed_copy(const TensorData& t);
+// The same numbers as another dtype, if each of them is one of it; else `misfit` becomes the first that is not.
+std::optional<TensorData> exactly_as(const TensorData& t, Dtype dtype, std::int64_t* misfit = nullptr);
+bool same_bits(const TensorData& a, const TensorData& b);
 
 using CallValue = std::variant<None, TensorData, std::int64_t, double, bool, std::string, Dtype, MemoryFormat,
                                std::vector<std::int64_t>, std::vector<double>, std::vector<TensorData>>;

@@ -23,6 +23,8 @@ FAULTS = {
     "unbiased": "layer norm divides by n - 1",
     "gelu_tanh": "GELU by tanh instead of erf",
     "padding": "the convolution's padding is off by one",
+    "slopes_packed": "PReLU's slopes were rounded to bf16 when they were packed",
+    "slopes_overwritten": "another layer wrote over PReLU's packed slopes",
 }
 
 
@@ -47,7 +49,11 @@ def run(w, faults):
     scale = w["bn.weight"] / numpy.sqrt(w["bn.running_var"] + numpy.float32(1e-5))
     x = (x - w["bn.running_mean"][:, None, None]) * scale[:, None, None] + w["bn.bias"][:, None, None]
     out["bn"] = x
-    slopes = w["act.weight"]
+    slopes = bf16(w["act.weight"]) if "slopes_packed" in faults else w["act.weight"]
+    out["act:packed/weight"] = slopes
+    if "slopes_overwritten" in faults:
+        slopes = numpy.concatenate([w["bn.bias"][:5], slopes[5:]])
+    out["act:executed/weight"] = slopes
     if "slope_order" in faults:
         slopes = slopes[::-1]
     slopes = slopes if "slope_axis" in faults else slopes[:, None, None]

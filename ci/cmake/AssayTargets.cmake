@@ -52,10 +52,10 @@ function(assay_precompile name)
     <sstream> <string> <vector> <fmt/format.h> ${ARGN})
 endfunction()
 
-# Compiles twice as fast what is not optimised. Not in dev: there each source must stand alone.
-option(ASSAY_JOIN "Compile sources of one folder together, up to eight" OFF)
+# Compiles twice as fast what is not optimised. Libraries not in dev: there each source must stand alone.
+set(ASSAY_JOIN OFF CACHE STRING "Compile sources of one folder together, up to eight: ON, OFF, or TESTS for theirs alone")
 function(assay_join name)
-  if(NOT ASSAY_JOIN)
+  if(NOT ASSAY_JOIN OR (ASSAY_JOIN STREQUAL "TESTS" AND NOT name MATCHES "_test$"))
     return()
   endif()
   set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)

@@ -49,21 +49,6 @@ std::vector<diff::Values> inputs_for(const Call& call, const Shape& shape) {
   return values;
 }
 
-std::vector<std::byte> rounded(Evidence& evidence, int output) {
-  const Checked::Output& out = evidence.call().outputs[static_cast<std::size_t>(output)];
-  const std::vector<double>& values = evidence.expectation().values(output);
-  TensorData t(out.dtype, out.shape);
-  const std::vector<std::int64_t>* exact = evidence.expectation().integers(output);
-  for (std::size_t e = 0; e < values.size(); ++e) {
-    const auto at = static_cast<std::int64_t>(e);
-    if (exact != nullptr)
-      store_integer(t.element(at), t.dtype, (*exact)[e]);
-    else
-      t.set(at, values[e]);
-  }
-  return t.packed();
-}
-
 Where where(Evidence& evidence, int output) {
   const Checked::Output& out = evidence.call().outputs[static_cast<std::size_t>(output)];
   const diff::Mask& mask = evidence.mask(output);
@@ -79,7 +64,7 @@ Where where(Evidence& evidence, int output) {
   w.small = diff::picture(out.shape, mask, diff::kTerminalRows, diff::kTerminalColumns);
   w.large = diff::picture(out.shape, mask, diff::kDrawnRows, diff::kDrawnColumns);
   w.rule = diff::smallest_rule(out.shape, mask, values);
-  const std::vector<std::byte> right = rounded(evidence, output);
+  const std::vector<std::byte> right = evidence.expectation().rounded(output);
   w.rearranged =
       diff::rearranged({right, out.dtype}, out.shape, {evidence.packed(output), out.dtype}, out.shape);
   return w;

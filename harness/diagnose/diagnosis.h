@@ -14,6 +14,7 @@
 #include "evidence.h"
 #include "inversion.h"
 #include "reports/style.h"
+#include "stages.h"
 
 namespace assay::diagnose {
 
@@ -61,6 +62,7 @@ struct Diagnosis {
   std::vector<Inverted> inverted;
   std::optional<std::string> separating;  // a case on which the first cause and those of `same` differ
   std::vector<std::string> skipped;       // why some causes were not tried
+  std::optional<Staging> stages;          // if the call was recorded with them
   std::size_t tested = 0, pairs = 0;
   bool complete = true;
 };
@@ -85,5 +87,8 @@ std::string to_svg(const std::vector<Diagnosis>& all);
 
 // What a kernel of strangers, of which nothing is known, may do: what compilers and common libraries of functions do.
 std::string strangers_contract();
+// The same for people.
+inline constexpr std::string_view kOfStrangers =
+    "what common libraries do: sums in any order, functions within 4 ulp, divisions and roots within 2; --contract says it better";
 
 }  // namespace assay::diagnose

@@ -4,10 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
 #include <filesystem>
 
+#include "../files/tensor_data.h"
 #include "../generate/data.h"
 #include "../tensors/tensor_file.h"
 #include "vocabulary/operators.h"
@@ -37,19 +36,11 @@ std::vector<std::string> output_names(const Call& call) {
 
 // The tensor as one of another dtype, if it loses nothing.
 std::vector<std::byte> converted(const TensorData& t, Dtype dtype, const std::string& place) {
-  if (t.dtype == dtype) return t.packed();
-  TensorData other(dtype, t.shape);
-  for (std::int64_t e = 0; e < t.numel(); ++e) {
-    const double x = t.get(e);
-    if (!(is_float(dtype) ? round_to(x, format(dtype)) == x || std::isnan(x)
-                          : x == std::nearbyint(x) && x >= integer_range(dtype).least &&
-                                x <= integer_range(dtype).greatest))
-      throw CaseError(
-          fmt::format("{} is {}, but the result is {}, and element {} is {}, which {} does not have", place,
-                      spec(t), name(dtype), index_text(t.shape, e), x, name(dtype)));
-    other.set(e, x);
-  }
-  return other.packed();
+  std::int64_t misfit = 0;
+  if (const auto same = exactly_as(t, dtype, &misfit)) return same->memory;
+  throw CaseError(fmt::format("{} is {}, but the result is {}, and element {} is {}, which {} does not have",
+                              place, spec(t), name(dtype), index_text(t.shape, misfit), t.get(misfit),
+                              name(dtype)));
 }
 
 }  // namespace
@@ -64,10 +55,7 @@ TensorData read_tensor(const std::string& place) {
     throw FileError(fmt::format("{} has {} tensors: name one of them, {}:NAME ({})", path,
                                 file->entries().size(), path, names));
   }
-  const RecordedTensor read = file->read(entry.empty() ? file->entries()[0] : file->entry(entry));
-  TensorData t(read.dtype, read.shape);
-  std::memcpy(t.memory.data(), read.data.data(), read.data.size());
-  return t;
+  return tensor_of(file->read(entry.empty() ? file->entries()[0] : file->entry(entry)));
 }
 
 GivenArgument parse_argument(const std::string& text) {

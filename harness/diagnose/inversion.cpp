@@ -271,25 +271,30 @@ class Inverter {
     const double scale = std::abs(std::ranges::max(elements_, {}, [](const Observed& o) {
                                     return std::isfinite(o.right) ? std::fabs(o.right) : 0;
                                   }).right);
-    bool any = false;
+    const auto is_scaled = [&](std::size_t g) { return std::fabs(factors[g] - 1) > 2 * within[g] + 1e-6; };
+    const auto is_moved = [&](std::size_t g) {
+      return std::fabs(offsets[g]) > 2 * within[g] * scale + 1e-6 * scale;
+    };
     const auto text = [&](std::size_t g) {
-      const bool scaled = std::fabs(factors[g] - 1) > 2 * within[g] + 1e-6;
-      const bool moved = std::fabs(offsets[g]) > 2 * within[g] * scale + 1e-6 * scale;
-      any = any || scaled || moved;
-      if (!moved) return fmt::format("{} times what is right", few_digits(factors[g], within[g]));
+      if (!is_moved(g)) return fmt::format("{} times what is right", few_digits(factors[g], within[g]));
       const std::string by = fmt::format("{} {}", offsets[g] < 0 ? "minus" : "plus",
                                          few_digits(std::fabs(offsets[g]), within[g] * scale));
-      if (!scaled) return fmt::format("what is right {}", by);
+      if (!is_scaled(g)) return fmt::format("what is right {}", by);
       return fmt::format("{} times what is right {}", few_digits(factors[g], within[g]), by);
     };
-    std::string says = text(0);
-    for (std::size_t g = 1; g < groups && !any; ++g) text(g);
-    if (!any) return false;
+    constexpr std::size_t kMostShown = 4;
+    std::string says;
+    std::size_t others = 0;
+    for (std::size_t g = 0; g < groups; ++g) {
+      if (!is_scaled(g) && !is_moved(g)) continue;
+      if (others++ < kMostShown)
+        says += dimension ? fmt::format("{}at index {}: {}", says.empty() ? "" : ", ", g, text(g)) : text(g);
+    }
+    if (others == 0) return false;
     if (dimension) {
-      says = fmt::format("for each index of dimension {}: ", *dimension);
-      for (std::size_t g = 0; g < std::min<std::size_t>(groups, 4); ++g)
-        says += fmt::format("{}{} {}", g == 0 ? "" : "; ", g, text(g));
-      if (groups > 4) says += "; ..";
+      if (others > kMostShown) says += fmt::format(", and at {} more indices others", others - kMostShown);
+      says = fmt::format("along dimension {}, {}{}", *dimension, says,
+                         others < groups ? "; at the other indices what is right" : "");
     }
     found.push_back({"the result", std::move(says), factors, dimension, share});
     return true;

@@ -68,6 +68,7 @@ std::string inverted_text(const Inverted& i) {
 }
 
 std::string heading(const Diagnosis& d, Style style) {
+  if (d.stages && !verdict(*d.stages).empty()) return style.bad(heading(*d.stages));
   switch (d.kind) {
     case Diagnosis::Kind::no_fault:
       return style.good("No fault");
@@ -152,6 +153,7 @@ json diagnosis_json(const Diagnosis& d) {
                               {"dimension", i.dimension ? json(*i.dimension) : json(nullptr)},
                               {"reproduced", i.reproduced}});
   }
+  j["stages"] = d.stages ? to_json(*d.stages) : json(nullptr);
   return j;
 }
 
@@ -190,6 +192,7 @@ std::string to_text(const Diagnosis& d, Style style) {
     for (const std::string& skipped : d.skipped) s += line(skipped);
     return s;
   }
+  if (d.stages) s += to_text(*d.stages);
   if (d.kind == Diagnosis::Kind::no_fault) {
     s += line(fmt::format(
         "All {} elements are inside the bound of what a right kernel can give{}.", grouped(d.judged),

@@ -43,11 +43,6 @@ ExpectedOutputs outputs_of(const Variant& v, const Call& call) {
   return outputs;
 }
 
-bool is_planted(const Variant& v) {
-  return (v.arguments || v.formula != nullptr || !v.contract.empty() || v.results) && !v.garbage &&
-         !v.first && !v.last && !v.accepts_anything && !v.name.starts_with("behaviour.");
-}
-
 int place_of(const std::string& variant, const Diagnosis& d) {
   const auto is = [&](const Named& n) { return n.name == variant; };
   if (d.causes.empty() || !d.causes[0].explains_all) return -1;
@@ -85,7 +80,7 @@ Scores score_one(const Operator& op, Dtype dtype, const ScoreOptions& options, s
   }
   std::size_t number = 0;
   for (const Variant& v : variants) {
-    if (!is_planted(v) || !v.dtypes.contains(dtype) || !unobservable(op, v, dtype).empty()) continue;
+    if (!shows(v) || !v.dtypes.contains(dtype) || !unobservable(op, v, dtype).empty()) continue;
     if (!selects(options.variants, v.name) || number++ % options.every != first % options.every) continue;
     std::vector<std::unique_ptr<Evidence>> evidence;
     Score result;

@@ -1,15 +1,11 @@
 #include "suspects.h"
 
 namespace assay::diagnose {
-namespace {
 
-// What shows in results, and the same for every call.
 bool shows(const Variant& v) {
   return (v.arguments || v.formula != nullptr || !v.contract.empty() || v.results) && !v.garbage &&
          !v.first && !v.last && !v.accepts_anything && !v.name.starts_with("behaviour.");
 }
-
-}  // namespace
 
 std::vector<Variant> suspects_of(const Operator& op) {
   std::vector<Variant> all;

@@ -11,6 +11,9 @@ namespace assay::diagnose {
 // Of two that explain the same, the one that stands first is named first.
 std::vector<Variant> suspects_of(const Operator& op);
 
+// Whether it shows in results, and as the same for every call.
+bool shows(const Variant& v);
+
 // Tensors read in another order, or as other numbers; arguments misread.
 void add_readings(const Operator& op, std::vector<Variant>& all);
 // Results stored in another order, or changed by what was meant to follow.

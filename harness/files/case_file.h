@@ -6,7 +6,7 @@
 //     inputs/ARGUMENT        a tensor; entry i of a Tensor[] argument is inputs/ARGUMENT/i
 //     expected/OUTPUT/value, lower, upper, special
 //     actual/OUTPUT          a tensor
-//     stages/NAME            optional tensors between input and output, for diagnosis
+//     stages/STAGE/NAME      tensors at other moments, for diagnosis: diagnose/stages.h says which
 //
 // A tensor is a dataset in row-major order whose attribute `dtype` is a name of vocabulary/dtype.h. f16 is
 // stored as an IEEE half, bf16 as u16, f8 and bool as u8. Every bit comes back, those of NaN too. In text,

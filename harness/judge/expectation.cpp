@@ -49,6 +49,21 @@ const std::vector<std::int64_t>* Expectation::integers(int output) {
   return exact.empty() ? nullptr : &exact;
 }
 
+std::vector<std::byte> Expectation::rounded(int output) {
+  const Checked::Output& out = call_.outputs[static_cast<std::size_t>(output)];
+  TensorData t(out.dtype, out.shape);
+  const std::vector<double>& numbers = values(output);
+  const std::vector<std::int64_t>* exact = integers(output);
+  for (std::size_t e = 0; e < numbers.size(); ++e) {
+    const auto at = static_cast<std::int64_t>(e);
+    if (exact != nullptr)
+      store_integer(t.element(at), t.dtype, (*exact)[e]);
+    else
+      t.set(at, numbers[e]);
+  }
+  return t.memory;
+}
+
 const Interval& Expectation::interval(int output, std::int64_t element, const Contract& contract) {
   auto& by_output = intervals_[text(contract)];
   by_output.resize(values_.size());

@@ -24,6 +24,8 @@ class Expectation {
   const std::vector<double>& values(int output);
   // The output, to the bit, where it is computed in integers; else nullptr.
   const std::vector<std::int64_t>* integers(int output);
+  // The output as the reference has it, rounded to its dtype; packed.
+  std::vector<std::byte> rounded(int output);
   const Interval& interval(int output, std::int64_t element, const Contract& contract);
 
   // Whether the data could not show a fault: zeros, the first input and the output shifted by one element would all

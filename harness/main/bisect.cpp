@@ -22,15 +22,7 @@ int bisect_command(const BisectFlags& flags) {
   const auto dump = open_tensors(flags.dump);
   BisectOptions options;
   if (!flags.map.empty()) options.map = diff::read_name_map(flags.map);
-  if (!flags.contract.empty()) {
-    options.contract =
-        flags.contract.find(" -- ") == std::string::npos ? flags.contract + " -- --contract" : flags.contract;
-    try {
-      parse_contract(options.contract, Dtype::f32);
-    } catch (const std::invalid_argument& e) {
-      throw UsageError(fmt::format("--contract: {}", e.what()));
-    }
-  }
+  options.contract = contract_of_flag(flags.contract);
   options.diagnosis.patience.pairs =
       std::chrono::milliseconds(static_cast<std::int64_t>(flags.seconds * 1000));
   Bisection b;
@@ -52,11 +44,13 @@ void add_bisect(CLI::App& app, Command& chosen) {
   command->footer(
       "TRACE is what `assay record` wrote; DUMP has what another engine gave for the same program: .npz, .h5, safetensors, or a\n"
       "folder of .npy. Its names are those of calls (\"features.0/convolution\"), or of modules that make one call (\"features.0\");\n"
-      "\":out1\" behind it is another result, \":self\" what the kernel received as that argument; and those of parameters\n"
-      "(\"features.0.weight\"). --map has a line for each name that is another one. Not everything need be there.\n\n"
+      "\":out1\" behind it is another result, \":self\" what the kernel received as that argument, \":packed/weight\" how it was packed\n"
+      "(in the argument's own shape), \":executed/weight\" what the kernel read, \":after/self\" what was there when it had returned,\n"
+      "\":read/out\" the result as its consumer read it; and those of parameters (\"features.0.weight\"). --map has a line for each name\n"
+      "that is another one. Not everything need be there.\n\n"
       "Each call is computed again on the engine's own inputs and parameters, so that a fault is not blamed on what follows it, and\n"
-      "several are found. For each: whether it was given other parameters, an input changed in between, or the operator is wrong,\n"
-      "and then why, as `assay diagnose` says it. Without the engine's parameters in the dump, those of the trace are used: what was\n"
+      "several are found. For each: whether it was given other parameters, they were packed wrongly, something changed in between,\n"
+      "or the operator is wrong, and then why, as `assay diagnose` says it. Without the engine's parameters in the dump, those of the trace are used: what was\n"
       "changed on the way to the engine then shows as a fault of the operator.\n\n"
       "  assay bisect trace.h5 engine.npz\n"
       "  assay bisect trace.h5 dumps/ --map names.txt --json -\n\n"

@@ -6,7 +6,9 @@
 
 #include "../diagnose/diagnosis.h"
 #include "../diagnose/given.h"
-#include "../files/case_file.h"
+#include "../files/tensor_data.h"
+#include "../registry/registry.h"
+#include "../verify/examine.h"
 #include "../verify/recorded.h"
 #include "commands.h"
 #include "reports/file.h"
@@ -30,16 +32,9 @@ diagnose::Options options(const DiagnoseFlags& flags) {
   return {.patience = {.pairs = std::chrono::milliseconds(static_cast<std::int64_t>(flags.seconds * 1000))}};
 }
 
-// What is given on the command line needs no source.
 Contract contract(const DiagnoseFlags& flags, const std::string& otherwise, const Call& call) {
-  const Dtype dtype = call.outputs[0].computed_in;
-  if (flags.contract.empty()) return parse_contract(otherwise, dtype);
-  try {
-    const bool sourced = flags.contract.find(" -- ") != std::string::npos;
-    return parse_contract(sourced ? flags.contract : flags.contract + " -- --contract", dtype);
-  } catch (const std::invalid_argument& e) {
-    throw UsageError(fmt::format("--contract: {}", e.what()));
-  }
+  return parse_contract(flags.contract.empty() ? otherwise : contract_of_flag(flags.contract),
+                        call.outputs[0].computed_in);
 }
 
 // Of a call that cannot be looked at.
@@ -52,6 +47,65 @@ Diagnosis nothing(const RecordedCall& recorded, std::string why) {
   d.fault = !recorded.verdict.empty() && is_fault(verdict_of(recorded.verdict));
   d.skipped.push_back(std::move(why));
   return d;
+}
+
+// Everything in the file that a tensor of the call may have been overwritten with.
+std::vector<diagnose::Source> tensors_of(const CaseFile& file, std::size_t call_at_hand) {
+  std::vector<diagnose::Source> all;
+  for (std::size_t n = 0; n < file.calls.size(); ++n) {
+    const RecordedCall& call = file.calls[n];
+    const std::string who = call.name.empty() ? fmt::format("call {}", n) : call.name;
+    for (const auto& [name, tensor] : call.inputs)
+      all.push_back({fmt::format("{} of {}", name, who), [&tensor] { return tensor_of(tensor); },
+                     n == call_at_hand ? name : ""});
+    for (const auto& [name, output] : call.outputs)
+      if (output.actual)
+        all.push_back({fmt::format("{} of {}", name, who), [&output] { return tensor_of(*output.actual); },
+                       n == call_at_hand ? name : ""});
+  }
+  // An input that went through a kernel unchanged stands in its result, too: whose it was before says more.
+  std::ranges::stable_partition(all, [](const diagnose::Source& s) { return s.own.empty(); });
+  return all;
+}
+
+// The recorded kernel, if this machine has it.
+class RecordedKernel {
+ public:
+  explicit RecordedKernel(const RecordedCall& call) : call_(call) {}
+
+  std::optional<ExpectedOutputs> operator()(const Call& call) {
+    if (call_.impl.empty() || !call.error.empty()) return std::nullopt;
+    if (!registry_) {
+      std::vector<std::string> plugins;
+      if (!call_.plugin.empty()) plugins.push_back(call_.plugin);
+      registry_ = load_registry(plugins, call_.impl == "torch");
+      examiner_ = std::make_shared<Examiner>(make_zygotes(), RunOptions{});
+    }
+    const auto found = std::ranges::find_if(registry_->kernels(), [&](const Kernel& k) {
+      return k.name == call_.impl && k.op == call.op && k.unavailable.empty();
+    });
+    if (found == registry_->kernels().end()) return std::nullopt;
+    const Kernel* const kernels[] = {&*found};
+    const std::uint64_t choices[] = {0};
+    const Finding ran =
+        examiner_->examine({call}, choices, kernels, {.properties = false, .keep_outputs = true})[0]
+            .findings[0];
+    if (ran.outputs.empty()) return std::nullopt;
+    return ExpectedOutputs(ran.outputs.begin(), ran.outputs.end());
+  }
+
+ private:
+  const RecordedCall& call_;
+  std::shared_ptr<Registry> registry_;
+  std::shared_ptr<Examiner> examiner_;
+};
+
+std::vector<std::string> parameters_of(const RecordedCall& call) {
+  constexpr std::string_view kPrefix = "parameter.";
+  std::vector<std::string> all;
+  for (const auto& note : call.notes)
+    if (note.first.starts_with(kPrefix)) all.push_back(note.first.substr(kPrefix.size()));
+  return all;
 }
 
 // The calls of a case file that have results.
@@ -71,6 +125,10 @@ std::vector<Diagnosis> of_file(const DiagnoseFlags& flags) {
       continue;
     }
     const Replayable r = replayable(recorded);
+    if (!r.call.error.empty()) {
+      all.push_back(nothing(recorded, fmt::format("No result is right: {}.", r.call.error)));
+      continue;
+    }
     ExpectedOutputs actual;
     bool any = false;
     for (std::size_t o = 0; o < r.call.outputs.size(); ++o) {
@@ -87,8 +145,16 @@ std::vector<Diagnosis> of_file(const DiagnoseFlags& flags) {
                       recorded.verdict.empty() ? "" : ", which was recorded as ", recorded.verdict)));
       continue;
     }
-    diagnose::Evidence evidence(r.call, contract(flags, recorded.contract, r.call), std::move(actual));
+    const auto staged =
+        diagnose::staged(r.call, recorded.stages, actual, parameters_of(recorded), tensors_of(file, n));
+    const Call& executed = staged ? staged->executed : r.call;
+    const Contract judged_by = contract(flags, recorded.contract, r.call);
+    diagnose::Evidence evidence(executed, judged_by, actual);
     Diagnosis d = diagnose::diagnose(evidence, options(flags));
+    if (staged) {
+      d.stages = {staged->steps, swap(*staged, judged_by, actual, RecordedKernel(recorded)), staged->unused};
+      d.fault = d.fault || !staged->steps.empty();
+    }
     d.case_text = recorded.case_text;
     d.impl = recorded.impl;
     if (!recorded.name.empty()) d.impl += "  " + recorded.name;
@@ -110,10 +176,7 @@ Diagnosis of_results(const DiagnoseFlags& flags, const diagnose::GivenCall& give
   Diagnosis d = diagnose::diagnose(evidence, options(flags));
   d.case_text = given.case_text;
   d.impl = whose;
-  if (flags.contract.empty())
-    d.contract =
-        "what common libraries do: sums in any order, functions within 4 ulp, divisions and roots within 2; "
-        "--contract says it better";
+  if (flags.contract.empty()) d.contract = diagnose::kOfStrangers;
   return d;
 }
 
@@ -191,6 +254,10 @@ void add_diagnose(CLI::App& app, Command& chosen) {
       "a case that tells them apart. If no single cause explains all, pairs are tried. Parameters are also computed back from\n"
       "results, so that a fault nobody listed shows as what was used: \"1.07 times those given\". Results of a kernel about which\n"
       "nothing is known are judged as those of common libraries are, or by --contract (`assay ops` explains them).\n"
+      "A case file may also hold how tensors were elsewhere on their way: stages/source/weight in the model's file, received as the\n"
+      "operator was handed it, packed as the engine keeps it, executed as the kernel read it, after when it had returned, and read/out\n"
+      "the result as its consumer read it. Then the verdict is (a) parameters, (a') packing, (b) changed later, naming the tensor whose\n"
+      "numbers stand there, or (c) algorithm; parameters, inputs and kernel are swapped one by one to see what each of them does.\n"
       "It cannot see: faults whose results lie inside the bound, as f32 sums over thousands of terms of either sign have; results\n"
       "of another algorithm (Winograd), which diverge without a fault of this kind; what happened before or behind the call.\n\n"
       "Exit code 0: no fault; 1: a fault, named or not; 2: a file or an argument is wrong.");

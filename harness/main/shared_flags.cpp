@@ -5,6 +5,7 @@
 
 #include "commands.h"
 #include "number_checks.h"
+#include "vocabulary/contract.h"
 
 namespace assay {
 
@@ -41,6 +42,17 @@ void check_file(std::string_view flag, const std::string& file) {
     throw UsageError(fmt::format("{} {}: is a folder; name a file", flag, file));
   const bool special = std::filesystem::exists(file) && !std::filesystem::is_regular_file(file);
   if (!special) check_folder(flag, std::filesystem::absolute(file).parent_path());
+}
+
+std::string contract_of_flag(const std::string& text) {
+  if (text.empty()) return text;
+  const std::string sourced = text.find(" -- ") == std::string::npos ? text + " -- --contract" : text;
+  try {
+    parse_contract(sourced, Dtype::f32);
+  } catch (const std::invalid_argument& e) {
+    throw UsageError(fmt::format("--contract: {}", e.what()));
+  }
+  return sourced;
 }
 
 }  // namespace assay

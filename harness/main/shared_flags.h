@@ -19,6 +19,9 @@ struct WorkFlags {
 };
 WorkFlags add_work(CLI::App& command, std::uint64_t& cases, std::uint64_t& seed, int& jobs);
 
+// A contract from the command line, which needs no source; empty stays empty. Throws UsageError that names --contract.
+std::string contract_of_flag(const std::string& text);
+
 // A place to write to must be usable before an hour of work depends on it. Throw UsageError that names the flag.
 void check_folder(std::string_view flag, const std::filesystem::path& folder);  // creates it
 void check_file(std::string_view flag, const std::string& file);                // none, and "-", are well

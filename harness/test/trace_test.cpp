@@ -101,6 +101,8 @@ TEST_F(Trace, EachFaultIsFoundWhereItIs) {
       {"unbiased", "norm/native_layer_norm", "wrong", "formula.unbiased_variance"},
       {"gelu_tanh", "gelu", "wrong", "approximate.always_tanh"},
       {"padding", "conv/convolution", "wrong", "padding."},
+      {"slopes_packed", "act/prelu", "packing", "as_bf16"},
+      {"slopes_overwritten", "act/prelu", "changed", "elements 0 to 4 are those of bn.bias from element 0"},
   };
   for (const auto& [fault, name, status, says] : kFaults) {
     run_engine({fault});

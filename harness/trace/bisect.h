@@ -8,10 +8,12 @@
 #include <chrono>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "../diagnose/diagnosis.h"
+#include "../diagnose/stages.h"
 #include "../diff/match.h"
 #include "../files/case_file.h"
 #include "../tensors/tensor_file.h"
@@ -24,7 +26,8 @@ struct BisectedCall {
     right,         // what the engine gave is right, and what PyTorch gave is inside the same bound
     inherited,     // right for the engine's own inputs, which are not PyTorch's
     parameters,    // the engine's parameters are not those recorded; with its own the operator is right
-    changed,       // an input is not what the call before gave: something wrote to it in between
+    packing,       // the engine packed or converted them wrongly
+    changed,       // a tensor is not what it was before: something wrote to it in between
     wrong,         // the operator is wrong on the engine's own inputs and parameters
     not_dumped,    // the dump has nothing of it: its reference's result stands for it
     no_reference,  // Assay does not have the operator
@@ -32,11 +35,13 @@ struct BisectedCall {
   Status status = Status::not_dumped;
   std::string name, op, source, case_text;
   std::string dumped_as;  // the dump's name of its first result, and how it was found if not by name
+  std::set<diagnose::Blame> blames;  // what became of parameters and inputs, whatever else is wrong
   std::vector<std::string>
-      says;  // about parameters and inputs: "conv.weight: rounds it to bf16 first (self.as_bf16)"
+      says;  // about parameters and inputs: "conv.weight: that of the dump is not the one that was recorded: .."
   std::optional<diagnose::Diagnosis> diagnosis;  // of a wrong operator
   bool is_finding() const {
-    return status == Status::parameters || status == Status::changed || status == Status::wrong;
+    return status == Status::parameters || status == Status::packing || status == Status::changed ||
+           status == Status::wrong;
   }
 };
 
@@ -54,13 +59,15 @@ struct BisectOptions {
 };
 
 // The dump's names: a call's ("features.0/convolution"), or that of its module ("features.0") if it made one call; ":out1" behind it
-// for another result, ":self" for what the kernel received as an argument; and parameters' ("features.0.weight"). Results that are not
-// found so are looked for by shape, if there is one alone. Throws FileError, and CaseError for a map that names no call.
+// for another result, ":self" for what the kernel received as an argument, ":packed/weight", ":executed/weight", ":after/self" and
+// ":read/out" for what diagnose/stages.h calls so; and parameters' ("features.0.weight"). Results that are not found so are looked for
+// by shape, if there is one alone. Throws FileError, and CaseError for a map that names no call.
 Bisection bisect(const CaseFile& trace, const TensorFile& dump, const BisectOptions& options,
                  const std::function<void(const std::string&)>& progress);
 
 std::string to_text(const Bisection& b, Style style);
-// {"format": "assay.bisect/1", "trace", "dump", "first", "calls": [{"name", "op", "source", "status", "dumped_as", "says", "diagnosis"}],
+// {"format": "assay.bisect/1", "trace", "dump", "first", "calls": [{"name", "op", "source", "status", "blames", "dumped_as", "says",
+// "diagnosis"}],
 // "unused"}
 std::string to_json(const Bisection& b);
 

@@ -15,30 +15,29 @@ namespace {
 using nlohmann::json;
 using Status = BisectedCall::Status;
 
-constexpr std::array<std::string_view, 7> kTokens{"right", "inherited",  "parameters",  "changed",
-                                                  "wrong", "not_dumped", "no_reference"};
+constexpr std::array<std::string_view, 8> kTokens{"right",   "inherited", "parameters", "packing",
+                                                  "changed", "wrong",     "not_dumped", "no_reference"};
 
 std::string_view token_of(Status s) { return kTokens[static_cast<std::size_t>(s)]; }
 
 std::string line(std::string_view said) { return paragraph(said, "    ", "    "); }
 
-std::string verdict(const BisectedCall& c) {
-  switch (c.status) {
-    case Status::parameters:
+std::string_view meaning(diagnose::Blame b) {
+  switch (b) {
+    case diagnose::Blame::parameters:
       return "parameters: it was given others than PyTorch";
-    case Status::changed:
-      return "changed in between: its input is not what the call before gave";
-    case Status::wrong:
-      return "algorithm: wrong on the engine's own inputs and parameters";
+    case diagnose::Blame::packing:
+      return "packing: the engine packed or converted what it was given wrongly";
     default:
-      return std::string(token_of(c.status));
+      return "changed in between: something wrote to what it was given, or to what it gave";
   }
 }
 
 std::string finding(const BisectedCall& c, std::size_t number, Style style) {
   std::string s =
       fmt::format("{}. {}  {}{}\n", number, style.bad(c.name), c.op, c.source.empty() ? "" : "  " + c.source);
-  s += line(verdict(c) + ".");
+  for (const diagnose::Blame b : c.blames) s += line(fmt::format("{}.", meaning(b)));
+  if (c.status == Status::wrong) s += line("algorithm: wrong on the engine's own inputs and parameters.");
   for (const std::string& said : c.says) s += line(said + ".");
   if (c.status != Status::wrong && !c.dumped_as.empty())
     s += line("With what it was given, its result is right.");
@@ -111,9 +110,12 @@ std::string to_json(const Bisection& b) {
               {"case", c.case_text},
               {"source", c.source},
               {"status", token_of(c.status)},
+              {"blames", json::array()},
               {"says", c.says},
               {"dumped_as", c.dumped_as},
               {"diagnosis", nullptr}};
+    for (const diagnose::Blame blame : c.blames) call["blames"].push_back(diagnose::token(blame));
+    if (c.status == Status::wrong) call["blames"].push_back("algorithm");
     if (c.diagnosis) call["diagnosis"] = json::parse(diagnose::to_json({*c.diagnosis})).at("diagnoses").at(0);
     j["calls"].push_back(std::move(call));
   }

@@ -7,13 +7,12 @@
 #include <cstring>
 #include <filesystem>
 
+#include "../files/tensor_data.h"
 #include "../generate/data.h"
 #include "machine.h"
 
 namespace assay {
 namespace {
-
-RecordedTensor recorded(const TensorData& t) { return {t.dtype, t.shape, t.packed()}; }
 
 void restore(TensorData& t, const RecordedTensor& from) {
   const auto size = static_cast<std::size_t>(bytes(t.dtype));

@@ -1,0 +1,51 @@
+#include "harness/trace/origin.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace assay {
+namespace {
+
+using ::testing::ElementsAre;
+
+TEST(Origin, IsReadFromItsText) {
+  const auto whole = parse_origin("12:out");
+  ASSERT_TRUE(whole);
+  EXPECT_EQ(whole->call, 12u);
+  EXPECT_EQ(whole->result, "out");
+  EXPECT_FALSE(whole->strides);
+  const auto part = parse_origin("3:out1@offset(2)@strides(1,7)");
+  ASSERT_TRUE(part && part->strides);
+  EXPECT_EQ(part->result, "out1");
+  EXPECT_EQ(part->offset, 2);
+  EXPECT_THAT(*part->strides, ElementsAre(1, 7));
+  const auto scalar = parse_origin("3:out@offset(5)@strides()");
+  ASSERT_TRUE(scalar && scalar->strides);
+  EXPECT_TRUE(scalar->strides->empty());
+}
+
+TEST(Origin, OfAnythingElseIsNone) {
+  for (const char* text :
+       {"", ":", "x:out", "-1:out", "1", "1:out@offset(2)", "1:out@strides(1)@offset(x)",
+        "1:out@offset(2)@strides(1,", "1:out@offset(2)@strides(1,x)", "1:out@offset@strides",
+        "99999999999999999999:out", "1:out@offset(99999999999999999999)@strides(1)"})
+    EXPECT_FALSE(parse_origin(text)) << text;
+}
+
+TEST(Origin, ViewsAreReadWithinTheirTensorOnly) {
+  TensorData whole(Dtype::f32, {2, 3});
+  for (std::int64_t i = 0; i < 6; ++i) whole.set(i, static_cast<double>(i));
+  const auto transposed = view_of(whole, {0, "out", 0, Shape{1, 3}}, {3, 2});
+  ASSERT_TRUE(transposed);
+  EXPECT_EQ(transposed->get(1), 3);
+  EXPECT_EQ(transposed->get(2), 1);
+  EXPECT_EQ(view_of(whole, {0, "out", 0, std::nullopt}, {2, 3})->get(5), 5);
+  EXPECT_FALSE(view_of(whole, {0, "out", 0, std::nullopt}, {3, 2}));
+  EXPECT_FALSE(view_of(whole, {0, "out", 1, Shape{1, 3}}, {3, 2}));
+  EXPECT_FALSE(view_of(whole, {0, "out", -1, Shape{1}}, {2}));
+  EXPECT_FALSE(view_of(whole, {0, "out", 0, Shape{1}}, {3, 2}));
+  EXPECT_FALSE(view_of(whole, {0, "out", 0, Shape{INT64_MAX, INT64_MAX}}, {3, 2}));
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,129 @@
+#include "dump.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "../files/tensor_data.h"
+#include "vocabulary/case.h"
+
+namespace assay {
+namespace {
+
+constexpr std::string_view kParameter = "parameter.";
+
+bool is_first(const std::string& output) { return output == "out" || output == "out0"; }
+
+}  // namespace
+
+std::string note_of(const RecordedCall& call, const std::string& key) {
+  const auto found = call.notes.find(key);
+  return found == call.notes.end() ? std::string() : found->second;
+}
+
+std::string module_of(const RecordedCall& call) { return call.name.substr(0, call.name.find('/')); }
+
+Dump::Dump(const CaseFile& trace, const TensorFile& file, const diff::NameMap& map)
+    : trace_(trace), file_(file), map_(map) {
+  for (const TensorEntry& e : file.entries()) names_.insert(e.name);
+  for (const RecordedCall& call : trace.calls) ++calls_in_[module_of(call)];
+  check_map();
+  find_by_shape();
+}
+
+void Dump::check_map() const {
+  for (const auto& mapped : map_) {
+    const std::string& from = mapped.first;
+    file_.entry(mapped.second);  // throws, if there is none
+    const std::string base = from.substr(0, from.rfind(':'));
+    const bool known = std::ranges::any_of(trace_.calls, [&](const RecordedCall& c) {
+      if (c.name == from || c.name == base || module_of(c) == from || module_of(c) == base) return true;
+      return std::ranges::any_of(
+          c.notes, [&](const auto& n) { return n.first.starts_with(kParameter) && n.second == from; });
+    });
+    if (!known)
+      throw CaseError(fmt::format("--map: \"{}\" is no call, module or parameter of the trace", from));
+  }
+}
+
+std::optional<std::string> Dump::dumped_name(const std::string& name) const {
+  if (const auto mapped = map_.find(name); mapped != map_.end()) return mapped->second;
+  if (names_.contains(name)) return name;
+  return std::nullopt;
+}
+
+std::vector<std::string> Dump::names_of(const RecordedCall& call, const std::string& suffix) const {
+  const std::string module = module_of(call);
+  const bool alone = calls_in_.at(module) == 1;
+  std::vector<std::string> all{call.name + ":" + suffix};
+  if (alone) all.push_back(module + ":" + suffix);
+  if (is_first(suffix)) {
+    all.push_back(call.name);
+    if (alone) all.push_back(module);
+  }
+  return all;
+}
+
+void Dump::find_by_shape() {
+  std::map<Shape, std::vector<std::size_t>> calls;
+  std::map<Shape, std::vector<std::string>> tensors;
+  std::set<std::string> taken;  // by name
+  for (std::size_t k = 0; k < trace_.calls.size(); ++k) {
+    const RecordedCall& call = trace_.calls[k];
+    for (const auto& [key, value] : call.notes)
+      if (key.starts_with(kParameter))
+        if (const auto n = dumped_name(value)) taken.insert(*n);
+    for (const auto& input : call.inputs)
+      if (const auto n = argument(k, input.first)) taken.insert(*n);
+    for (const auto& [out, recorded] : call.outputs) {
+      bool named = false;
+      for (const std::string& n : names_of(call, out))
+        if (const auto d = dumped_name(n)) {
+          taken.insert(*d);
+          named = true;
+        }
+      if (!named && is_first(out) && recorded.actual) calls[recorded.actual->shape].push_back(k);
+    }
+  }
+  for (const TensorEntry& e : file_.entries())
+    if (!taken.contains(e.name)) tensors[e.shape].push_back(e.name);
+  for (const auto& [shape, at] : calls)
+    if (const auto found = tensors.find(shape);
+        at.size() == 1 && found != tensors.end() && found->second.size() == 1)
+      by_shape_[at[0]] = found->second[0];
+}
+
+std::optional<Dump::Found> Dump::result(std::size_t call, const std::string& output) const {
+  for (const std::string& n : names_of(trace_.calls[call], output))
+    if (const auto found = dumped_name(n)) return Found{*found, false};
+  if (const auto found = by_shape_.find(call); is_first(output) && found != by_shape_.end())
+    return Found{found->second, true};
+  return std::nullopt;
+}
+
+std::optional<std::string> Dump::argument(std::size_t call, const std::string& argument) const {
+  const RecordedCall& c = trace_.calls[call];
+  if (const auto found = dumped_name(c.name + ":" + argument)) return found;
+  const std::string module = module_of(c);
+  return calls_in_.at(module) == 1 ? dumped_name(module + ":" + argument) : std::nullopt;
+}
+
+TensorData Dump::read(const std::string& name) {
+  used_.insert(name);
+  return tensor_of(file_.read(file_.entry(name)));
+}
+
+std::vector<std::string> Dump::unused() const {
+  std::vector<std::string> left;
+  std::ranges::set_difference(names_, used_, std::back_inserter(left));
+  return left;
+}
+
+std::vector<diagnose::Source> Dump::sources(const std::set<std::string>& without) const {
+  std::vector<diagnose::Source> all;
+  for (const TensorEntry& e : file_.entries())
+    if (!without.contains(e.name)) all.push_back({e.name, [this, &e] { return tensor_of(file_.read(e)); }});
+  return all;
+}
+
+}  // namespace assay

@@ -1,0 +1,62 @@
+// What another engine gave for a recorded program, by the names of the program's calls.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "../call.h"
+#include "../diagnose/change.h"
+#include "../diff/match.h"
+#include "../files/case_file.h"
+#include "../tensors/tensor_file.h"
+
+namespace assay {
+
+// A text that the recorder left with a call; empty if it did not.
+std::string note_of(const RecordedCall& call, const std::string& key);
+
+// "conv" of the call "conv/convolution".
+std::string module_of(const RecordedCall& call);
+
+class Dump {
+ public:
+  // All must outlive this object. Throws CaseError for a map that names nothing of the trace, FileError for one that
+  // names nothing of the dump.
+  Dump(const CaseFile& trace, const TensorFile& file, const diff::NameMap& map);
+
+  struct Found {
+    std::string name;
+    bool by_shape =
+        false;  // it has no name of the trace's, but is the only tensor of its shape on either side
+  };
+  // A result, or what a kernel had of an argument at a moment: "act", "act:out1", "act:weight", "act:packed/weight".
+  std::optional<Found> result(std::size_t call, const std::string& output) const;
+  std::optional<std::string> argument(std::size_t call, const std::string& argument) const;
+  std::optional<std::string> parameter(const std::string& name) const { return dumped_name(name); }
+
+  TensorData read(const std::string& name);
+  // Those that were never read.
+  std::vector<std::string> unused() const;
+  // All tensors but these, for a search.
+  std::vector<diagnose::Source> sources(const std::set<std::string>& without) const;
+
+ private:
+  void check_map() const;
+  void find_by_shape();
+  std::optional<std::string> dumped_name(const std::string& name) const;
+  std::vector<std::string> names_of(const RecordedCall& call, const std::string& suffix) const;
+
+  const CaseFile& trace_;
+  const TensorFile& file_;
+  const diff::NameMap& map_;
+  std::set<std::string> names_, used_;
+  std::map<std::string, int> calls_in_;  // by module
+  std::map<std::size_t, std::string> by_shape_;
+};
+
+}  // namespace assay
