@@ -59,6 +59,7 @@ function(assay_join name)
     return()
   endif()
   set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  target_compile_options(${name} PRIVATE -Wno-shadow)  # of a neighbour's constant; dev warns of what is meant
   get_target_property(sources ${name} SOURCES)
   foreach(source ${sources})
     cmake_path(ABSOLUTE_PATH source)

@@ -55,16 +55,16 @@ std::vector<diagnose::Source> tensors_of(const CaseFile& file, std::size_t call_
   for (std::size_t n = 0; n < file.calls.size(); ++n) {
     const RecordedCall& call = file.calls[n];
     const std::string who = call.name.empty() ? fmt::format("call {}", n) : call.name;
-    for (const auto& [name, tensor] : call.inputs)
+    const auto add = [&](const std::string& name, const RecordedTensor& tensor) {
       all.push_back({fmt::format("{} of {}", name, who), [&tensor] { return tensor_of(tensor); },
                      n == call_at_hand ? name : ""});
-    for (const auto& [name, output] : call.outputs)
-      if (output.actual)
-        all.push_back({fmt::format("{} of {}", name, who), [&output] { return tensor_of(*output.actual); },
-                       n == call_at_hand ? name : ""});
+    };
+    for (const auto& input : call.inputs) add(input.first, input.second);
+    for (const auto& output : call.outputs)
+      if (output.second.actual) add(output.first, *output.second.actual);
   }
   // An input that went through a kernel unchanged stands in its result, too: whose it was before says more.
-  std::ranges::stable_partition(all, [](const diagnose::Source& s) { return s.own.empty(); });
+  std::stable_partition(all.begin(), all.end(), [](const diagnose::Source& s) { return s.own.empty(); });
   return all;
 }
 
