@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "commands.h"
 #include "reports/file.h"
 #include "shared_flags.h"
@@ -31,6 +33,13 @@ int bisect_command(const BisectFlags& flags) {
     b = bisect(trace, *dump, options, [&](const std::string& doing) { line.show(doing); });
   }
   b.trace = flags.trace;
+  const bool compared = std::ranges::any_of(
+      b.calls, [](const BisectedCall& c) { return !c.dumped_as.empty() || !c.says.empty(); });
+  if (!compared && !b.calls.empty())
+    throw UsageError(fmt::format(
+        "nothing was compared: no tensor of {} has the name of a call of {}, such as \"{}\", nor the shape of its result "
+        "alone; --map says which is which",
+        flags.dump, flags.trace, b.calls[0].name));
   if (flags.json != "-") fmt::print("{}", to_text(b, Style(use_colour())));
   if (!flags.json.empty()) write_file(flags.json, to_json(b));
   return b.any_finding() ? kFaultFound : kAllWell;

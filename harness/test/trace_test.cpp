@@ -85,7 +85,7 @@ TEST_F(Trace, AnEngineWithoutAFaultHasNone) {
   run_engine({});
   const Finished f = bisect();
   EXPECT_EQ(f.status, 0) << f.out;
-  EXPECT_THAT(f.out, HasSubstr("No call is at fault."));
+  EXPECT_THAT(f.out, HasSubstr("No call is at fault, of 8 that the dump has."));
 }
 
 TEST_F(Trace, EachFaultIsFoundWhereItIs) {
@@ -135,6 +135,11 @@ TEST_F(Trace, SaysWhatIsWrongWithItsFiles) {
   EXPECT_EQ(unknown.status, 2);
   EXPECT_THAT(unknown.err, HasSubstr("\"nothing\" is no call"));
   EXPECT_EQ(run_program(ASSAY_PROGRAM, {"bisect", file("dump.npz"), file("dump.npz")}).status, 2);
+  const std::string foreign =
+      "raw:u8[" + std::to_string(fs::file_size(file("weights.npz"))) + "]@" + file("weights.npz");
+  const Finished nothing = run_program(ASSAY_PROGRAM, {"bisect", file("trace.h5"), foreign});
+  EXPECT_EQ(nothing.status, 2) << "nothing compared is no success";
+  EXPECT_THAT(nothing.err, HasSubstr("nothing was compared"));
   EXPECT_EQ(run_program(ASSAY_PROGRAM, {"bisect", file("trace.h5"), file("none.npz")}).status, 2);
   const Finished none = run_program(ASSAY_PROGRAM, {"record", file("none.py")});
   EXPECT_EQ(none.status, 2);

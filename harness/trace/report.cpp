@@ -91,9 +91,12 @@ std::string to_text(const Bisection& b, Style style) {
         "", "  ");
   }
   const auto first = std::ranges::find_if(b.calls, &BisectedCall::is_finding);
-  return s + (first == b.calls.end() ? style.good("No call is at fault.") + "\n"
-                                     : fmt::format("\n{} at fault; the first is {}.\n",
-                                                   counted(findings, "call"), style.bad(first->name)));
+  const auto dumped =
+      std::ranges::count_if(b.calls, [](const BisectedCall& c) { return !c.dumped_as.empty(); });
+  return s + (first == b.calls.end()
+                  ? style.good(fmt::format("No call is at fault, of {} that the dump has.", dumped)) + "\n"
+                  : fmt::format("\n{} at fault; the first is {}.\n", counted(findings, "call"),
+                                style.bad(first->name)));
 }
 
 std::string to_json(const Bisection& b) {
