@@ -70,7 +70,7 @@ std::string change(const TensorData& before, const TensorData& after) {
     const Named& cause = reads(d.causes[0]) || plain == d.same.end() ? d.causes[0] : *plain;
     return fmt::format("{}: {} ({})", many, about_it(cause.says), cause.name);
   }
-  if (d.kind != Diagnosis::Kind::unknown) return fmt::format("{}: {}", many, about_it(summary(d)));
+  if (d.kind == Diagnosis::Kind::recovered) return fmt::format("{}: {}", many, about_it(summary(d)));
   return d.where[0].rule ? fmt::format("{}, where {}", many, d.where[0].rule->text) : many;
 }
 

@@ -41,10 +41,16 @@ std::optional<std::string> other_numbers(const TensorData& before, const TensorD
   return fmt::format("in the shape [{}] it has other numbers, in whatever order", text(after.shape));
 }
 
+// Precondition: they have one shape.
 bool same_numbers(const TensorData& before, const TensorData& after) {
-  if (before.shape != after.shape) return !other_numbers(before, after);
   const auto same_dtype = exactly_as(after, before.dtype);
   return same_dtype && same_bits(*same_dtype, before);
+}
+
+Step step(const std::string& tensor, const Snapshot& from, const Snapshot& to, Blame blame,
+          const std::string& says) {
+  return {tensor, from.moment, to.moment, blame,
+          fmt::format("{}: {} is not {}: {}", tensor, to.phrase, from.phrase, says)};
 }
 
 class Stages {
@@ -112,20 +118,25 @@ std::vector<Step> steps(const std::string& tensor, std::span<const Snapshot> sna
   std::ranges::copy_if(sources, std::back_inserter(writers),
                        [&](const Source& s) { return s.own != tensor; });
   std::vector<Step> all;
-  const Snapshot* before = nullptr;
-  for (const Snapshot& s : snapshots) {
-    const Snapshot* const from = std::exchange(before, &s);
-    if (from == nullptr || same_numbers(from->data, s.data)) continue;
-    std::string says;
-    if (from->data.shape == s.data.shape) {
-      says = change(from->data, s.data);
-      if (from->data.dtype == s.data.dtype)
-        if (const auto writer = written_from(from->data, s.data, writers)) says += "; " + *writer;
-    } else {
-      says = *other_numbers(from->data, s.data);
+  for (std::size_t k = 1; k < snapshots.size(); ++k) {
+    const Snapshot& s = snapshots[k];
+    const Snapshot& last = snapshots[k - 1];
+    if (last.data.shape != s.data.shape) {
+      // Only a packed form may have another shape, and then its numbers can be compared, but not their order.
+      if (last.blame != Blame::packing && s.blame != Blame::packing)
+        all.push_back(step(tensor, last, s, s.blame, change(last.data, s.data)));
+      else if (const auto says = other_numbers(last.data, s.data))
+        all.push_back(step(tensor, last, s, s.blame, *says));
     }
-    all.push_back({tensor, from->moment, s.moment, s.blame,
-                   fmt::format("{}: {} is not {}: {}", tensor, s.phrase, from->phrase, says)});
+    // With the one before it in the same shape, so that what happened inside a packed form shows behind it.
+    std::size_t same = k;
+    while (same > 0 && snapshots[same - 1].data.shape != s.data.shape) --same;
+    if (same == 0 || same_numbers(snapshots[same - 1].data, s.data)) continue;
+    const Snapshot& from = snapshots[same - 1];
+    std::string says = change(from.data, s.data);
+    if (from.data.dtype == s.data.dtype)
+      if (const auto writer = written_from(from.data, s.data, writers)) says += "; " + *writer;
+    all.push_back(step(tensor, from, s, same == k ? s.blame : Blame::packing, says));
   }
   return all;
 }

@@ -52,7 +52,8 @@ struct Step {
   std::string says;  // "weight: what was received is not the source: 3 of 3 elements differ: .."
 };
 
-// From each snapshot to the next. Numbers in another shape are compared as a collection.
+// From each snapshot to the next. A packed form of another shape is compared as a collection of numbers, and what comes behind it with
+// what was before it; anything else in another shape is another tensor.
 std::vector<Step> steps(const std::string& tensor, std::span<const Snapshot> snapshots,
                         const std::vector<Source>& writers);
 

@@ -72,7 +72,8 @@ std::string to_text(const Staging& s) {
       if (assay::diagnose::token(t.blame) == token) out += paragraph(t.says + ".", "    ", "    ");
   }
   if (s.steps.empty())
-    out += sentence("Its stages are the same: nothing changed on the way.");
+    out += sentence(
+        "Each of its stages has the numbers of the one before it. (In a packed form of another shape their order was not looked at.)");
   else if (const Swap::Row* p = row(s.swap, true, false, false), *i = row(s.swap, false, true, false);
            p != nullptr && i != nullptr) {
     std::string said = fmt::format(

@@ -135,6 +135,24 @@ TEST(Stages, PackedFormsOfAnotherShapeOrDtypeAreTheSameNumbers) {
               ElementsAre("packing"));
 }
 
+// A transposed weight has the same numbers, and so has one whose order a packed form lost.
+TEST(Stages, TheSameNumbersInAnotherOrderAreNotTheSame) {
+  TensorData column(Dtype::f32, {3, 1});
+  for (std::int64_t i = 0; i < 3; ++i) column.set(i, kSlopes.get(i));
+  EXPECT_THAT(Recorded().stage("received/weight", column).diagnosed()["stages"]["verdict"],
+              ElementsAre("parameters"));
+  const TensorData padded = slopes({0.1f, -0.7f, 1.3f, 0, 0, 0, 0, 0});
+  const TensorData reversed = slopes({1.3f, -0.7f, 0.1f});
+  Recorded r;
+  const json d = r.stage("packed/weight", padded)
+                     .stage("executed/weight", reversed)
+                     .computed_from(r.input(), reversed)
+                     .diagnosed();
+  EXPECT_THAT(d["stages"]["verdict"], ElementsAre("packing"));
+  EXPECT_EQ(d["stages"]["steps"][0]["from"], "received");
+  EXPECT_EQ(d["stages"]["of_kernel"], 0);
+}
+
 // Another call's result stands where the input was.
 TEST(Stages, WhatWasWrittenLaterNamesWhoseNumbersThoseAre) {
   Recorded r, other;
