@@ -1,5 +1,6 @@
 #include "ops/convolution.h"
 
+#include <utility>
 #include <vector>
 
 #include "reference_of.h"
@@ -29,6 +30,8 @@ struct Convolution {
 
     // Taps within the image, and its element there.
     std::vector<std::int64_t> tap, at;
+    tap.reserve(static_cast<std::size_t>(taps));
+    at.reserve(static_cast<std::size_t>(taps));
     bool zero_times_infinity = false;
     for (std::int64_t r = 0; r < taps; ++r) {
       const std::int64_t position = transposed ? window.source(i, r, weight.shape(), input.shape())
@@ -41,11 +44,16 @@ struct Convolution {
           zero_times_infinity = zero_times_infinity || !weight.is_finite(factor(c) + r);
       }
     }
-    const auto n = static_cast<std::int64_t>(tap.size());
-    const S result = sum<S>(n * channels + (bias == nullptr ? 0 : 1), [&](std::int64_t k) {
-      if (k == n * channels) return (*bias)(i[1]);
-      const auto t = static_cast<std::size_t>(k % n);
-      return input.at(element(k / n) + at[t]) * weight.at(factor(k / n) + tap[t]);
+    std::vector<std::pair<std::int64_t, std::int64_t>> factors;
+    factors.reserve(tap.size() * static_cast<std::size_t>(channels));
+    for (std::int64_t c = 0; c < channels; ++c)
+      for (std::size_t t = 0; t < tap.size(); ++t)
+        factors.emplace_back(element(c) + at[t], factor(c) + tap[t]);
+    const auto n = static_cast<std::int64_t>(factors.size());
+    const S result = sum<S>(n + (bias == nullptr ? 0 : 1), [&](std::int64_t k) {
+      if (k == n) return (*bias)(i[1]);
+      const auto& [of_input, of_weight] = factors[static_cast<std::size_t>(k)];
+      return input.at(of_input) * weight.at(of_weight);
     });
     // Zeros around the image are there, or are left out: it matters where one meets an infinity or NaN.
     if constexpr (!std::is_same_v<S, Integer>)

@@ -265,6 +265,18 @@ Contract parse_contract(std::string_view text, Dtype dtype) {
   return contract;
 }
 
+bool same_arithmetic(const Contract& a, const Contract& b) {
+  return a.compute == b.compute && a.accumulate == b.accumulate && a.multiply == b.multiply &&
+         a.faithful_store == b.faithful_store && a.chain.kind == b.chain.kind &&
+         a.chain.block == b.chain.block && a.div_extra == b.div_extra && a.sqrt_extra == b.sqrt_extra &&
+         a.ftz == b.ftz && a.daz == b.daz && a.tiny == b.tiny && a.signed_zero == b.signed_zero &&
+         a.nonfinite == b.nonfinite && a.first_tie == b.first_tie && a.moments == b.moments &&
+         a.folded_affine == b.folded_affine &&
+         std::ranges::equal(a.accuracy, b.accuracy, [](const Accuracy& x, const Accuracy& y) {
+           return x.ulp == y.ulp && x.absolute == y.absolute;
+         });
+}
+
 std::string text(const Contract& contract) {
   if (contract.stated.empty()) return "strict";
   std::string s;

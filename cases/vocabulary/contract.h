@@ -115,6 +115,9 @@ const std::vector<ContractField>& contract_fields();
 // the field that is wrong, a clause without source included. An empty text is the strict contract.
 Contract parse_contract(std::string_view text, Dtype dtype);
 
+// Whether they give the same intervals.
+bool same_arithmetic(const Contract& a, const Contract& b);
+
 // The stated fields as one line, "compute=f32 exp=1ulp"; "strict" when there are none.
 std::string text(const Contract& contract);
 

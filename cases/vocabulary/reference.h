@@ -57,7 +57,7 @@ class Evaluation {
   // The interval of one element under the contract.
   virtual Interval interval(int output, std::int64_t element, const Contract& contract) = 0;
 
-  // Where the 200-bit value lies: as itself rounded to double, and whether it is inside an interval
+  // Where the 191-bit value lies: as itself rounded to double, and whether it is inside an interval
   // (its nearest element of the output's format is meant where the interval's ends are of that format).
   virtual double truth(int output, std::int64_t element) = 0;
   virtual bool truth_inside(int output, std::int64_t element, const Interval& interval) = 0;

@@ -1,7 +1,5 @@
 #include "tensor_copy.h"
 
-#include <cstring>
-
 #include "../run/strided_copy.h"
 
 namespace assay {
@@ -28,10 +26,8 @@ bool contiguous(const TensorData& t) { return is_packed(t.shape, t.strided.strid
 TensorData laid_out(const TensorData& from, const Layout& layout) {
   TensorData to(from.dtype, from.shape, layout);
   const std::vector<std::byte> packed = from.packed();
-  const auto size = static_cast<std::size_t>(bytes(from.dtype));
-  const std::int64_t n = from.numel();
-  for (std::int64_t i = 0; i < n; ++i)
-    std::memcpy(to.element(i), packed.data() + static_cast<std::size_t>(i) * size, size);
+  scatter(to.memory.data() + to.strided.offset * bytes(to.dtype), packed, to.shape, to.strided.strides,
+          bytes(to.dtype));
   return to;
 }
 

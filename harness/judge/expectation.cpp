@@ -32,21 +32,28 @@ Expectation::Expectation(const Call& call) : call_(call), arguments_(call) {
 const std::vector<double>& Expectation::values(int output) {
   std::vector<double>& v = values_[static_cast<std::size_t>(output)];
   if (v.empty()) {
-    const Shape& shape = call_.outputs[static_cast<std::size_t>(output)].shape;
-    v.resize(static_cast<std::size_t>(
-        std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>())));
-    evaluation_->values(output, v);
+    v.resize(elements(output));
+    if (const std::vector<std::int64_t>* exact = integers(output))
+      std::ranges::transform(*exact, v.begin(), [](std::int64_t x) { return static_cast<double>(x); });
+    else
+      evaluation_->values(output, v);
   }
   return v;
 }
 
 const std::vector<std::int64_t>* Expectation::integers(int output) {
-  std::vector<std::int64_t>& exact = integers_[static_cast<std::size_t>(output)];
-  if (exact.empty()) {
-    exact.resize(values(output).size());
-    if (!evaluation_->integers(output, exact)) exact.clear();
+  std::optional<std::vector<std::int64_t>>& exact = integers_[static_cast<std::size_t>(output)];
+  if (!exact) {
+    exact.emplace(elements(output));
+    if (!evaluation_->integers(output, *exact)) exact->clear();
   }
-  return exact.empty() ? nullptr : &exact;
+  return exact->empty() ? nullptr : &*exact;
+}
+
+std::size_t Expectation::elements(int output) const {
+  const Shape& shape = call_.outputs[static_cast<std::size_t>(output)].shape;
+  return static_cast<std::size_t>(
+      std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>()));
 }
 
 std::vector<std::byte> Expectation::rounded(int output) {
@@ -64,13 +71,19 @@ std::vector<std::byte> Expectation::rounded(int output) {
   return t.memory;
 }
 
+Expectation::Known& Expectation::known(const Contract& contract) {
+  for (Known& k : known_)
+    if (same_arithmetic(k.contract, contract)) return k;
+  known_.push_back({.contract = contract, .intervals = {}, .vacuous = {}});
+  known_.back().intervals.resize(values_.size());
+  return known_.back();
+}
+
 const Interval& Expectation::interval(int output, std::int64_t element, const Contract& contract) {
-  auto& by_output = intervals_[text(contract)];
-  by_output.resize(values_.size());
-  auto& known = by_output[static_cast<std::size_t>(output)];
-  const auto found = known.find(element);
-  if (found != known.end()) return found->second;
-  return known.emplace(element, evaluation_->interval(output, element, contract)).first->second;
+  auto& intervals = known(contract).intervals[static_cast<std::size_t>(output)];
+  const auto found = intervals.find(element);
+  if (found != intervals.end()) return found->second;
+  return intervals.emplace(element, evaluation_->interval(output, element, contract)).first->second;
 }
 
 bool Expectation::would_pass(int output, const std::vector<double>& substitute, const Contract& contract) {
@@ -93,8 +106,8 @@ bool Expectation::would_pass(int output, const std::vector<double>& substitute, 
 }
 
 bool Expectation::vacuous(const Contract& contract) {
-  const std::string key = text(contract);
-  if (const auto known = vacuous_.find(key); known != vacuous_.end()) return known->second;
+  std::optional<bool>& known_answer = known(contract).vacuous;
+  if (known_answer) return *known_answer;
   const auto decide = [&] {
     const TensorData* first = nullptr;
     for (const CallValue& v : call_.arguments)
@@ -114,7 +127,8 @@ bool Expectation::vacuous(const Contract& contract) {
     }
     return true;
   };
-  return vacuous_[key] = decide();
+  known_answer = decide();
+  return *known_answer;
 }
 
 }  // namespace assay

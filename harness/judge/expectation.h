@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <deque>
 #include <memory>
-#include <string>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -33,6 +33,7 @@ class Expectation {
   bool vacuous(const Contract& contract);
 
  private:
+  std::size_t elements(int output) const;
   // Whether results `substitute` (one for each element) would pass; it looks at the elements that differ most.
   bool would_pass(int output, const std::vector<double>& substitute, const Contract& contract);
 
@@ -40,10 +41,16 @@ class Expectation {
   Arguments arguments_;
   std::unique_ptr<Evaluation> evaluation_;
   std::vector<std::vector<double>> values_;
-  std::vector<std::vector<std::int64_t>> integers_;
-  std::map<std::string, std::vector<std::unordered_map<std::int64_t, Interval>>>
-      intervals_;  // by contract text
-  std::map<std::string, bool> vacuous_;
+  std::vector<std::optional<std::vector<std::int64_t>>> integers_;  // empty where it is not in integers
+  // What is known under contracts of one arithmetic.
+  struct Known {
+    Contract contract;
+    std::vector<std::unordered_map<std::int64_t, Interval>> intervals;  // of each output, by element
+    std::optional<bool> vacuous;
+  };
+  Known& known(const Contract& contract);
+
+  std::deque<Known> known_;
 };
 
 }  // namespace assay

@@ -76,6 +76,15 @@ std::vector<std::byte> gather(const std::byte* first, std::span<const std::int64
   return packed;
 }
 
+void scatter(std::byte* first, std::span<const std::byte> packed, std::span<const std::int64_t> shape,
+             std::span<const std::int64_t> strides, int size) {
+  const std::byte* from = packed.data();
+  walk(shape, strides, false, [&](std::int64_t at, std::int64_t elements) {
+    std::memcpy(first + at * size, from, static_cast<std::size_t>(elements * size));
+    from += elements * size;
+  });
+}
+
 void copy_strided(std::byte* to, const std::byte* from, std::span<const std::int64_t> shape,
                   std::span<const std::int64_t> strides, int size) {
   walk(shape, strides, true, [&](std::int64_t at, std::int64_t elements) {

@@ -12,6 +12,10 @@ namespace assay {
 std::vector<std::byte> gather(const std::byte* first, std::span<const std::int64_t> shape,
                               std::span<const std::int64_t> strides, int size);
 
+// The way back: row-major elements to `first + strides`. Of those that share a place, the last one stays.
+void scatter(std::byte* first, std::span<const std::byte> packed, std::span<const std::int64_t> shape,
+             std::span<const std::int64_t> strides, int size);
+
 // The same walk over two strided memories: every element of `from` to its place in `to`. Dimensions with stride 0
 // in both are walked once.
 void copy_strided(std::byte* to, const std::byte* from, std::span<const std::int64_t> shape,

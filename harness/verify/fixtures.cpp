@@ -7,8 +7,8 @@
 #include <map>
 
 #include "examine.h"
-#include "machine.h"
 #include "record.h"
+#include "stretch.h"
 #include "tally.h"
 
 namespace assay {
@@ -23,25 +23,17 @@ class FixtureRun {
       : registry_(registry),
         fixtures_(fixtures),
         options_(options),
-        interrupted_(interrupted),
         report_(progress),
         examiner_(make_zygotes(), options.run),
-        start_(std::chrono::steady_clock::now()) {
+        stretch_(options, interrupted) {
     select();
   }
 
   RunResult run() {
     RunResult result;
     for (const std::size_t i : chosen_) {
-      if (stop()) break;
+      if (stretch_.over()) break;
       examine(i);
-    }
-    result.complete = progress_.done == progress_.total;
-    if (!result.complete) {
-      result.cases_not_run = progress_.total - progress_.done;
-      result.incomplete =
-          fmt::format("{}: {} of {} cases were not run", interrupted_ ? "interrupted" : "out of time",
-                      result.cases_not_run, progress_.total);
     }
     for (const auto& [key, tally] : rows_) {
       Row row = tally.row();
@@ -49,11 +41,8 @@ class FixtureRun {
       record_failures(row, *key.first);
       result.rows.push_back(std::move(row));
     }
-    std::ranges::sort(result.rows, {}, [](const Row& r) { return std::tie(r.op, r.dtype, r.impl); });
-    result.machine = machine();
     result.fixtures = FixtureCount{fixtures_.source, fixtures_.found, fixtures_.left_out};
-    if (options_.shards > 1) result.shard = fmt::format("{}/{}", options_.shard, options_.shards);
-    result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    stretch_.conclude(result, progress_);
     return result;
   }
 
@@ -100,11 +89,6 @@ class FixtureRun {
     k.name = k.table_name = name;
     k.peer = fixtures_.peer;
     return producers_.emplace_back(std::move(k));
-  }
-
-  bool stop() const {
-    if (interrupted_) return true;
-    return options_.time && std::chrono::steady_clock::now() - start_ > *options_.time;
   }
 
   void add(const Finding& finding, std::size_t i) {
@@ -168,10 +152,9 @@ class FixtureRun {
   const Registry& registry_;
   const Fixtures& fixtures_;
   const VerifyOptions& options_;
-  const std::atomic<bool>& interrupted_;
   const std::function<void(const Progress&)>& report_;
   Examiner examiner_;
-  std::chrono::steady_clock::time_point start_;
+  Stretch stretch_;
   std::deque<Kernel> producers_;
   std::map<std::pair<const Kernel*, Dtype>, Tally> rows_;
   std::vector<std::size_t> chosen_;

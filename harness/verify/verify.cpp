@@ -10,10 +10,10 @@
 #include "../generate/cases.h"
 #include "../generate/data.h"
 #include "../generate/errors.h"
-#include "examine.h"
-#include "machine.h"
 #include "diagnosed.h"
+#include "examine.h"
 #include "record.h"
+#include "stretch.h"
 #include "tally.h"
 
 namespace assay {
@@ -70,7 +70,7 @@ class Run {
         interrupted_(interrupted),
         report_(progress),
         zygotes_(make_zygotes()),
-        start_(std::chrono::steady_clock::now()) {
+        stretch_(options, interrupted) {
     for (const Subject& s : subjects_) {
       for (const Kernel* k : s.kernels) rows_.emplace(RowKey{k, s.dtype}, Tally(*k, s.dtype));
       for (const Kernel* k : s.unavailable) rows_.emplace(RowKey{k, s.dtype}, Tally(*k, s.dtype));
@@ -88,23 +88,13 @@ class Run {
   RunResult run() {
     parallel([this](Examiner& examiner) { generate_and_examine(examiner); });
     RunResult result;
-    result.complete = next_.load() >= work_.size() && progress_.done == progress_.total;
-    if (!result.complete) {
-      result.cases_not_run = progress_.total - progress_.done;
-      result.incomplete =
-          fmt::format("{}: {} of {} cases were not run", interrupted_ ? "interrupted" : "out of time",
-                      result.cases_not_run, progress_.total);
-    }
     for (const auto& [key, tally] : rows_) {
       result.rows.push_back(tally.row());
       result.rows.back().named = !options_.impls.empty();
     }
-    std::ranges::sort(result.rows, {}, [](const Row& r) { return std::tie(r.op, r.dtype, r.impl); });
     record_failures(result);
-    result.machine = machine();
     result.seed = options_.seed;
-    if (options_.shards > 1) result.shard = fmt::format("{}/{}", options_.shard, options_.shards);
-    result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    stretch_.conclude(result, progress_);
     return result;
   }
 
@@ -116,11 +106,6 @@ class Run {
 
   std::uint64_t cases_in(std::uint64_t chunk) const {
     return options_.only ? 1 : std::min(kChunk, options_.cases - chunk * kChunk);
-  }
-
-  bool stop() const {
-    if (interrupted_) return true;
-    return options_.time && std::chrono::steady_clock::now() - start_ > *options_.time;
   }
 
   // Calls `work` with a lane of its own on every job's thread.
@@ -147,7 +132,7 @@ class Run {
   }
 
   void generate_and_examine(Examiner& examiner) {
-    while (!stop() && !failed_) {
+    while (!stretch_.over() && !failed_) {
       const std::size_t i = next_++;
       if (i >= work_.size()) return;
       const Subject& s = subjects_[work_[i].subject];
@@ -229,7 +214,7 @@ class Run {
   const std::atomic<bool>& interrupted_;
   const std::function<void(const Progress&)>& report_;
   std::shared_ptr<Zygotes> zygotes_;
-  std::chrono::steady_clock::time_point start_;
+  Stretch stretch_;
   std::vector<Item> work_;
   std::atomic<std::size_t> next_{0};
   std::atomic<bool> failed_{false};

@@ -61,10 +61,9 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace assay::cpu {
 namespace {
-constexpr const char* kContract = "chain=blocked(16) -- optimized/cpu/chains.h: sixteen chains, then a tree";
 constexpr assay_kernel kernels[] = {
-    ASSAY_CPU_LEVELS(ops::native_batch_norm, native_batch_norm, kContract),
-    ASSAY_CPU_LEVELS(ops::native_batch_norm_legit_functional, functional, kContract)};
+    ASSAY_CPU_LEVELS(ops::native_batch_norm, native_batch_norm, ASSAY_CPU_CHAINS),
+    ASSAY_CPU_LEVELS(ops::native_batch_norm_legit_functional, functional, ASSAY_CPU_CHAINS)};
 const Enrolled enrolled{kernels};
 }  // namespace
 }  // namespace assay::cpu

@@ -30,8 +30,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace assay::cpu {
 namespace {
-constexpr const char* kContract = "chain=blocked(16) -- optimized/cpu/chains.h: sixteen chains, then a tree";
-constexpr assay_kernel kernels[] = {ASSAY_CPU_LEVELS(ops::native_layer_norm, native_layer_norm, kContract)};
+constexpr assay_kernel kernels[] = {ASSAY_CPU_LEVELS(ops::native_layer_norm, native_layer_norm, ASSAY_CPU_CHAINS)};
 const Enrolled enrolled{kernels};
 }  // namespace
 }  // namespace assay::cpu

@@ -101,10 +101,9 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace assay::cpu {
 namespace {
-#define ASSAY_ROWS_CHAIN "chain=blocked(16) -- optimized/cpu/rows.h: sixteen chains, then a tree"
-constexpr const char* kExp = ASSAY_CPU_EXP "\n" ASSAY_ROWS_CHAIN;
-constexpr const char* kExpAndLog = ASSAY_CPU_EXP "\n" ASSAY_CPU_LOG "\n" ASSAY_ROWS_CHAIN;
-constexpr const char* kSums = ASSAY_ROWS_CHAIN;
+constexpr const char* kExp = ASSAY_CPU_EXP "\n" ASSAY_CPU_CHAINS;
+constexpr const char* kExpAndLog = ASSAY_CPU_EXP "\n" ASSAY_CPU_LOG "\n" ASSAY_CPU_CHAINS;
+constexpr const char* kSums = ASSAY_CPU_CHAINS;
 constexpr assay_kernel kernels[] = {
     ASSAY_CPU_LEVELS(ops::softmax_int, softmax, kExp),
     ASSAY_CPU_LEVELS(ops::log_softmax_int, log_softmax, kExpAndLog),

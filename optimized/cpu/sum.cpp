@@ -51,9 +51,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace assay::cpu {
 namespace {
-constexpr const char* kContract = "chain=blocked(16) -- optimized/cpu/reduce.h: sixteen chains, then a tree";
-constexpr assay_kernel kernels[] = {ASSAY_CPU_LEVELS(ops::sum_dim_int_list, sum, kContract),
-                                    ASSAY_CPU_LEVELS(ops::mean_dim, mean, kContract)};
+constexpr assay_kernel kernels[] = {ASSAY_CPU_LEVELS(ops::sum_dim_int_list, sum, ASSAY_CPU_CHAINS),
+                                    ASSAY_CPU_LEVELS(ops::mean_dim, mean, ASSAY_CPU_CHAINS)};
 const Enrolled enrolled{kernels};
 }  // namespace
 }  // namespace assay::cpu

@@ -47,8 +47,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace assay::cpu {
 namespace {
-constexpr const char* kContract = "chain=blocked(16) -- optimized/cpu/reduce.h: sixteen chains, then a tree";
-constexpr assay_kernel kernels[] = {ASSAY_CPU_LEVELS(ops::var_correction, var, kContract)};
+constexpr assay_kernel kernels[] = {ASSAY_CPU_LEVELS(ops::var_correction, var, ASSAY_CPU_CHAINS)};
 const Enrolled enrolled{kernels};
 }  // namespace
 }  // namespace assay::cpu

@@ -1,6 +1,5 @@
 #include "arithmetic.h"
 
-#include <algorithm>
 #include <cmath>
 
 namespace assay {
@@ -37,17 +36,5 @@ Arithmetic::Arithmetic(const Contract& c, Dtype computed_in, Dtype stored_as)
       sqrt_extra(c.sqrt_extra),
       chain(c.chain),
       accuracy(c.accuracy) {}
-
-bool same_arithmetic(const Contract& a, const Contract& b) {
-  return a.compute == b.compute && a.accumulate == b.accumulate && a.multiply == b.multiply &&
-         a.faithful_store == b.faithful_store && a.chain.kind == b.chain.kind &&
-         a.chain.block == b.chain.block && a.div_extra == b.div_extra && a.sqrt_extra == b.sqrt_extra &&
-         a.ftz == b.ftz && a.daz == b.daz && a.tiny == b.tiny && a.signed_zero == b.signed_zero &&
-         a.nonfinite == b.nonfinite && a.first_tie == b.first_tie && a.moments == b.moments &&
-         a.folded_affine == b.folded_affine &&
-         std::ranges::equal(a.accuracy, b.accuracy, [](const Accuracy& x, const Accuracy& y) {
-           return x.ulp == y.ulp && x.absolute == y.absolute;
-         });
-}
 
 }  // namespace assay

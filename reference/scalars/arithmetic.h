@@ -52,12 +52,9 @@ struct Arithmetic {
   Arithmetic(const Contract& contract, Dtype dtype) : Arithmetic(contract, dtype, dtype) {}
 
   const Accuracy& of(Function f) const { return accuracy[static_cast<std::size_t>(f)]; }
-  // Whether double carries the values with enough to spare; otherwise 200 bits do.
+  // Whether double carries the values with enough to spare; otherwise 191 bits do.
   bool double_suffices() const { return compute.format.precision <= 24 && result.format.precision <= 24; }
 };
-
-// Whether two contracts give the same intervals.
-bool same_arithmetic(const Contract& a, const Contract& b);
 
 namespace detail {
 inline constinit thread_local const Arithmetic* current_arithmetic = nullptr;

@@ -1,6 +1,7 @@
 // What Tracked and Adversary ask of the numbers that carry their values: double, or Real for results in f64.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -80,25 +81,33 @@ struct Carrier<double> {
 template <>
 struct Carrier<Real> {
   using Bound = long double;
-  static_assert(std::numeric_limits<long double>::max_exponent >= 16384,
-                "errors of f64 results need a long double with a wider range than double");
+  static_assert(std::numeric_limits<long double>::max_exponent >= 16384 &&
+                    std::numeric_limits<long double>::digits >= 64,
+                "errors of f64 results need a long double with a wider range than double, and 64 bits");
   static constexpr int kBits = Real::kBits;
   static constexpr int kLeastGrid = -14000;
-  static constexpr long double kUnit = 0x1p-199L;
+  static constexpr long double kUnit = 0x1p-190L;
   static constexpr long double kLeast = 0x1p-14990L;
 
   static int exponent(const Real& x) {
     return mpfr_zero_p(x.data()) != 0 ? -(1 << 24) : static_cast<int>(mpfr_get_exp(x.data())) - 1;
   }
   static int grid(const Real& x) {
-    return static_cast<int>(mpfr_get_exp(x.data())) - static_cast<int>(mpfr_min_prec(x.data()));
+    int below = static_cast<int>(x.limbs().size()) * 64;
+    for (const mp_limb_t limb : x.limbs()) {
+      if (limb != 0) return exponent(x) + 1 - below + std::countr_zero(limb);
+      below -= 64;
+    }
+    return kLeastGrid;
   }
   static bool finite(const Real& x) { return is_finite(x); }
   static bool nan(const Real& x) { return is_nan(x); }
   static bool negative(const Real& x) { return is_negative(x); }
-  static long double size(const Real& x) { return std::fabs(rounded(x, MPFR_RNDA)); }
-  static long double least_size(const Real& x) { return std::fabs(rounded(x, MPFR_RNDZ)); }
-  static long double signed_size(const Real& x) { return rounded(x, MPFR_RNDN); }
+  static long double size(const Real& x) {
+    return magnitude(x, std::ranges::any_of(lower(x), [](mp_limb_t limb) { return limb != 0; }) ? 1 : 0);
+  }
+  static long double least_size(const Real& x) { return magnitude(x, 0); }
+  static long double signed_size(const Real& x) { return is_negative(x) ? -least_size(x) : least_size(x); }
   static long double residual(const Real&, const Real&, const Real& s) { return size(s) * kUnit; }
   static Real limited(const Real& x) {
     if (mpfr_regular_p(x.data()) == 0 || std::abs(exponent(x)) < kLimit) return x;
@@ -110,12 +119,13 @@ struct Carrier<Real> {
 
  private:
   static constexpr int kLimit = 15000;
-  static long double rounded(const Real& x, mpfr_rnd_t rounding) {
-    if (mpfr_regular_p(x.data()) == 0 || std::abs(mpfr_get_exp(x.data())) < 1000)
-      return mpfr_get_d(x.data(), rounding);
-    long exponent = 0;
-    const double fraction = mpfr_get_d_2exp(&exponent, x.data(), rounding);
-    return std::ldexp(static_cast<long double>(fraction), static_cast<int>(exponent));
+  static std::span<const mp_limb_t> lower(const Real& x) { return x.limbs().first(x.limbs().size() - 1); }
+  // |x| without what its highest limb, 64 bits like a long double's significand, does not have; plus units of that.
+  static long double magnitude(const Real& x, int units) {
+    if (mpfr_regular_p(x.data()) == 0)
+      return mpfr_zero_p(x.data()) != 0 ? 0 : std::fabs(mpfr_get_d(x.data(), MPFR_RNDN));
+    const long double first = static_cast<long double>(x.limbs().back()) + static_cast<long double>(units);
+    return std::ldexp(first, exponent(x) - 63);
   }
 };
 

@@ -1,4 +1,4 @@
-// Dual: a value with its derivative along one direction, by the chain rule, in 200 bits. Where the formula has a kink,
+// Dual: a value with its derivative along one direction, by the chain rule, in 191 bits. Where the formula has a kink,
 // the derivative is that of the branch that the formula takes.
 #pragma once
 

@@ -1,10 +1,13 @@
-// Real: a 200-bit MPFR number as a plain scalar. The truth that intervals are tested against, and the carrier of
+// Real: a 191-bit MPFR number as a plain scalar. The truth that intervals are tested against, and the carrier of
 // values where double has no bits to spare.
 #pragma once
 
 #include <mpfr.h>
 
 #include <array>
+#include <bit>
+#include <cstdint>
+#include <span>
 #include <type_traits>
 
 #include "scalar.h"
@@ -13,10 +16,22 @@ namespace assay {
 
 class Real {
  public:
-  static constexpr int kBits = 200;
+  // MPFR adds and multiplies numbers of three limbs, not quite filled, by code of their own.
+  static constexpr int kBits = 191;
 
   Real() { mpfr_custom_init_set(&number_, MPFR_ZERO_KIND, 0, kBits, limbs_.data()); }
-  explicit Real(double x) : Real() { mpfr_set_d(&number_, x, MPFR_RNDN); }
+  explicit Real(double x) {
+    const auto bits = std::bit_cast<std::uint64_t>(x);
+    const auto exponent = static_cast<int>(bits >> 52 & 0x7FF);
+    if (exponent == 0 || exponent == 0x7FF) {  // zero, subnormal, NaN or infinite
+      mpfr_custom_init_set(&number_, MPFR_ZERO_KIND, 0, kBits, limbs_.data());
+      mpfr_set_d(&number_, x, MPFR_RNDN);
+      return;
+    }
+    limbs_.back() = (bits | std::uint64_t{1} << 52) << 11;
+    const int kind = x < 0 ? -MPFR_REGULAR_KIND : MPFR_REGULAR_KIND;
+    mpfr_custom_init_set(&number_, kind, exponent - 1022, kBits, limbs_.data());
+  }
   explicit Real(long double x) : Real() { mpfr_set_ld(&number_, x, MPFR_RNDN); }
   template <class Integer>
   requires std::is_integral_v<Integer>
@@ -37,6 +52,7 @@ class Real {
 
   mpfr_ptr data() { return &number_; }
   mpfr_srcptr data() const { return &number_; }
+  std::span<const mp_limb_t> limbs() const { return limbs_; }
   explicit operator double() const { return mpfr_get_d(&number_, MPFR_RNDN); }  // rounded once
 
   friend Real operator+(const Real& a, const Real& b) { return of(mpfr_add, a, b); }
@@ -62,7 +78,9 @@ class Real {
     return r;
   }
 
-  // MPFR's custom interface: the significand lies here, in memory of ours, so that copies allocate nothing.
+  // MPFR's custom interface: the significand lies here, in memory of ours, so that copies allocate nothing. The last limb
+  // has the first bits.
+  static_assert(GMP_NUMB_BITS == 64);
   std::array<mp_limb_t, (kBits + GMP_NUMB_BITS - 1) / GMP_NUMB_BITS> limbs_{};
   __mpfr_struct number_;
 };
@@ -70,7 +88,7 @@ class Real {
 inline Real select(bool condition, const Real& a, const Real& b) { return condition ? a : b; }
 inline Real group(const Real& x) { return x; }
 inline bool is_nan(const Real& x) { return mpfr_nan_p(x.data()) != 0; }
-inline bool is_finite(const Real& x) { return mpfr_number_p(x.data()) != 0; }
+inline bool is_finite(const Real& x) { return mpfr_nan_p(x.data()) == 0 && mpfr_inf_p(x.data()) == 0; }
 inline bool is_negative(const Real& x) { return mpfr_signbit(x.data()) != 0; }  // of the sign bit: -0 is
 Real abs(const Real& x);
 Real sqrt(const Real& x);

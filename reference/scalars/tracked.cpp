@@ -21,7 +21,7 @@ Tracked<V>::Tracked(double literal) : Tracked(exact(V(literal))) {
 }
 
 template <class V>
-Tracked<V> ScalarOps<Tracked<V>>::input(double x) {
+Tracked<V> ScalarOps<Tracked<V>>::unusual_input(double x) {
   Tracked<V> t = Tracked<V>::exact(V(x));
   if (!std::isfinite(x)) {
     read_nonfinite() = true;

@@ -9,22 +9,7 @@
 namespace assay {
 
 template <class V>
-Tracked<V> operator*(const Tracked<V>& x, const Tracked<V>& y) {
-  const auto multiplied = [](const Tracked<V>& a, const Tracked<V>& b) {
-    const V value = Carrier<V>::limited(a.value * b.value);
-    if ((a.may_be | b.may_be) != 0 || !Carrier<V>::finite(value)) return detail::nonfinite_product(a, b);
-    return detail::product(a, b, value);
-  };
-  if (!arithmetic().rounds_operands && is_closed(x) && is_closed(y)) return multiplied(x, y);
-  Tracked<V> a = closed(x);
-  Tracked<V> b = closed(y);
-  if (arithmetic().rounds_operands) {
-    detail::round_once(a, arithmetic().multiply);
-    detail::round_once(b, arithmetic().multiply);
-  }
-  return multiplied(a, b);
-}
-
+Tracked<V> operator*(const Tracked<V>& x, const Tracked<V>& y);
 template <class V>
 Tracked<V> operator/(const Tracked<V>& x, const Tracked<V>& y);
 
@@ -154,7 +139,10 @@ struct ScalarOps<Tracked<V>> {
     read_nonfinite() = false;
     places().clear();
   }
-  static Tracked<V> input(double x);
+  static Tracked<V> input(double x) {
+    if (std::isfinite(x) && !arithmetic().daz) return Tracked<V>::exact(V(x));
+    return unusual_input(x);
+  }
   static Tracked<V> parameter(double x) { return Tracked<V>(x); }
   static Tracked<V> cast(const Tracked<V>& x, Dtype d);
   template <class Term>
@@ -178,6 +166,9 @@ struct ScalarOps<Tracked<V>> {
     for (std::int64_t k = 0; k < n; ++k) terms.push_back(closed(term(k)));
     return place_of_largest<V>(terms);
   }
+
+ private:
+  static Tracked<V> unusual_input(double x);  // not finite, or perhaps read as zero
 };
 
 }  // namespace assay

@@ -150,19 +150,7 @@ typename Tracked<V>::Bound rounding_error(const Tracked<V>& t, const Rounding& t
 
 // One rounding of a closed number to a format.
 template <class V>
-void round_once(Tracked<V>& t, const Rounding& to) {
-  using C = Carrier<V>;
-  using Bound = typename Tracked<V>::Bound;
-  t.pending = false;
-  if (!C::finite(t.value)) return;
-  if (t.error != 0 || !representable(t.value, t.grid, to)) {
-    t.error = inflate(t.error + rounding_error(t, to));
-    t.grid = kNoGrid;
-    t.foreign = false;
-  }
-  note_overflow(t, to);
-  if (arithmetic().flushes) note_flush(t, static_cast<Bound>(to.format.min_normal));
-}
+void round_once(Tracked<V>& t, const Rounding& to);
 
 // Whether the kernel may hold a zero.
 template <class V>
@@ -176,27 +164,7 @@ Tracked<V> nonfinite_product(const Tracked<V>& a, const Tracked<V>& b);
 
 // Of closed numbers whose product is finite.
 template <class V>
-Tracked<V> product(const Tracked<V>& a, const Tracked<V>& b, const V& value) {
-  using C = Carrier<V>;
-  Tracked<V> r;
-  r.value = value;
-  r.magnitude = C::size(value);
-  r.pending = true;
-  if (a.error == 0 && b.error == 0) {
-    r.grid = std::min(a.grid + b.grid, kEveryGrid);
-    if (r.grid < C::kLeastGrid || C::exponent(value) - r.grid >= C::kBits) {
-      r.error = inflate(r.magnitude * C::kUnit) + C::kLeast;
-      r.grid = kNoGrid;
-    }
-  } else if (!a.is_exact_zero() && !b.is_exact_zero()) {
-    r.error = inflate(times(C::size(a.value), b.error) + times(C::size(b.value), a.error) +
-                      times(a.error, b.error) + r.magnitude * C::kUnit) +
-              C::kLeast;
-    r.grid = kNoGrid;
-  }
-  if (may_be_zero(r)) r.free_sign = !a.sign_known() || !b.sign_known();
-  return r;
-}
+Tracked<V> product(const Tracked<V>& a, const Tracked<V>& b, const V& value);
 
 }  // namespace detail
 

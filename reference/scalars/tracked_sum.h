@@ -68,57 +68,11 @@ Tracked<V> add_zero(const Tracked<V>& x, const Tracked<V>& zero) {
 
 // The error of an open sum up to, but without, its last rounding to the compute format.
 template <class V>
-void charge_additions(Tracked<V>& t) {
-  using C = Carrier<V>;
-  using Bound = typename Tracked<V>::Bound;
-  const Arithmetic& a = arithmetic();
-  const bool enters = t.summed && a.accumulates_narrower;
-  if (t.terms < 2 && !enters) return;
-  settle(t);  // a sum of one product, which is rounded before it enters the accumulator
+void charge_additions(Tracked<V>& t);
 
-  const bool accumulator = t.summed && !a.accumulates_in_compute;
-  const Rounding& to = accumulator ? a.accumulate : a.compute;
-  const Bound slack = 1 + static_cast<Bound>(t.terms) * Bound(0x1p-51) + Bound(0x1p-48);
-  const auto overflow = static_cast<Bound>(to.overflow);
-  t.error *= slack;
-  if (!C::finite(t.value)) {
-    // The finite terms may overflow among themselves, rounded on the way, to the infinity that is not there yet.
-    const auto growth = static_cast<Bound>(std::exp(t.terms * std::log1p(to.format.unit)));
-    if (t.magnitude * growth * slack >= overflow) t.may_be |= kMayBeNan;
-    return;
-  }
-  const bool exact =
-      t.error == 0 && t.grid >= to.grid && exponent_of(t.magnitude) < t.grid + to.format.precision;
-  if (!exact) {
-    if (enters) t.error += static_cast<Bound>(t.terms) * static_cast<Bound>(to.half_subnormal);
-    // The last addition is the rounding to the compute format, unless that is a conversion behind it.
-    const double additions =
-        (t.summed ? a.chain.additions(t.terms) : t.terms - 1) + (enters ? 1 : 0) - (accumulator ? 0 : 1);
-    if (additions > 0) {
-      const double growth = std::expm1(additions * std::log1p(to.format.unit));
-      t.error += static_cast<Bound>(growth) * (t.magnitude + t.error) * slack;
-    }
-  }
-  // Every number on the way may be subnormal and lost: what enters, and partial sums but the last.
-  const double on_the_way = (enters ? t.terms : 0) + (accumulator ? t.terms : t.terms - 2);
-  if (a.flushes && on_the_way > 0 && t.grid < std::max(a.compute.format.min_exponent, to.format.min_exponent))
-    t.error += static_cast<Bound>(on_the_way) *
-               static_cast<Bound>(std::max(a.compute.format.min_normal, to.format.min_normal));
-  if (t.error != 0) t.grid = kNoGrid;
-
-  // On the way, a partial sum is at most the sum of the positive terms, and at least that of the negative ones.
-  const Bound most = t.magnitude * slack + t.error;
-  if (most >= overflow && (t.terms > 2 || accumulator)) {
-    const Bound half = C::signed_size(t.value) / 2;
-    const bool up = t.magnitude * slack / 2 + half + t.error >= overflow;
-    const bool down = t.magnitude * slack / 2 - half + t.error >= overflow;
-    if (up) t.may_be |= kMayBePositiveInfinity;
-    if (down) t.may_be |= kMayBeNegativeInfinity;
-    // They may meet, and either may meet an infinite term.
-    if ((up || down) && (t.may_be & kMayBePositiveInfinity) != 0 && (t.may_be & kMayBeNegativeInfinity) != 0)
-      t.may_be |= kMayBeNan;
-  }
-}
+// x, which is not closed, as a number that the kernel has in its compute format.
+template <class V>
+Tracked<V> rounded(const Tracked<V>& x);
 
 }  // namespace detail
 
@@ -131,33 +85,11 @@ bool is_closed(const Tracked<V>& t) {
 // x as a number that the kernel has in its compute format.
 template <class V>
 Tracked<V> closed(const Tracked<V>& x) {
-  Tracked<V> t = x;
-  if (is_closed(t)) return t;
-  detail::charge_additions(t);
-  detail::round_once(t, arithmetic().compute);
-  t.terms = 1;
-  t.summed = false;
-  t.magnitude = 0;
-  if (Carrier<V>::finite(t.value)) {
-    t.magnitude = Carrier<V>::size(t.value);
-    if (t.error == 0 && t.magnitude == 0) t.grid = kEveryGrid;
-  }
-  return t;
+  return is_closed(x) ? x : detail::rounded(x);
 }
 
 template <class V>
-Tracked<V> operator+(const Tracked<V>& x, const Tracked<V>& y) {
-  if (x.is_exact_zero()) return detail::add_zero(y, x);
-  if (y.is_exact_zero()) return detail::add_zero(x, y);
-  // A sum that has an accumulator or a chain of its own ends here.
-  const bool ends = !arithmetic().one_adder;
-  Tracked<V> a = ends && x.summed ? closed(x) : x;
-  Tracked<V> b = ends && y.summed ? closed(y) : y;
-  detail::settle(a);
-  detail::settle(b);
-  detail::add_settled(a, b);
-  return a;
-}
+Tracked<V> operator+(const Tracked<V>& x, const Tracked<V>& y);
 
 template <class V>
 Tracked<V> operator-(Tracked<V> t) {
@@ -178,37 +110,8 @@ Tracked<V> operator-(const Tracked<V>& x, const Tracked<V>& y) {
 template <class V>
 class OpenSum {
  public:
-  void add(Tracked<V> term) {
-    ++count_;
-    if (term.is_exact_zero()) {
-      if (!Carrier<V>::negative(term.value) && !term.free_sign) positive_zero_ = true;
-      return;
-    }
-    if (!arithmetic().one_adder && (term.terms >= 2 || term.summed))
-      term = closed(term);  // its additions are not the sum's own
-    if (!any_) {
-      sum_ = term;
-      any_ = true;
-      return;
-    }
-    detail::settle(sum_);
-    detail::settle(term);
-    detail::add_settled(sum_, term);
-  }
-
-  Tracked<V> total() {
-    if (count_ == 0) return sum_;
-    // An exact cancellation gives +0 in any order, and so does a sum with a +0 in it.
-    if (!any_)
-      sum_.free_sign = !positive_zero_;
-    else if (sum_.error != 0 || sum_.value != V{})
-      sum_.free_sign = detail::may_be_zero(sum_);
-    detail::alone(sum_);
-    if (arithmetic().chain.kind != Chain::Kind::any)
-      sum_.terms = std::max(sum_.terms, static_cast<double>(count_));
-    sum_.summed = true;
-    return sum_;
-  }
+  void add(const Tracked<V>& term);
+  Tracked<V> total();
 
  private:
   Tracked<V> sum_;

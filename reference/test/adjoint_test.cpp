@@ -1,5 +1,5 @@
 // Gradients against the derivative of their operator: <g, J v> = <J^T g, v>, for every operator that says gradient_of.
-// Its results are the gradients of the other's tensor arguments in order. Both sides are read in 200 bits. What may lie
+// Its results are the gradients of the other's tensor arguments in order. Both sides are read in 191 bits. What may lie
 // between them is what the gradient's strict f64 interval admits, because a literal of a formula is rounded to double.
 //
 // Arguments that are results of the other operator (softmax's output) are rounded to f64 like any tensor. What that
@@ -287,7 +287,7 @@ TEST(Derivative, OfSoftmaxSumsToZeroAlongItsRow) {
   EXPECT_EQ(e.derivative(0, 0, std::vector<std::vector<double>>{{0, 0, 0}}), 0);
 }
 
-// Every elementary function's derivative against a central difference in 200 bits: step h leaves an error of order h^2.
+// Every elementary function's derivative against a central difference in 191 bits: step h leaves an error of order h^2.
 TEST(Derivative, OfEveryElementaryFunction) {
   const Real h(0x1p-40);
   const auto check = [&](const char* name, auto function, double at) {

@@ -16,7 +16,7 @@ constexpr double kInf = HUGE_VAL;
   return ::testing::AssertionFailure() << a << " is not " << b;
 }
 
-// Every reading agrees: the value in double, the 200-bit value, and the strict interval, which holds nothing else.
+// Every reading agrees: the value in double, the 191-bit value, and the strict interval, which holds nothing else.
 void expect(Call& c, const std::vector<double>& results, int output = 0) {
   Evaluation& e = c.evaluate();
   const std::vector<double> values = c.values(output);

@@ -385,7 +385,7 @@ TEST(TrackedStore, OfEveryFiniteNumberIsUndecidable) {
   EXPECT_FALSE(finish(around(0, 1e38)).undecidable());
 }
 
-// ---- 200-bit values: results in f64 ---------------------------------------------------------------------------------
+// ---- 191-bit values: results in f64 ---------------------------------------------------------------------------------
 
 TEST(TrackedWide, StoresF64Sharply) {
   const Under under(Dtype::f64);

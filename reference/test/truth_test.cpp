@@ -1,4 +1,4 @@
-// The 200-bit reading, which knows nothing of Tracked, against the other readings: it lies inside every interval, and
+// The 191-bit reading, which knows nothing of Tracked, against the other readings: it lies inside every interval, and
 // the double reading is within what rounding in double explains.
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ TEST(Truth, LiesInsideEveryInterval) {
               for (std::int64_t k = 0; k < numel; k += std::max<std::int64_t>(1, numel / 12), ++elements) {
                 const Interval i = c.evaluation->interval(output, k, contract);
                 if (!std::isfinite(i.value) && std::isfinite(c.evaluation->truth(output, k))) {
-                  ++overflows;  // of double, where 200 bits have none: 0 * exp(1000)
+                  ++overflows;  // of double, where 191 bits have none: 0 * exp(1000)
                   continue;
                 }
                 ASSERT_TRUE(c.evaluation->truth_inside(output, k, i))
@@ -50,7 +50,7 @@ TEST(Truth, ASpoiledIntervalIsNoticed) {
   EXPECT_FALSE(e.truth_inside(0, 0, i));
 }
 
-// Without cancellation every result in double is within a few units in the last place of the 200-bit one.
+// Without cancellation every result in double is within a few units in the last place of the 191-bit one.
 TEST(Truth, DoubleAgreesToAFewUlps) {
   for (const Reference* r : references()) {
     // x - mean cancels, whatever the signs.
