@@ -141,7 +141,7 @@ std::optional<Derived> first_operand_rows(Search& s) {
   for (std::size_t i = 0; i < s.call.arguments.size(); ++i) {
     const TensorData* t = tensor(s.call, i);
     if (t == nullptr) continue;
-    if (t->shape.empty()) return std::nullopt;
+    if (t->shape.empty() || t->shape[0] == 0) return std::nullopt;
     Box rows = whole(t->shape);
     rows.first[0] = s.draw.range(0, t->shape[0] - 1);
     rows.size[0] = s.draw.chance(70) ? 1 : s.draw.range(1, t->shape[0] - rows.first[0]);

@@ -124,28 +124,6 @@ class Comparison {
   std::string first_;
 };
 
-// Where two runs of the same call differ, in words; empty if they do not. Any NaN equals any NaN.
-std::string first_difference(const Call& call, const Outcome& outcome) {
-  for (std::size_t o = 0; o < outcome.outputs.size(); ++o) {
-    const std::vector<std::byte>& a = outcome.outputs[o];
-    const std::vector<std::byte>& b = outcome.again[o];
-    if (a == b) continue;
-    const Dtype dtype = call.outputs[o].dtype;
-    const auto size = static_cast<std::size_t>(bytes(dtype));
-    for (std::size_t at = 0; at < a.size(); at += size) {
-      if (std::memcmp(a.data() + at, b.data() + at, size) == 0) continue;
-      const double x = load(a.data() + at, dtype);
-      const double y = load(b.data() + at, dtype);
-      if (std::isnan(x) && std::isnan(y)) continue;
-      return fmt::format("{}{} is {} with buffers ending at a guard page and {} with buffers starting at one",
-                         output_name(*call.op, o),
-                         index_text(call.outputs[o].shape, static_cast<std::int64_t>(at / size)),
-                         shown(x, dtype), shown(y, dtype));
-    }
-  }
-  return {};
-}
-
 void look_whether_vacuous(Expectation& expectation, const Contract& contract, Judgement& j) {
   if (!expectation.vacuous(contract)) return;
   j.verdict = Verdict::vacuous;
@@ -220,7 +198,9 @@ Judgement judge(const Kernel& kernel, const Contract& contract, const Call& call
   Comparison comparison(*expectation, contract, j);
   for (std::size_t o = 0; o < outcome.outputs.size(); ++o)
     comparison.compare(static_cast<int>(o), outcome.outputs[o]);
-  const std::string difference = first_difference(call, outcome);
+  const std::string difference =
+      first_difference(call, outcome.outputs, "with buffers ending at a guard page", outcome.again,
+                       "with buffers starting at one");
   if (!difference.empty() && !contract.deterministic)
     for (std::size_t o = 0; o < outcome.again.size(); ++o)
       comparison.compare(static_cast<int>(o), outcome.again[o]);
@@ -236,6 +216,25 @@ Judgement judge(const Kernel& kernel, const Contract& contract, const Call& call
     look_whether_vacuous(*expectation, contract, j);
   }
   return j;
+}
+
+std::string first_difference(const Call& call, const Results& a, std::string_view when_a, const Results& b,
+                             std::string_view when_b) {
+  for (std::size_t o = 0; o < a.size(); ++o) {
+    if (a[o] == b[o]) continue;
+    const Dtype dtype = call.outputs[o].dtype;
+    const auto size = static_cast<std::size_t>(bytes(dtype));
+    for (std::size_t at = 0; at < a[o].size(); at += size) {
+      if (std::memcmp(a[o].data() + at, b[o].data() + at, size) == 0) continue;
+      const double x = load(a[o].data() + at, dtype);
+      const double y = load(b[o].data() + at, dtype);
+      if (std::isnan(x) && std::isnan(y)) continue;
+      return fmt::format("{}{} is {} {} and {} {}", output_name(*call.op, o),
+                         index_text(call.outputs[o].shape, static_cast<std::int64_t>(at / size)),
+                         shown(x, dtype), when_a, shown(y, dtype), when_b);
+    }
+  }
+  return {};
 }
 
 Judgement judge_outputs(const Contract& contract, Expectation& expectation, const ExpectedOutputs& outputs) {

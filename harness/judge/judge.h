@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "../registry/registry.h"
@@ -30,6 +31,12 @@ inline constexpr std::size_t kMostIntervals = 4096;
 // refuse them, naming the argument to blame.
 Judgement judge(const Kernel& kernel, const Contract& contract, const Call& call, Expectation* expectation,
                 const Outcome& outcome);
+
+// Where two runs of a call differ, in words: "out[3] is 1 with one thread and 2 with three". Empty if they do not; any NaN
+// equals any NaN. Results are packed, one for each output.
+using Results = std::vector<std::vector<std::byte>>;
+std::string first_difference(const Call& call, const Results& a, std::string_view when_a, const Results& b,
+                             std::string_view when_b);
 
 // Results that were recorded: packed, one for each output of the call, or nothing where none was.
 using ExpectedOutputs = std::vector<std::optional<std::vector<std::byte>>>;

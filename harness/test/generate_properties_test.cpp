@@ -257,6 +257,16 @@ TEST(Properties, AChoiceIsAFunctionOfTheCall) {
   EXPECT_GE(properties.size(), 2u);
 }
 
+// A vector without elements by a matrix without columns: there is a result, but no row to choose.
+TEST(Properties, AnEmptyOperandHasNoRows) {
+  const Call call = materialise(parse_case("linear:i16:input=0,weight=3x0,bias=3:data=normal:seed=20"));
+  ASSERT_EQ(call.error, "");
+  for (std::uint64_t choice = 0; choice < 100; ++choice) {
+    const std::optional<Derived> derived = derive(call, {}, choice);
+    EXPECT_TRUE(!derived || derived->property != "rows") << choice;
+  }
+}
+
 TEST(Properties, EmptyAndRefusedCallsHaveNone) {
   toys::all();
   EXPECT_FALSE(derive(materialise(parse_case("relu:f32:self=3x0:data=normal:seed=20")), {}, 1));

@@ -155,8 +155,7 @@ std::vector<Examined> Examiner::examine(std::vector<Call> calls, std::span<const
     };
     if (r.threaded)
       related(outcomes[*r.threaded], fmt::format("with {} threads", kThreads), [&](const Outcome& other) {
-        return other.outputs == main.outputs ? std::string{}
-                                             : std::string("the bits differ from those with one thread");
+        return first_difference(call, other.outputs, "there", main.outputs, "with one thread");
       });
     if (r.property)
       related(outcomes[*r.property], fmt::format("property {}", r.derived->property),

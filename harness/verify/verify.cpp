@@ -136,25 +136,35 @@ class Run {
       const std::size_t i = next_++;
       if (i >= work_.size()) return;
       const Subject& s = subjects_[work_[i].subject];
-      std::vector<Case> cases;
-      std::vector<std::uint64_t> indices;
-      {
-        const std::scoped_lock lock(generator_);  // RapidCheck's generators run on one thread at a time
-        make_cases(s, work_[i].chunk, cases, indices);
+      try {
+        generate_and_examine(examiner, s, work_[i].chunk);
+      } catch (const std::exception& e) {
+        throw std::runtime_error(fmt::format("{} {}, seed {}, cases from {} on: {}", s.op->schema.name,
+                                             name(s.dtype), options_.seed, work_[i].chunk * kChunk,
+                                             e.what()));
       }
-      const std::vector<Examined> examined = examiner.examine(cases, s.kernels);
-      const std::scoped_lock lock(mutex_);
-      for (std::size_t c = 0; c < cases.size(); ++c) {
-        const std::string case_text = text(cases[c]);
-        for (const Finding& f : examined[c].findings) {
-          rows_.at({f.kernel, s.dtype}).add(f, case_text, indices[c]);
-          if (is_fault(f.judgement.verdict) && !f.kernel->peer) ++progress_.faults;
-        }
-      }
-      progress_.done += cases.size();
-      progress_.doing = fmt::format("{} {}", s.op->schema.name, name(s.dtype));
-      report_(progress_);
     }
+  }
+
+  void generate_and_examine(Examiner& examiner, const Subject& s, std::uint64_t chunk) {
+    std::vector<Case> cases;
+    std::vector<std::uint64_t> indices;
+    {
+      const std::scoped_lock lock(generator_);  // RapidCheck's generators run on one thread at a time
+      make_cases(s, chunk, cases, indices);
+    }
+    const std::vector<Examined> examined = examiner.examine(cases, s.kernels);
+    const std::scoped_lock lock(mutex_);
+    for (std::size_t c = 0; c < cases.size(); ++c) {
+      const std::string case_text = text(cases[c]);
+      for (const Finding& f : examined[c].findings) {
+        rows_.at({f.kernel, s.dtype}).add(f, case_text, indices[c]);
+        if (is_fault(f.judgement.verdict) && !f.kernel->peer) ++progress_.faults;
+      }
+    }
+    progress_.done += cases.size();
+    progress_.doing = fmt::format("{} {}", s.op->schema.name, name(s.dtype));
+    report_(progress_);
   }
 
   void make_cases(const Subject& s, std::uint64_t chunk, std::vector<Case>& cases,
