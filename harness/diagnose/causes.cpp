@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <set>
+#include <tuple>
 
 namespace assay::diagnose {
 namespace {
@@ -10,8 +12,12 @@ namespace {
 constexpr std::size_t kFirst =
     16;  // diverging elements that a fault must explain one of, to be looked at further
 constexpr std::size_t kLeastOfACall = 32;
-// Elements that diverge, without which pairs of faults are not tried: there is always one that explains a few numbers.
-constexpr std::size_t kLeastForPairs = 12;
+// Elements that diverge, and different results among them, without which pairs of faults are not tried: there is always
+// one that explains a few numbers.
+constexpr std::size_t kLeastForPairs = 12, kLeastDifferent = 6;
+// A kernel that computes in a narrower way is wrong in most elements. One that is right where it would be wrong, this many
+// times as often as it is wrong, does not.
+constexpr std::size_t kTooAccurate = 8;
 constexpr double kSameWidth = 1;  // bits
 constexpr std::size_t kMostShown = 5;
 constexpr double kLeastShare =
@@ -75,6 +81,10 @@ class Predictions {
     auto &a = parts_[p.call], &b = other.parts_[p.call];
     if (a && b) return a->differs(*p.element, *b);
     return a ? a->differs(*p.element) : b && b->differs(*p.element);
+  }
+  bool typically_diverges(const Elements::Place& p) {
+    auto& part = parts_[p.call];
+    return part && part->typically_diverges(*p.element);
   }
   bool allows_more(const Elements::Place& p) {
     auto& part = parts_[p.call];
@@ -157,7 +167,13 @@ class Search {
       }
   }
 
-  bool enough_for_pairs() const { return elements_.wrong().size() >= kLeastForPairs; }
+  bool enough_for_pairs() const {
+    std::set<std::tuple<double, double, std::int64_t>> different;
+    for (const Elements::Place& p : elements_.wrong())
+      different.emplace(std::isnan(p.element->actual) ? 0 : p.element->actual, p.element->right.value,
+                        p.element->integer);
+    return elements_.wrong().size() >= kLeastForPairs && different.size() >= kLeastDifferent;
+  }
   bool any_explains_all() const {
     return std::ranges::any_of(tried_, [](const Tried& t) { return t.cause.explains_all; });
   }
@@ -227,6 +243,11 @@ class Search {
       const bool admitted = p.admits(at);
       c.broken += admitted ? 0 : 1;
       count(at, admitted);
+    }
+    if (std::ranges::any_of(h.faults, [](const Variant* v) { return !v->contract.empty(); })) {
+      const auto foretold = static_cast<std::size_t>(std::ranges::count_if(
+          elements_.right(), [&](const Elements::Place& at) { return p.typically_diverges(at); }));
+      if (foretold > kTooAccurate * (elements_.wrong().size() + 1)) c.broken += foretold;
     }
     c.width = width / static_cast<double>(std::max<std::size_t>(1, elements_.wrong().size()));
     c.explains_all = c.explained == elements_.wrong().size() && c.broken == 0 && c.explained > 0;

@@ -172,9 +172,11 @@ Diagnosis diagnose(std::span<Evidence* const> calls, const Options& options) {
   d.inverted = invert(evidence);
   const bool explained = !causes.causes.empty() && causes.causes[0].explains_all;
   if (explained && !causes.same.empty() && options.separate) d.separating = separating(causes, evidence);
+  // What only promises less than the reference fits many results: one that a few elements needed is no proof.
+  const bool certain = explained && causes.same.empty() && causes.causes[0].discriminating > 0;
   if (explained)
-    d.kind = causes.same.empty() || d.tried_diverging >= kEnoughToChoose ? Diagnosis::Kind::named
-                                                                         : Diagnosis::Kind::ambiguous;
+    d.kind =
+        certain || d.tried_diverging >= kEnoughToChoose ? Diagnosis::Kind::named : Diagnosis::Kind::ambiguous;
   else if (!d.inverted.empty())
     d.kind = Diagnosis::Kind::recovered;
   else

@@ -38,9 +38,9 @@ struct Named {
 
 struct Diagnosis {
   enum class Kind : std::uint8_t {
-    no_fault,   // every element is inside its bound
-    named,      // one cause explains all, or nobody could tell the others from it on many elements
-    ambiguous,  // several causes explain all, and too few elements diverge to choose
+    no_fault,  // every element is inside its bound
+    named,     // one cause explains all, or nobody could tell the others from it on many elements
+    ambiguous,  // several causes explain all, or one that only promises less, and too few elements diverge to choose
     recovered,  // no known cause does, but parameters that do were recovered
     partly,     // causes explain a part
     unknown,

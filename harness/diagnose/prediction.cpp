@@ -208,6 +208,13 @@ bool Prediction::allows_more(const Element& e) {
          (i.negative_infinity && !e.right.negative_infinity) || !i.places.empty();
 }
 
+bool Prediction::typically_diverges(const Element& e) {
+  if (is_exact(e.output)) return differs(e);
+  if (!results_.empty() || e.right.undecidable()) return false;
+  const Attack plain{.rounding = Attack::Rounding::nearest, .shuffle = false};
+  return !e.right.contains(evaluation_->attacked(e.output, e.at, contract_, plain));
+}
+
 bool Prediction::differs(const Element& e, Prediction& other) {
   if (is_exact(e.output) && other.is_exact(e.output))
     return integer(e.output, e.at) != other.integer(e.output, e.at);

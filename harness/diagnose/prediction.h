@@ -39,6 +39,9 @@ class Prediction {
   bool allows_more(const Element& e);
   // log2 of the interval's relative width: the smaller, the more it says.
   double width(const Element& e);
+  // Whether a kernel that computes as it says, rounding to nearest and adding in order, gives what the reference does not
+  // admit. Only of what changes no result on its way out.
+  bool typically_diverges(const Element& e);
   const Interval& interval(int output, std::int64_t at);
   double value(int output, std::int64_t at) { return interval(output, at).value; }
 

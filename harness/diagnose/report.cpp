@@ -75,7 +75,7 @@ std::string heading(const Diagnosis& d, Style style) {
     case Diagnosis::Kind::named:
       return style.bad("Cause found");
     case Diagnosis::Kind::ambiguous:
-      return style.doubtful("Several causes fit");
+      return style.doubtful(d.same.empty() ? "A cause may fit" : "Several causes fit");
     case Diagnosis::Kind::no_results:
       return style.doubtful("Nothing to look at");
     case Diagnosis::Kind::recovered:
@@ -168,6 +168,9 @@ std::string summary(const Diagnosis& d) {
           "{} ({}){}", d.causes[0].says, d.causes[0].name,
           d.same.empty() ? "" : fmt::format("; {} more cannot be told from it on this data", d.same.size()));
     case Diagnosis::Kind::ambiguous:
+      if (d.same.empty())
+        return fmt::format("perhaps {} ({}), which would allow these results among many others",
+                           d.causes[0].says, d.causes[0].name);
       return fmt::format("one of {} causes that this data cannot tell apart: {} ({}); {}", d.same.size() + 1,
                          d.causes[0].says, d.causes[0].name, names(d.same));
     case Diagnosis::Kind::no_results:
@@ -206,9 +209,11 @@ std::string to_text(const Diagnosis& d, Style style) {
   } else {
     if (d.kind == Diagnosis::Kind::named || d.kind == Diagnosis::Kind::ambiguous) {
       if (d.kind == Diagnosis::Kind::ambiguous)
-        s += line(fmt::format(
-            "Only {} diverge{}, which is too little to choose among {} causes. One of them:",
-            counted(d.tried_diverging, "element"), d.tried_diverging == 1 ? "s" : "", d.same.size() + 1));
+        s += line(fmt::format("Only {} diverge{}, which is too little to {}",
+                              counted(d.tried_diverging, "element"), d.tried_diverging == 1 ? "s" : "",
+                              d.same.empty()
+                                  ? "prove a cause that allows these results among many others:"
+                                  : fmt::format("choose among {} causes. One of them:", d.same.size() + 1)));
       s += line(fmt::format("{} {} ({}).", d.op, d.causes[0].says, d.causes[0].name));
       s += line(proof(d.causes[0], d));
       if (d.causes.size() > 1)

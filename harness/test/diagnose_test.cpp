@@ -144,6 +144,28 @@ TEST(Diagnose, SaysWhatItDoesNotKnow) {
   EXPECT_EQ(d.where[0].rule->recall, 1);
 }
 
+// bf16 would allow one element that is a little off, and would be wrong in the others as well.
+TEST(Diagnose, ANarrowArithmeticIsNoCauseWhereTheRestIsExact) {
+  Experiment e("sigmoid:f32:self=20x20:data=normal:seed=3");
+  e.fill(
+      [&](std::int64_t i) { return 1 / (1 + std::exp(-e.tensor(0).get(i))) * (i == 77 ? 1 + 0x1p-11 : 1); });
+  EXPECT_EQ(e.diagnosis().kind, Diagnosis::Kind::unknown);
+  e.fill(
+      [&](std::int64_t i) { return round_to(1 / (1 + std::exp(-e.tensor(0).get(i))), format(Dtype::bf16)); });
+  const Diagnosis all = e.diagnosis();
+  ASSERT_EQ(all.kind, Diagnosis::Kind::named);
+  EXPECT_THAT(all.causes[0].name, HasSubstr("bf16"));
+}
+
+// A zero that should be 1.6e-38: in the other elements, which are 0.5 or saturated, any narrow arithmetic gives the same.
+TEST(Diagnose, AFewElementsProveNoCauseThatOnlyAllowsMore) {
+  Experiment e("sigmoid:f32:self=11x4x21:data=trits:seed=2");
+  e.fill([&](std::int64_t i) { return i == 883 ? 0.0 : 1 / (1 + std::exp(-e.tensor(0).get(i))); });
+  const Diagnosis d = e.diagnosis();
+  EXPECT_EQ(d.kind, Diagnosis::Kind::ambiguous);
+  EXPECT_THAT(summary(d), HasSubstr("perhaps computes in f16"));
+}
+
 TEST(Diagnose, SaysWhatTheDataCannotShow) {
   // No negative number reaches the PReLU: nothing depends on the slopes.
   Experiment e("prelu:f32:self=4x3x5,weight=3:data=normal:seed=3");
