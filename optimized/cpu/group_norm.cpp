@@ -33,7 +33,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace assay::cpu {
 namespace {
-constexpr assay_kernel kernels[] = {ASSAY_CPU_LEVELS(ops::native_group_norm, native_group_norm, ASSAY_CPU_CHAINS)};
+constexpr assay_kernel kernels[] = {
+    ASSAY_CPU_LEVELS(ops::native_group_norm, native_group_norm, ASSAY_CPU_CHAINS)};
 const Enrolled enrolled{kernels};
 }  // namespace
 }  // namespace assay::cpu

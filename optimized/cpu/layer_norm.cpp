@@ -30,7 +30,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace assay::cpu {
 namespace {
-constexpr assay_kernel kernels[] = {ASSAY_CPU_LEVELS(ops::native_layer_norm, native_layer_norm, ASSAY_CPU_CHAINS)};
+constexpr assay_kernel kernels[] = {
+    ASSAY_CPU_LEVELS(ops::native_layer_norm, native_layer_norm, ASSAY_CPU_CHAINS)};
 const Enrolled enrolled{kernels};
 }  // namespace
 }  // namespace assay::cpu

@@ -20,7 +20,8 @@ struct Gradient {
   const Reference* forward = nullptr;
   const Reference* backward = nullptr;
   std::vector<std::size_t> gradients;  // arguments: of the operator's results, in order
-  std::vector<std::size_t> saved;      // arguments: the operator's results, in order; kNotSaved where it takes none
+  std::vector<std::size_t>
+      saved;  // arguments: the operator's results, in order; kNotSaved where it takes none
 };
 
 Gradient gradient(const Reference* backward) {
