@@ -1,17 +1,22 @@
 #!/usr/bin/python3
-"""A stand-in for an inference engine: the model of model.py in NumPy, with a fault of your choice.
+"""A stand-in for an inference engine: the model of model.py on Assay's own kernels, with a fault of your choice.
 
     cases/example/engine.py WEIGHTS.npz DUMP.npz [FAULT...]
 
 WEIGHTS.npz is what model.py wrote. DUMP.npz gets the result of each layer, and the parameters as the engine has them:
 
     assay bisect trace.h5 DUMP.npz
+
+The kernels are those of build/release, or of the library that ASSAY_KERNELS names.
 """
 
-import math
+import os
 import sys
+from pathlib import Path
 
 import numpy
+
+from kernels import Kernels
 
 FAULTS = {
     "slope_axis": "PReLU takes its slope by the last dimension",
@@ -33,21 +38,18 @@ def bf16(x):
     return ((bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000).view(numpy.float32)
 
 
-def convolution(x, weight, bias, shift):
-    padded = numpy.zeros((*x.shape[:2], x.shape[2] + 2, x.shape[3] + 2), numpy.float32)
-    padded[:, :, 1 - shift:x.shape[2] + 1 - shift, 1 - shift:x.shape[3] + 1 - shift] = x
-    windows = numpy.lib.stride_tricks.sliding_window_view(padded, weight.shape[2:], axis=(2, 3))
-    return numpy.einsum("nchwij,ocij->nohw", windows, weight, dtype=numpy.float32, optimize=False) + bias[:, None, None]
-
-
-def run(w, faults):
+def run(kernels, w, faults):
     out = {}
-    weight = w["conv.weight"]
-    if "weights_bf16" in faults:
-        weight = bf16(weight)
-    x = out["conv"] = convolution(w["input"], weight, w["conv.bias"], 1 if "padding" in faults else 0)
-    scale = w["bn.weight"] / numpy.sqrt(w["bn.running_var"] + numpy.float32(1e-5))
-    x = (x - w["bn.running_mean"][:, None, None]) * scale[:, None, None] + w["bn.bias"][:, None, None]
+    weight = bf16(w["conv.weight"]) if "weights_bf16" in faults else w["conv.weight"]
+    x, padding = w["input"], [1, 1]
+    if "padding" in faults:  # two rows and columns in front, none behind
+        x, padding = numpy.pad(x, [(0, 0), (0, 0), (2, 0), (2, 0)]), [0, 0]
+    n, _, height, width = w["input"].shape
+    x, = kernels("convolution", [x, weight, w["conv.bias"], [1, 1], padding, [1, 1], False, [0, 0], 1],
+                 [(n, len(weight), height, width)])
+    out["conv"] = x
+    x = kernels("native_batch_norm", [x, w["bn.weight"], w["bn.bias"], w["bn.running_mean"], w["bn.running_var"],
+                                      False, 0.1, 1e-5], [x.shape, (0,), (0,)])[0]
     out["bn"] = x
     slopes = bf16(w["act.weight"]) if "slopes_packed" in faults else w["act.weight"]
     out["act:packed/weight"] = slopes
@@ -56,11 +58,15 @@ def run(w, faults):
     out["act:executed/weight"] = slopes
     if "slope_order" in faults:
         slopes = slopes[::-1]
-    slopes = slopes if "slope_axis" in faults else slopes[:, None, None]
-    x = numpy.maximum(x, slopes * x) if "slope_maximum" in faults else numpy.where(x > 0, x, slopes * x)
+    if "slope_axis" in faults:
+        x = numpy.moveaxis(kernels("prelu", [numpy.moveaxis(x, 3, 1), slopes], [(n, width, x.shape[1], height)])[0], 1, 3)
+    elif "slope_maximum" in faults:
+        x, = kernels("maximum", [x, x * slopes[:, None, None]], [x.shape])
+    else:
+        x, = kernels("prelu", [x, slopes], [x.shape])
     out["act"] = x
-    n, c, height, width = x.shape
-    x = x.reshape(n, c, height // 2, 2, width // 2, 2).max(axis=(3, 5))
+    x, _ = kernels("max_pool2d_with_indices", [x, [2, 2], [2, 2], [0, 0], [1, 1], False],
+                   [(n, x.shape[1], height // 2, width // 2)] * 2, ["f4", "i8"])
     out["pool"] = x
     received = x
     if "nhwc" in faults:
@@ -68,20 +74,17 @@ def run(w, faults):
     if "overwritten" in faults:
         received = x.copy()
         received.reshape(-1)[:40] = w["head.weight"].reshape(-1)[:40]
-    x = received.reshape(n, -1)
-    out["norm:input"] = x
-    mean = x.mean(axis=1, keepdims=True, dtype=numpy.float64)
-    variance = ((x - mean) ** 2).sum(axis=1, keepdims=True) / (x.shape[1] - ("unbiased" in faults))
-    x = ((x - mean) / numpy.sqrt(variance + 1e-5)).astype(numpy.float32) * w["norm.weight"] + w["norm.bias"]
-    out["norm"] = x
-    x = out["head"] = x @ w["head.weight"].T + w["head.bias"]
-    if "gelu_tanh" in faults:
-        x = 0.5 * x * (1 + numpy.tanh(math.sqrt(2 / math.pi) * (x.astype(numpy.float64) + 0.044715 * x.astype(numpy.float64) ** 3)))
-    else:
-        x = 0.5 * x * (1 + numpy.vectorize(math.erf)(x.astype(numpy.float64) / math.sqrt(2)))
-    x = out["gelu"] = x.astype(numpy.float32)
-    e = numpy.exp((x - x.max(axis=1, keepdims=True)).astype(numpy.float64))
-    out["softmax.int"] = (e / e.sum(axis=1, keepdims=True)).astype(numpy.float32)
+    x = out["norm:input"] = received.reshape(n, -1)
+    size = x.shape[1]
+    x = kernels("native_layer_norm", [x, [size], None, None, 1e-5], [x.shape, (n, 1), (n, 1)])[0]
+    if "unbiased" in faults:
+        x *= numpy.float32(numpy.sqrt(1 - 1 / size))
+    x = out["norm"] = x * w["norm.weight"] + w["norm.bias"]
+    x, = kernels("linear", [x, w["head.weight"], w["head.bias"]], [(n, len(w["head.weight"]))])
+    out["head"] = x
+    x, = kernels("gelu", [x, "tanh" if "gelu_tanh" in faults else "none"], [x.shape])
+    out["gelu"] = x
+    out["softmax.int"], = kernels("softmax.int", [x, -1, None], [x.shape])
     parameters = {name: t for name, t in w.items() if name != "input" and t.ndim > 0}
     parameters["conv.weight"] = weight
     return out | parameters
@@ -89,9 +92,11 @@ def run(w, faults):
 
 def main():
     if len(sys.argv) < 3 or any(f not in FAULTS for f in sys.argv[3:]):
-        sys.exit(__doc__ + "\nFaults:\n" + "".join(f"    {name:<14} {says}\n" for name, says in FAULTS.items()))
-    weights = dict(numpy.load(sys.argv[1]))
-    numpy.savez(sys.argv[2], **{n: numpy.ascontiguousarray(t, numpy.float32) for n, t in run(weights, sys.argv[3:]).items()})
+        sys.exit(__doc__ + "\nFaults:\n" + "".join(f"    {name:<18} {says}\n" for name, says in FAULTS.items()))
+    root = Path(__file__).resolve().parents[2]
+    kernels = Kernels(os.environ.get("ASSAY_KERNELS", root / "build/release/optimized/libassay_cpu_plugin.so"))
+    results = run(kernels, dict(numpy.load(sys.argv[1])), sys.argv[3:])
+    numpy.savez(sys.argv[2], **{name: numpy.ascontiguousarray(t, numpy.float32) for name, t in results.items()})
 
 
 if __name__ == "__main__":

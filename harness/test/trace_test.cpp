@@ -39,9 +39,14 @@ class Trace : public ::testing::Test {
 
   static std::string file(const std::string& name) { return folder_->file(name); }
   static void run_engine(const std::vector<std::string>& faults) {
-    std::vector<std::string> arguments{"-B", kExample + "engine.py", file("weights.npz"), file("dump.npz")};
+    std::vector<std::string> arguments{"ASSAY_KERNELS=" ASSAY_CPU_PLUGIN,
+                                       "/usr/bin/python3",
+                                       "-B",
+                                       kExample + "engine.py",
+                                       file("weights.npz"),
+                                       file("dump.npz")};
     arguments.insert(arguments.end(), faults.begin(), faults.end());
-    const Finished f = run_program("/usr/bin/python3", arguments);
+    const Finished f = run_program("/usr/bin/env", arguments);
     ASSERT_EQ(f.status, 0) << f.err;
   }
   static Finished bisect(std::vector<std::string> more = {}) {
