@@ -1,6 +1,7 @@
 #include "reading.h"
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace assay {
 namespace {
@@ -59,6 +60,8 @@ S Reader<S>::read(int output, std::int64_t element) {
     body.elements(arguments(output), at, 1, &result);
     return result;
   }
+  if (body.row == nullptr)
+    throw std::logic_error("a formula is read in a scalar that it is not compiled for");
   const RowShape rows = functions.rows(inputs_, shape(output));
   const std::int64_t row = rows.row_of(element);
   const std::int64_t places = std::clamp<std::int64_t>(kMostKept / rows.size(), 1, rows.middle * rows.inner);

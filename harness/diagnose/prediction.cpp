@@ -80,7 +80,8 @@ Prediction::Prediction(Call call, const Contract& contract, std::vector<const Va
   arguments_ = std::make_unique<Arguments>(*call_);
   const Reference* reference = find_reference(call_->op->schema.name);
   for (const Variant* v : faults) {
-    reference = v->formula != nullptr ? v->formula : reference;
+    if (v->formula != nullptr) reference = v->formula;
+    wrong_formula_ = wrong_formula_ || v->formula != nullptr;
     if (!v->contract.empty()) contract_ = parse_contract(v->contract, call_->outputs[0].computed_in);
     if (v->results) results_.push_back(v);
     if (v->results && !v->moves) values_.push_back(v);
@@ -211,6 +212,10 @@ bool Prediction::allows_more(const Element& e) {
 bool Prediction::typically_diverges(const Element& e) {
   if (is_exact(e.output)) return differs(e);
   if (!results_.empty() || e.right.undecidable()) return false;
+  if (wrong_formula_) {
+    const Dtype dtype = call_->outputs[static_cast<std::size_t>(e.output)].dtype;
+    return !e.right.contains(round_to(interval(e.output, e.at).value, format(dtype)));
+  }
   const Attack plain{.rounding = Attack::Rounding::nearest, .shuffle = false};
   return !e.right.contains(evaluation_->attacked(e.output, e.at, contract_, plain));
 }

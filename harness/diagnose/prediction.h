@@ -40,7 +40,7 @@ class Prediction {
   // log2 of the interval's relative width: the smaller, the more it says.
   double width(const Element& e);
   // Whether a kernel that computes as it says, rounding to nearest and adding in order, gives what the reference does not
-  // admit. Only of what changes no result on its way out.
+  // admit; of a wrong formula, whether its plain value does. Only of what changes no result on its way out.
   bool typically_diverges(const Element& e);
   const Interval& interval(int output, std::int64_t at);
   double value(int output, std::int64_t at) { return interval(output, at).value; }
@@ -64,6 +64,7 @@ class Prediction {
   std::unique_ptr<Call> call_;
   std::unique_ptr<Arguments> arguments_;
   std::unique_ptr<Evaluation> evaluation_;
+  bool wrong_formula_ = false;
   Contract contract_;
   std::vector<const Variant*> results_;  // those that change how results are stored
   std::vector<const Variant*> values_;   // of these, those that change numbers and move none

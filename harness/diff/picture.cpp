@@ -79,7 +79,7 @@ std::string to_text(const Picture& p, const std::string& indent) {
 
 std::string to_svg(const std::vector<Drawn>& pictures) {
   std::size_t columns = 80;
-  int height = kMargin;
+  int height = pictures.empty() ? kMargin + kTitle : kMargin;
   for (const Drawn& d : pictures) {
     columns = std::max(columns, d.picture.columns);
     height += kTitle + static_cast<int>(d.picture.rows) * kCell + kMargin;
@@ -94,6 +94,9 @@ std::string to_svg(const std::vector<Drawn>& pictures) {
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
       "font-family=\"sans-serif\" font-size=\"11\">\n<rect width=\"{0}\" height=\"{1}\" fill=\"#ffffff\"/>\n",
       width, height);
+  if (pictures.empty())
+    s += fmt::format("<text x=\"{}\" y=\"{}\">Nothing to draw: no element is known to differ.</text>\n",
+                     kMargin, kMargin + 10);
   int top = kMargin;
   for (const Drawn& d : pictures) {
     const Picture& p = d.picture;

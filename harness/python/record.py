@@ -18,6 +18,7 @@ import sys
 import traceback
 
 import torch
+from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import case_file
@@ -62,6 +63,20 @@ class Operators:
         return entry, {named[a]: v for a, v in arguments.items() if a in named}
 
 
+def storage_of(tensor):
+    return tensor.untyped_storage() if hasattr(tensor, "untyped_storage") else tensor.storage()
+
+
+class Made:
+    """A result of a call, and how it lies in its storage, which it does not keep alive: another may come to its address."""
+
+    def __init__(self, call, result, tensor):
+        self.call, self.result = call, result
+        self.storage = StorageWeakRef(storage_of(tensor))
+        self.shape, self.strides, self.offset = tensor.shape, tensor.stride(), tensor.storage_offset()
+        self.contiguous = tensor.is_contiguous()
+
+
 class Recorder(TorchDispatchMode):
     def __init__(self, file, operators, globs, most):
         super().__init__()
@@ -69,8 +84,7 @@ class Recorder(TorchDispatchMode):
         self.operators, self.globs, self.left = operators, globs, most
         self.modules, self.names, self.parameters = [], {}, {}
         self.repeats = collections.Counter()
-        self.made = {}  # storage -> (call, result, the tensor)
-        self.kept = []  # so that no storage is given to another tensor
+        self.made = {}  # address of a storage -> Made
         self.recorded, self.passed, self.unknown = 0, 0, collections.Counter()
         self.full = False
 
@@ -125,16 +139,15 @@ class Recorder(TorchDispatchMode):
         """"12:out": a result of call 12; "12:out@offset(3)@strides(7,1)": a part or view of one."""
         if tensor.layout != torch.strided:
             return None
-        made = self.made.get(tensor.storage().data_ptr())
-        if made is None:
+        made = self.made.get(storage_of(tensor).data_ptr())
+        if made is None or made.storage.expired():
             return None
-        call, result, whole = made
-        offset = tensor.storage_offset() - whole.storage_offset()
-        if tensor.shape == whole.shape and tensor.stride() == whole.stride() and offset == 0:
-            return f"{call}:{result}"
-        if not whole.is_contiguous():
+        offset = tensor.storage_offset() - made.offset
+        if tensor.shape == made.shape and tensor.stride() == made.strides and offset == 0:
+            return f"{made.call}:{made.result}"
+        if not made.contiguous:
             return None
-        return f"{call}:{result}@offset({offset})@strides({','.join(map(str, tensor.stride()))})"
+        return f"{made.call}:{made.result}@offset({offset})@strides({','.join(map(str, tensor.stride()))})"
 
     def record(self, func, name, arguments, origins, originals, result):
         results = result if isinstance(result, (tuple, list)) else (result,)
@@ -196,8 +209,7 @@ class Recorder(TorchDispatchMode):
         for i, r in enumerate(results):
             out = i < len(names) and names[i] or ("out" if len(results) == 1 else f"out{i}")
             case_file.write_tensor(actual, out, r)
-            self.made[r.storage().data_ptr()] = (place, out, r)
-            self.kept.append(r)
+            self.made[storage_of(r).data_ptr()] = Made(place, out, r)
 
 
 def number_tensor(number, wide):

@@ -19,6 +19,7 @@
 namespace assay::diagnose {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::Contains;
 using ::testing::Field;
@@ -164,6 +165,18 @@ TEST(Diagnose, AFewElementsProveNoCauseThatOnlyAllowsMore) {
   const Diagnosis d = e.diagnosis();
   EXPECT_EQ(d.kind, Diagnosis::Kind::ambiguous);
   EXPECT_THAT(summary(d), HasSubstr("perhaps computes in f16"));
+}
+
+// Wrong formulas have fewer readings than references, also where they are computed in narrower numbers.
+TEST(Diagnose, AWrongFormulaMayBeComputedInNarrowNumbers) {
+  Experiment e("prelu:f32:self=6x8x9,weight=8:data=normal:seed=3");
+  e.fill([&](std::int64_t i) {
+    const double x = e.tensor(0).get(i);
+    return round_to(std::max(x, e.tensor(1).get(i / 9 % 8) * x), format(Dtype::bf16));
+  });
+  const Diagnosis d = e.diagnosis(std::chrono::seconds(60));
+  ASSERT_EQ(d.kind, Diagnosis::Kind::named);
+  EXPECT_THAT(d.causes[0].name, AllOf(HasSubstr("formula.larger_product"), HasSubstr("bf16")));
 }
 
 TEST(Diagnose, SaysWhatTheDataCannotShow) {

@@ -217,6 +217,7 @@ TEST(Picture, IsDrawnAsSvg) {
   EXPECT_THAT(svg, HasSubstr("a &lt; b &amp; c"));
   EXPECT_THAT(svg, HasSubstr("fill-opacity=\"1.00\""));
   EXPECT_TRUE(svg.ends_with("</svg>\n"));
+  EXPECT_THAT(to_svg(std::vector<Drawn>{}), HasSubstr("Nothing to draw"));
 }
 
 // ---- Rearrangement ----------------------------------------------------------------------------------------

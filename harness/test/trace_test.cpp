@@ -133,6 +133,22 @@ TEST_F(Trace, StackedFaultsAreAllFound) {
   EXPECT_EQ(call(b, "head/addmm")["status"], "inherited");
 }
 
+// 40 results of 4 MiB, of which the program needs one at a time.
+TEST_F(Trace, KeepsNoResultAliveThatTheProgramDrops) {
+  std::ofstream(file("drops.py"))
+      << "import resource, torch\n"
+         "most = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024\n"
+         "x = torch.relu(torch.ones(1 << 20))\n"
+         "before = most()\n"
+         "for _ in range(40): x = torch.relu(x)\n"
+         "raise SystemExit(min(most() - before, 255))\n";
+  const Finished f = run_program(ASSAY_PROGRAM, {"record", file("drops.py"), "-o", file("drops.h5")});
+  EXPECT_EQ(read_case_file(file("drops.h5")).calls.size(), 41u) << f.err;
+  const auto said = f.err.find("ended with ");
+  const int mebibytes = said == std::string::npos ? 0 : std::stoi(f.err.substr(said + 11));
+  EXPECT_LT(mebibytes, 60) << f.err;
+}
+
 TEST_F(Trace, SaysWhatIsWrongWithItsFiles) {
   run_engine({});
   std::ofstream(file("map.txt")) << "act act\nnothing conv\n";

@@ -93,6 +93,9 @@ RecordSummary record(const Registry& registry, const RecordOptions& options) {
                                    fmt::format("{}", fmt::join(options.operators, ",")),
                                    options.script};
   command.insert(command.end(), options.arguments.begin(), options.arguments.end());
+  // Else glibc takes tensors from its heap after a while, where what HDF5 keeps of each stands between them, and gives
+  // nothing back: a program that frees its results would grow by all of them.
+  setenv("MALLOC_MMAP_THRESHOLD_", "1048576", 0);
   const int exit = run_here(command);
   if (!fs::exists(folder.file("summary.json"))) {
     const Finished needs = run_program(command[0], {"-c", "import torch, h5py"});
