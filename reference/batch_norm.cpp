@@ -16,32 +16,34 @@ struct Channel {
 };
 
 template <class S>
-Statistics<S> statistics(const Tensor<S>& input, std::int64_t c, double eps) {
-  const Channel channel{Fibers(input.shape(), 1), c};
-  return Statistics<S>::of(channel.size(), eps, [&](std::int64_t k) { return input.at(channel.number(k)); });
+Moments<S> channel_moments(const Tensor<S>& input, std::int64_t c) {
+  return once<S>(c, [&] {
+    const Channel channel{Fibers(input.shape(), 1), c};
+    return moments<S>(channel.size(), [&](std::int64_t k) { return input.at(channel.number(k)); });
+  });
 }
 
+// With the eps of the call.
 template <class S>
-Moments<S> channel_moments(const Tensor<S>& input, std::int64_t c) {
-  const Channel channel{Fibers(input.shape(), 1), c};
-  return moments<S>(channel.size(), [&](std::int64_t k) { return input.at(channel.number(k)); });
+Statistics<S> statistics(const Tensor<S>& input, std::int64_t c, double eps) {
+  return once<S>(c, [&] {
+    return Statistics<S>::of(channel_moments(input, c), Channel{Fibers(input.shape(), 1), c}.size(), eps);
+  });
+}
+template <class S>
+Statistics<S> running_statistics(const Tensor<S>& mean, const Tensor<S>& var, std::int64_t c, double eps) {
+  return once<S>(c, [&] { return Statistics<S>(mean.at(c), var.at(c), eps); });
 }
 
 struct BatchNorm {
-  static RowShape rows(const Inputs&, std::span<const std::int64_t> shape) {
-    return RowShape::channels(shape);
-  }
-
   template <class S>
-  void operator()(const Tensor<S>& input, const Tensor<S>* weight, const Tensor<S>* bias,
-                  const Tensor<S>* running_mean, const Tensor<S>* running_var, bool training,
-                  double /*momentum*/, double eps, Row<S>& out) const {
-    const Channel channel{Fibers(input.shape(), 1), out.number()};
-    const std::int64_t c = channel.c;
+  S operator()(const Tensor<S>& input, const Tensor<S>* weight, const Tensor<S>* bias,
+               const Tensor<S>* running_mean, const Tensor<S>* running_var, bool training,
+               double /*momentum*/, double eps, const Index& i) const {
+    const std::int64_t c = i[1];
     const Statistics<S> s =
-        training ? statistics(input, c, eps) : Statistics<S>(running_mean->at(c), running_var->at(c), eps);
-    for (std::int64_t k = 0; k < out.size(); ++k)
-      out[k] = s.normal(input.at(channel.number(k)), weight, bias, c);
+        training ? statistics(input, c, eps) : running_statistics(*running_mean, *running_var, c, eps);
+    return s.normal(input.at(i.number()), weight, bias, c);
   }
 };
 
@@ -68,15 +70,11 @@ struct BatchNormRstd {
 
 // With running statistics that are always there.
 struct FunctionalBatchNorm {
-  static RowShape rows(const Inputs& in, std::span<const std::int64_t> shape) {
-    return BatchNorm::rows(in, shape);
-  }
-
   template <class S>
-  void operator()(const Tensor<S>& input, const Tensor<S>* weight, const Tensor<S>* bias,
-                  const Tensor<S>& running_mean, const Tensor<S>& running_var, bool training, double momentum,
-                  double eps, Row<S>& out) const {
-    BatchNorm{}(input, weight, bias, &running_mean, &running_var, training, momentum, eps, out);
+  S operator()(const Tensor<S>& input, const Tensor<S>* weight, const Tensor<S>* bias,
+               const Tensor<S>& running_mean, const Tensor<S>& running_var, bool training, double momentum,
+               double eps, const Index& i) const {
+    return BatchNorm{}(input, weight, bias, &running_mean, &running_var, training, momentum, eps, i);
   }
 };
 
@@ -123,39 +121,29 @@ struct RunningVar {
 // ---- Wrong ones ----------------------------------------------------------------------------------------------
 
 struct EpsilonBesideTheRoot {
-  static RowShape rows(const Inputs& in, std::span<const std::int64_t> shape) {
-    return BatchNorm::rows(in, shape);
-  }
-
   template <class S>
-  void operator()(const Tensor<S>& input, const Tensor<S>* weight, const Tensor<S>* bias,
-                  const Tensor<S>* running_mean, const Tensor<S>* running_var, bool training, double,
-                  double eps, Row<S>& out) const {
-    const Channel channel{Fibers(input.shape(), 1), out.number()};
-    Statistics<S> s = training ? statistics(input, channel.c, 0)
-                               : Statistics<S>(running_mean->at(channel.c), running_var->at(channel.c), 0);
+  S operator()(const Tensor<S>& input, const Tensor<S>* weight, const Tensor<S>* bias,
+               const Tensor<S>* running_mean, const Tensor<S>* running_var, bool training, double, double eps,
+               const Index& i) const {
+    const std::int64_t c = i[1], n = Channel{Fibers(input.shape(), 1), c}.size();
+    Statistics<S> s = training ? Statistics<S>::of(channel_moments(input, c), n, 0)
+                               : Statistics<S>(running_mean->at(c), running_var->at(c), 0);
     s.rstd = S(1) / (S(1) / s.rstd + param<S>(eps));
-    for (std::int64_t k = 0; k < out.size(); ++k)
-      out[k] = s.normal(input.at(channel.number(k)), weight, bias, channel.c);
+    return s.normal(input.at(i.number()), weight, bias, c);
   }
 };
 
 struct VarianceAsDeviation {
-  static RowShape rows(const Inputs& in, std::span<const std::int64_t> shape) {
-    return BatchNorm::rows(in, shape);
-  }
-
   template <class S>
-  void operator()(const Tensor<S>& input, const Tensor<S>* weight, const Tensor<S>* bias,
-                  const Tensor<S>* running_mean, const Tensor<S>* running_var, bool training, double momentum,
-                  double eps, Row<S>& out) const {
+  S operator()(const Tensor<S>& input, const Tensor<S>* weight, const Tensor<S>* bias,
+               const Tensor<S>* running_mean, const Tensor<S>* running_var, bool training, double momentum,
+               double eps, const Index& i) const {
     if (training)
-      return BatchNorm{}(input, weight, bias, running_mean, running_var, training, momentum, eps, out);
-    const Channel channel{Fibers(input.shape(), 1), out.number()};
-    Statistics<S> s(running_mean->at(channel.c), running_var->at(channel.c), eps);
-    s.rstd = S(1) / (running_var->at(channel.c) + param<S>(eps));
-    for (std::int64_t k = 0; k < out.size(); ++k)
-      out[k] = s.normal(input.at(channel.number(k)), weight, bias, channel.c);
+      return BatchNorm{}(input, weight, bias, running_mean, running_var, training, momentum, eps, i);
+    const std::int64_t c = i[1];
+    Statistics<S> s(running_mean->at(c), running_var->at(c), eps);
+    s.rstd = S(1) / (running_var->at(c) + param<S>(eps));
+    return s.normal(input.at(i.number()), weight, bias, c);
   }
 };
 

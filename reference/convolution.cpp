@@ -1,13 +1,26 @@
 #include "ops/convolution.h"
 
-#include <utility>
 #include <vector>
 
+#include "products.h"
 #include "reference_of.h"
 #include "windows.h"
 
 namespace assay {
 namespace {
+
+// Which taps of the window meet an element of the image, and which meet the zeros around it: the same for all channels.
+struct Taps {
+  std::vector<Factors> within;  // the element of the image, and the tap
+  std::vector<std::int64_t> outside;
+};
+
+// Where element i lies in its image.
+std::int64_t position(const Index& i) {
+  std::int64_t n = 0;
+  for (int d = 2; d < i.rank(); ++d) n = n * i.shape()[static_cast<std::size_t>(d)] + i[d];
+  return n;
+}
 
 struct Convolution {
   template <class S>
@@ -28,33 +41,39 @@ struct Convolution {
       return (transposed ? (group * channels + c) * outputs + i[1] % outputs : i[1] * channels + c) * taps;
     };
 
-    // Taps within the image, and its element there.
-    std::vector<std::int64_t> tap, at;
-    tap.reserve(static_cast<std::size_t>(taps));
-    at.reserve(static_cast<std::size_t>(taps));
-    bool zero_times_infinity = false;
-    for (std::int64_t r = 0; r < taps; ++r) {
-      const std::int64_t position = transposed ? window.source(i, r, weight.shape(), input.shape())
-                                               : window.target(i, r, weight.shape(), input.shape());
-      if (position >= 0) {
-        tap.push_back(r);
-        at.push_back(position);
-      } else {
-        for (std::int64_t c = 0; c < channels; ++c)
-          zero_times_infinity = zero_times_infinity || !weight.is_finite(factor(c) + r);
+    const Taps& met = once<S>(position(i), [&] {
+      Taps found;
+      for (std::int64_t r = 0; r < taps; ++r) {
+        const std::int64_t at = transposed ? window.source(i, r, weight.shape(), input.shape())
+                                           : window.target(i, r, weight.shape(), input.shape());
+        if (at >= 0)
+          found.within.push_back({at, r});
+        else
+          found.outside.push_back(r);
       }
-    }
-    std::vector<std::pair<std::int64_t, std::int64_t>> factors;
-    factors.reserve(tap.size() * static_cast<std::size_t>(channels));
-    for (std::int64_t c = 0; c < channels; ++c)
-      for (std::size_t t = 0; t < tap.size(); ++t)
-        factors.emplace_back(element(c) + at[t], factor(c) + tap[t]);
-    const auto n = static_cast<std::int64_t>(factors.size());
-    const S result = sum<S>(n + (bias == nullptr ? 0 : 1), [&](std::int64_t k) {
-      if (k == n) return (*bias)(i[1]);
-      const auto& [of_input, of_weight] = factors[static_cast<std::size_t>(k)];
-      return input.at(of_input) * weight.at(of_weight);
+      return found;
     });
+    bool zero_times_infinity = false;
+    for (const std::int64_t r : met.outside)
+      for (std::int64_t c = 0; c < channels; ++c)
+        zero_times_infinity = zero_times_infinity || !weight.is_finite(factor(c) + r);
+
+    const S last = bias == nullptr ? S(0) : (*bias)(i[1]);
+    const std::size_t n = met.within.size();
+    std::int64_t c = 0, of_input = element(0), of_weight = factor(0);
+    std::size_t t = 0;
+    const auto next = [&](std::int64_t) {
+      if (t == n) {
+        t = 0;
+        ++c;
+        of_input = element(c);
+        of_weight = factor(c);
+      }
+      const Factors& at = met.within[t++];
+      return Factors{of_input + at.a, of_weight + at.b};
+    };
+    const S result = sum_of_products(static_cast<std::int64_t>(n) * channels, input, weight, next,
+                                     bias == nullptr ? nullptr : &last);
     // Zeros around the image are there, or are left out: it matters where one meets an infinity or NaN.
     if constexpr (!std::is_same_v<S, Integer>)
       if (zero_times_infinity) return either(result, [&] { return result + S(0) * S(INFINITY); });
@@ -108,11 +127,11 @@ struct ConvolutionGradWeight {
       }
     }
     const auto count = static_cast<std::int64_t>(position.size());
-    const S result = sum<S>(from.size(0) * count, [&](std::int64_t k) {
+    const S result = sum_of_products(from.size(0) * count, from, image, [&](std::int64_t k) {
       const std::int64_t n = k / count;
       const auto p = static_cast<std::size_t>(k % count);
-      return from.at((n * from.size(1) + w[0]) * positions + position[p]) *
-             image.at((n * image.size(1) + b) * size + at[p]);
+      return Factors{(n * from.size(1) + w[0]) * positions + position[p],
+                     (n * image.size(1) + b) * size + at[p]};
     });
     return zero_times_infinity ? either(result, [&] { return result + S(0) * S(INFINITY); }) : result;
   }

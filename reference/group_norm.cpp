@@ -11,22 +11,16 @@ std::int64_t of_group(std::int64_t C, std::int64_t HxW, std::int64_t group) { re
 
 template <class S>
 Statistics<S> statistics(const Tensor<S>& input, std::int64_t row, std::int64_t n, double eps) {
-  return Statistics<S>::of(n, eps, [&](std::int64_t k) { return input.at(row * n + k); });
+  return once<S>(
+      row, [&] { return Statistics<S>::of(n, eps, [&](std::int64_t k) { return input.at(row * n + k); }); });
 }
 
 struct GroupNorm {
-  static RowShape rows(const Inputs& in, std::span<const std::int64_t> shape) {
-    const auto number = [&](std::string_view name) { return in.value(name).as.integer; };
-    return RowShape::blocks(shape, of_group(number("C"), number("HxW"), number("group")));
-  }
-
   template <class S>
-  void operator()(const Tensor<S>& input, const Tensor<S>* weight, const Tensor<S>* bias, std::int64_t /*N*/,
-                  std::int64_t C, std::int64_t HxW, std::int64_t /*group*/, double eps, Row<S>& out) const {
-    const std::int64_t n = out.size(), first = out.number() * n;
-    const Statistics<S> s = statistics(input, out.number(), n, eps);
-    for (std::int64_t k = 0; k < n; ++k)
-      out[k] = s.normal(input.at(first + k), weight, bias, (first + k) / HxW % C);
+  S operator()(const Tensor<S>& input, const Tensor<S>* weight, const Tensor<S>* bias, std::int64_t /*N*/,
+               std::int64_t C, std::int64_t HxW, std::int64_t group, double eps, const Index& i) const {
+    const std::int64_t n = of_group(C, HxW, group), at = i.number();
+    return statistics(input, at / n, n, eps).normal(input.at(at), weight, bias, at / HxW % C);
   }
 };
 
@@ -53,17 +47,11 @@ struct GroupNormRstd {
 // ---- Wrong ones ----------------------------------------------------------------------------------------------
 
 struct WeightWithinTheGroup {
-  static RowShape rows(const Inputs& in, std::span<const std::int64_t> shape) {
-    return GroupNorm::rows(in, shape);
-  }
-
   template <class S>
-  void operator()(const Tensor<S>& input, const Tensor<S>* weight, const Tensor<S>* bias, std::int64_t,
-                  std::int64_t C, std::int64_t HxW, std::int64_t group, double eps, Row<S>& out) const {
-    const std::int64_t n = out.size(), first = out.number() * n;
-    const Statistics<S> s = statistics(input, out.number(), n, eps);
-    for (std::int64_t k = 0; k < n; ++k)
-      out[k] = s.normal(input.at(first + k), weight, bias, k / HxW % (C / group));
+  S operator()(const Tensor<S>& input, const Tensor<S>* weight, const Tensor<S>* bias, std::int64_t,
+               std::int64_t C, std::int64_t HxW, std::int64_t group, double eps, const Index& i) const {
+    const std::int64_t n = of_group(C, HxW, group), at = i.number();
+    return statistics(input, at / n, n, eps).normal(input.at(at), weight, bias, at % n / HxW);
   }
 };
 

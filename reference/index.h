@@ -60,10 +60,10 @@ struct Fibers {
 };
 
 // How a result falls into rows, elements that share work: its elements, in row-major order, are numbered
-//   (((outer * size_1 + place_1) * middle + m) * size_2 + place_2) * inner + i
-// and (o, m, i) is the row, (place_1, place_2) the place in it.
+//   (outer * size + place) * inner + i
+// and (outer, i) is the row.
 struct RowShape {
-  std::int64_t outer = 1, size_1 = 1, middle = 1, size_2 = 1, inner = 1;
+  std::int64_t outer = 1, size = 1, inner = 1;
   int dimension = -1;  // along which the row runs, if it is one
 
   using Shape = std::span<const std::int64_t>;
@@ -75,41 +75,27 @@ struct RowShape {
         static_cast<int>(dimension < 0 ? dimension + static_cast<std::int64_t>(shape.size()) : dimension);
     const Fibers f(shape, r.dimension);
     r.outer = f.outer;
-    r.size_1 = f.size;
+    r.size = f.size;
     r.inner = f.inner;
     return r;
   }
   // Neighbours, in rows of `size`.
   static RowShape blocks(Shape shape, std::int64_t size) {
     RowShape r;
-    r.size_2 = size;
+    r.size = size;
     for (const std::int64_t n : shape) r.outer *= n;
     r.outer = size == 0 ? 0 : r.outer / size;
     return r;
   }
-  // All that has the same index in dimension 1.
-  static RowShape channels(Shape shape) {
-    const Fibers f(shape, 1);
-    RowShape r;
-    r.size_1 = f.outer;
-    r.middle = f.size;
-    r.size_2 = f.inner;
-    return r;
-  }
 
-  std::int64_t rows() const { return outer * middle * inner; }
-  std::int64_t size() const { return size_1 * size_2; }
+  std::int64_t rows() const { return outer * inner; }
   std::int64_t element(std::int64_t row, std::int64_t place) const {
-    const std::int64_t o = row / (middle * inner), m = row / inner % middle, i = row % inner;
-    return (((o * size_1 + place / size_2) * middle + m) * size_2 + place % size_2) * inner + i;
+    return (row / inner * size + place) * inner + row % inner;
   }
   std::int64_t row_of(std::int64_t element) const {
-    const std::int64_t i = element % inner, m = element / (inner * size_2) % middle;
-    return (element / (inner * size_2 * middle * size_1) * middle + m) * inner + i;
+    return element / (inner * size) * inner + element % inner;
   }
-  std::int64_t place_of(std::int64_t element) const {
-    return element / (inner * size_2 * middle) % size_1 * size_2 + element / inner % size_2;
-  }
+  std::int64_t place_of(std::int64_t element) const { return element / inner % size; }
 };
 
 }  // namespace assay

@@ -15,27 +15,27 @@ std::int64_t elements(Sizes shape) {
   return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
 }
 
+// With the eps of the call.
 template <class S>
 Statistics<S> statistics(const Tensor<S>& input, std::int64_t row, std::int64_t n, double eps) {
-  return Statistics<S>::of(n, eps, [&](std::int64_t k) { return input.at(row * n + k); });
+  return once<S>(
+      row, [&] { return Statistics<S>::of(n, eps, [&](std::int64_t k) { return input.at(row * n + k); }); });
+}
+
+RowShape normalized_rows(const Inputs& in, Sizes shape) {
+  const assay_value& last = in.value("normalized_shape");
+  return RowShape::blocks(shape, elements({last.as.integers, last.count}));
 }
 
 struct LayerNorm {
-  static RowShape rows(const Inputs& in, Sizes shape) {
-    const assay_value& last = in.value("normalized_shape");
-    return RowShape::blocks(shape, elements({last.as.integers, last.count}));
-  }
-
   template <class S>
-  void operator()(const Tensor<S>& input, Sizes /*normalized_shape*/, const Tensor<S>* weight,
-                  const Tensor<S>* bias, double eps, Row<S>& out) const {
-    const std::int64_t n = out.size(), first = out.number() * n;
-    const Statistics<S> s = statistics(input, out.number(), n, eps);
-    for (std::int64_t k = 0; k < n; ++k) {
-      out[k] = s.normal(input.at(first + k));
-      if (weight != nullptr) out[k] = out[k] * weight->at(k);
-      if (bias != nullptr) out[k] = out[k] + bias->at(k);
-    }
+  S operator()(const Tensor<S>& input, Sizes normalized_shape, const Tensor<S>* weight, const Tensor<S>* bias,
+               double eps, const Index& i) const {
+    const std::int64_t n = elements(normalized_shape), row = i.number() / n, k = i.number() - row * n;
+    S y = statistics(input, row, n, eps).normal(input.at(i.number()));
+    if (weight != nullptr) y = y * weight->at(k);
+    if (bias != nullptr) y = y + bias->at(k);
+    return y;
   }
 };
 
@@ -65,7 +65,7 @@ S normalised(const S& x, const S& mean, const S& rstd) {
 }
 
 struct LayerNormGradInput {
-  static RowShape rows(const Inputs& in, Sizes shape) { return LayerNorm::rows(in, shape); }
+  static RowShape rows(const Inputs& in, Sizes shape) { return normalized_rows(in, shape); }
 
   // Under affine=folded also with what belongs to input, and what is the same for a row, gathered.
   template <class S>
@@ -144,7 +144,7 @@ struct RootMeanSquare {
 
 template <class Wrong>
 struct LayerNormWith {
-  static RowShape rows(const Inputs& in, Sizes shape) { return LayerNorm::rows(in, shape); }
+  static RowShape rows(const Inputs& in, Sizes shape) { return normalized_rows(in, shape); }
 
   template <class S>
   void operator()(const Tensor<S>& input, Sizes, const Tensor<S>* weight, const Tensor<S>* bias, double eps,

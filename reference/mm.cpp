@@ -1,5 +1,6 @@
 #include "ops/mm.h"
 
+#include "products.h"
 #include "reference_of.h"
 
 namespace assay {
@@ -8,7 +9,9 @@ namespace {
 struct Mm {
   template <class S>
   S operator()(const Tensor<S>& self, const Tensor<S>& mat2, const Index& i) const {
-    return sum<S>(self.size(1), [&](std::int64_t k) { return self(i[0], k) * mat2(k, i[1]); });
+    return sum_of_products(self.size(1), self, mat2, [&](std::int64_t k) {
+      return Factors{self.number(i[0], k), mat2.number(k, i[1])};
+    });
   }
 };
 
@@ -22,23 +25,23 @@ struct Addmm {
     const S factor = param<S>(alpha);
     const bool adds = beta.real != 0;
     const S addend = adds ? param<S>(beta) * self[i] : S(0);
-    const auto product = [&](std::int64_t k) { return mat1(i[0], k) * mat2(k, i[1]); };
-    const auto by_terms = [&] {
+    const auto factors = [&](std::int64_t k) { return Factors{mat1.number(i[0], k), mat2.number(k, i[1])}; };
+    if (alpha.real == 1) return sum_of_products(depth, mat1, mat2, factors, adds ? &addend : nullptr);
+    const S scaled = factor * sum_of_products(depth, mat1, mat2, factors);
+    return either(adds ? scaled + addend : scaled, [&] {
       return sum<S>(depth + (adds ? 1 : 0), [&](std::int64_t k) {
-        if (k == depth) return addend;
-        return alpha.real == 1 ? product(k) : factor * product(k);
+        return k == depth ? addend : factor * (mat1(i[0], k) * mat2(k, i[1]));
       });
-    };
-    if (alpha.real == 1) return by_terms();
-    const S scaled = factor * sum<S>(depth, product);
-    return either(adds ? scaled + addend : scaled, by_terms);
+    });
   }
 };
 
 struct Bmm {
   template <class S>
   S operator()(const Tensor<S>& self, const Tensor<S>& mat2, const Index& i) const {
-    return sum<S>(self.size(2), [&](std::int64_t k) { return self(i[0], i[1], k) * mat2(i[0], k, i[2]); });
+    return sum_of_products(self.size(2), self, mat2, [&](std::int64_t k) {
+      return Factors{self.number(i[0], i[1], k), mat2.number(i[0], k, i[2])};
+    });
   }
 };
 
@@ -47,9 +50,10 @@ struct Linear {
   S operator()(const Tensor<S>& input, const Tensor<S>& weight, const Tensor<S>* bias, const Index& i) const {
     const std::int64_t depth = weight.size(1), column = i[i.rank() - 1];
     const std::int64_t row = i.number() / weight.size(0);
-    return sum<S>(depth + (bias == nullptr ? 0 : 1), [&](std::int64_t k) {
-      return k == depth ? (*bias)(column) : input.at(row * depth + k) * weight(column, k);
-    });
+    const auto factors = [&](std::int64_t k) { return Factors{row * depth + k, weight.number(column, k)}; };
+    if (bias == nullptr) return sum_of_products(depth, input, weight, factors);
+    const S last = (*bias)(column);
+    return sum_of_products(depth, input, weight, factors, &last);
   }
 };
 

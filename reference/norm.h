@@ -1,6 +1,7 @@
 // What normalisations have in common: the statistics of numbers, and numbers brought to mean 0 and variance 1.
 #pragma once
 
+#include "once.h"
 #include "scalars/moments.h"
 #include "tensor.h"
 
@@ -14,10 +15,12 @@ struct Statistics {
       : mean(given_mean), rstd(S(1) / sqrt(variance + param<S>(eps))) {}
 
   // Of n numbers. Their mean square is not negative, which its bound does not know.
+  static Statistics of(const Moments<S>& m, std::int64_t n, double eps) {
+    return {m.mean, maximum(m.squares / S(n), S(0)), eps};
+  }
   template <class X>
   static Statistics of(std::int64_t n, double eps, const X& x) {
-    const Moments<S> m = moments<S>(n, x);
-    return {m.mean, maximum(m.squares / S(n), S(0)), eps};
+    return of(moments<S>(n, x), n, eps);
   }
 
   S normal(const S& x) const {

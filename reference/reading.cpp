@@ -42,6 +42,15 @@ const Arguments<S>& Reader<S>::arguments(int output) {
 }
 
 template <class S>
+int Reader<S>::computed_like(int output) const {
+  const std::span<const Checked::Output> outputs = inputs_.outputs();
+  const auto same = [&](const Checked::Output& o) {
+    return o.computed_in == outputs[static_cast<std::size_t>(output)].computed_in;
+  };
+  return static_cast<int>(std::ranges::find_if(outputs, same) - outputs.begin());
+}
+
+template <class S>
 void Reader<S>::read_row(int output, const RowShape& rows, std::int64_t row, S* results) {
   const auto& body = std::get<Body<S>>(functions_[static_cast<std::size_t>(output)].bodies);
   Row<S> r(results, shape(output), rows, row);
@@ -53,6 +62,7 @@ template <class S>
 S Reader<S>::read(int output, std::int64_t element) {
   const ResultFunctions& functions = functions_[static_cast<std::size_t>(output)];
   const auto& body = std::get<Body<S>>(functions.bodies);
+  const OnceScope scope(once_, computed_like(output));
   if (body.elements != nullptr) {
     S result{};
     Index at(shape(output), element);
@@ -64,12 +74,12 @@ S Reader<S>::read(int output, std::int64_t element) {
     throw std::logic_error("a formula is read in a scalar that it is not compiled for");
   const RowShape rows = functions.rows(inputs_, shape(output));
   const std::int64_t row = rows.row_of(element);
-  const std::int64_t places = std::clamp<std::int64_t>(kMostKept / rows.size(), 1, rows.middle * rows.inner);
+  const std::int64_t places = std::clamp<std::int64_t>(kMostKept / rows.size, 1, rows.inner);
   if (kept_.size() < static_cast<std::size_t>(places)) kept_.resize(static_cast<std::size_t>(places));
   Kept& kept = kept_[static_cast<std::size_t>(row % places)];
   if (kept.output != output || kept.row != row) {
     kept.output = -1;
-    kept.results.assign(static_cast<std::size_t>(rows.size()), S{});
+    kept.results.assign(static_cast<std::size_t>(rows.size), S{});
     read_row(output, rows, row, kept.results.data());
     kept.output = output;
     kept.row = row;
@@ -84,16 +94,17 @@ void Reader<S>::read_all(int output, std::span<S> results) {
   if (results.empty()) return;
   const ResultFunctions& functions = functions_[static_cast<std::size_t>(output)];
   const auto& body = std::get<Body<S>>(functions.bodies);
+  const OnceScope scope(once_, computed_like(output));
   if (body.elements != nullptr) {
     Index first(shape(output), 0);
     body.elements(arguments(output), first, static_cast<std::int64_t>(results.size()), results.data());
     return;
   }
   const RowShape rows = functions.rows(inputs_, shape(output));
-  std::vector<S> one(static_cast<std::size_t>(rows.size()));
+  std::vector<S> one(static_cast<std::size_t>(rows.size));
   for (std::int64_t row = 0; row < rows.rows(); ++row) {
     read_row(output, rows, row, one.data());
-    for (std::int64_t k = 0; k < rows.size(); ++k)
+    for (std::int64_t k = 0; k < rows.size; ++k)
       results[static_cast<std::size_t>(rows.element(row, k))] = one[static_cast<std::size_t>(k)];
   }
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "inputs.h"
+#include "once.h"
 #include "scalars/adversary.h"
 #include "scalars/counted.h"
 #include "scalars/dual.h"
@@ -36,7 +37,7 @@ class Row {
   Row(S* results, std::span<const std::int64_t> shape, const RowShape& rows, std::int64_t row)
       : results_(results), rows_(rows), row_(row), index_(shape, rows.element(row, 0)) {}
 
-  std::int64_t size() const { return rows_.size(); }
+  std::int64_t size() const { return rows_.size; }
   std::int64_t number() const { return row_; }  // of the row
   S& operator[](std::int64_t k) { return results_[k]; }
   // Where result k lies: the index into a tensor of the result's shape. Valid until the next call.
@@ -84,8 +85,11 @@ class Reader {
 
   S read(int output, std::int64_t element);
   void read_all(int output, std::span<S> results);
-  // Drops the rows that are kept: what readings depend on has changed.
-  void forget() { kept_.clear(); }
+  // Drops what is kept: what readings depend on has changed.
+  void forget() {
+    kept_.clear();
+    once_.forget();
+  }
   // One number for each element of tensor argument i, or empty; lists of tensors do not move. Borrowed.
   void set_direction(std::span<const std::vector<double>> direction);
 
@@ -103,6 +107,8 @@ class Reader {
   std::span<const std::int64_t> shape(int output) const {
     return inputs_.outputs()[static_cast<std::size_t>(output)].shape;
   }
+  // The first result that is computed in the same dtype as this one.
+  int computed_like(int output) const;
   void read_row(int output, const RowShape& rows, std::int64_t row, S* results);
 
   const Inputs& inputs_;
@@ -110,6 +116,7 @@ class Reader {
   std::span<const std::vector<double>> direction_;
   std::vector<Arguments<S>> arguments_;  // by output, made when first asked for
   std::vector<Kept> kept_;
+  Once once_;
 };
 
 }  // namespace assay

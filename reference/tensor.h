@@ -67,10 +67,15 @@ class Tensor {
   // The element with these coordinates.
   template <class... Coordinates>
   S operator()(Coordinates... coordinates) const {
+    return at(number(coordinates...));
+  }
+  // Its number in row-major order.
+  template <class... Coordinates>
+  std::int64_t number(Coordinates... coordinates) const {
     std::int64_t n = 0;
     int d = 0;
     ((n += coordinates * strides_[d++]), ...);
-    return at(n);
+    return n;
   }
   // The element of this number of a tensor of integers, exactly: an index, or a term of a sum without rounding.
   std::int64_t integer_at(std::int64_t n) const {
@@ -84,6 +89,8 @@ class Tensor {
     else
       return S(-INFINITY);
   }
+  // The element of this number as it is, for scalars that take many at once.
+  double value(std::int64_t n) const { return values_[n]; }
   bool is_finite(std::int64_t n) const { return std::isfinite(values_[n]); }
   // The element of this number in row-major order.
   S at(std::int64_t n) const {

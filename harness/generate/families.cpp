@@ -218,6 +218,8 @@ void tiny(const Target& t, Values values) {
   }
 }
 
+constexpr int kWeightOfATensor = 8;  // beyond two
+
 constexpr Family kFamilies[] = {
     {"ones", "every element 1", 2, ones},
     {"constant", "one number for each tensor", 3, constant},
@@ -296,8 +298,13 @@ const Family* find_family(std::string_view name) {
   return at == std::end(kFamilies) ? nullptr : &*at;
 }
 
+// What is special may be so in each tensor: the more there are, the more cases it takes.
 int weight_for(const Operator& op, const Family& family) {
-  return family.fill == ranged && op.ranges.empty() ? 0 : family.weight;
+  if (family.fill == ranged && op.ranges.empty()) return 0;
+  if (family.fill != fill_edge && family.fill != tiny) return family.weight;
+  const auto tensors =
+      static_cast<int>(std::ranges::count(op.schema.arguments(), Type::tensor, &Argument::type));
+  return family.weight + kWeightOfATensor * std::max(tensors - 2, 0);
 }
 
 }  // namespace assay

@@ -231,6 +231,17 @@ struct ScalarOps<Adversary<V>> {
     s.random = s.next() + static_cast<std::uint64_t>(number);
     s.random = s.next();
   }
+  // Numbers of its own for what elements have in common, whichever of them asks for it.
+  class Aside {
+   public:
+    explicit Aside(std::int64_t number) : saved_(attack_state().random) { begin(-2, number); }
+    ~Aside() { attack_state().random = saved_; }
+    Aside(const Aside&) = delete;
+    Aside& operator=(const Aside&) = delete;
+
+   private:
+    std::uint64_t saved_;
+  };
   static Adversary<V> input(double x);
   static Adversary<V> parameter(double x) { return Adversary<V>(x); }
   static Adversary<V> cast(const Adversary<V>& x, Dtype d) {

@@ -30,9 +30,16 @@ void merge(Part<V>& a, const Part<V>& b) {
   a.n = n;
 }
 
-}  // namespace
+// With all that the finite numbers among x may be: the sum and the maximum of |x|, and the sum of |x - mean|.
+template <class V>
+struct MomentSizes {
+  typename Tracked<V>::Bound sum = 0, largest = 0, distances = 0;
+  bool nan = false, infinite = false;  // some x is, for certain
+  bool open = false;                   // some x may or may not be
+  bool nonfinite() const { return nan || infinite || open; }
+};
 
-// moments.md derives every line.
+// Adds to the moments of n numbers by two passes what merging parts may give. moments.md derives every line.
 template <class V>
 void admit_merging(Moments<Tracked<V>>& m, std::int64_t n, const MomentSizes<V>& sizes) {
   using C = Carrier<V>;
@@ -90,6 +97,53 @@ void admit_merging(Moments<Tracked<V>>& m, std::int64_t n, const MomentSizes<V>&
   admit(m.squares, of_squares, 4 * count * (squares + of_squares));
 }
 
+// The set of a sum of squares as one from 0 on, where it reaches below.
+template <class V>
+void keep_positive(Tracked<V>& squares) {
+  using C = Carrier<V>;
+  const auto greatest = C::size(squares.value) + squares.error;
+  if (!C::finite(squares.value) || squares.error <= C::least_size(squares.value) ||
+      !(greatest < std::numeric_limits<decltype(greatest)>::infinity()))
+    return;
+  squares.value = C::to_value(detail::inflate(greatest / 2));
+  squares.error = squares.magnitude = C::size(squares.value);
+}
+
+}  // namespace
+
+template <class V>
+Moments<Tracked<V>> tracked_moments(std::span<const Tracked<V>> x) {
+  using C = Carrier<V>;
+  const auto n = static_cast<std::int64_t>(x.size());
+  OpenSum<V> sum, squares;
+  sum.add_all(x);
+  Moments<Tracked<V>> m{sum.total() / Tracked<V>(n), {}};
+  squares.add_squared_distances(x, group(m.mean));
+  m.mean = closed(m.mean);
+  m.squares = closed(squares.total());
+
+  MomentSizes<V> sizes;
+  for (const Tracked<V>& given : x) {
+    const Tracked<V> t = closed(given);
+    if (!C::finite(t.value) || t.may_be != 0) {
+      const bool certain = !C::finite(t.value) && t.error == 0 && t.may_be == 0;
+      sizes.open |= !certain;
+      (C::nan(t.value) ? sizes.nan : sizes.infinite) |= certain;
+      continue;
+    }
+    const auto size = C::size(t.value) + t.error;
+    sizes.sum += size;
+    sizes.largest = std::max(sizes.largest, size);
+    if (C::finite(m.mean.value)) sizes.distances += C::size(t.value - m.mean.value) + t.error + m.mean.error;
+  }
+  // A sum of squares is never minus infinity, and NaN only where a number is not finite or the mean is NaN.
+  if (!sizes.nonfinite() && C::finite(m.mean.value) && (m.mean.may_be & kMayBeNan) == 0)
+    m.squares.may_be &= kMayBePositiveInfinity;
+  keep_positive(m.squares);
+  if (arithmetic().updates_moments && n >= 2) admit_merging(m, n, sizes);
+  return m;
+}
+
 template <class V>
 Moments<Adversary<V>> merged_moments(std::vector<Adversary<V>>& x) {
   AttackState& s = attack_state();
@@ -123,8 +177,8 @@ Moments<Adversary<V>> merged_moments(std::vector<Adversary<V>>& x) {
   return {{all.mean, pending}, {all.squares, pending}};
 }
 
-#define ASSAY_INSTANTIATE(V)                                                              \
-  template void admit_merging(Moments<Tracked<V>>&, std::int64_t, const MomentSizes<V>&); \
+#define ASSAY_INSTANTIATE(V)                                                 \
+  template Moments<Tracked<V>> tracked_moments(std::span<const Tracked<V>>); \
   template Moments<Adversary<V>> merged_moments(std::vector<Adversary<V>>&);
 
 ASSAY_INSTANTIATE(double)

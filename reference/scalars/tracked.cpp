@@ -133,7 +133,7 @@ Tracked<V> quotient(const Tracked<V>& a, const Tracked<V>& b, const V& value) {
   if (!a.is_exact_zero()) {
     r.error = inflate((a.error + (r.magnitude + C::kLeast) * b.error) / least_divisor);
     const auto extra = static_cast<Bound>(arithmetic().div_extra * arithmetic().compute.format.unit);
-    r.error += inflate(extra * (r.magnitude + r.error));
+    r.error += inflate(times(extra, r.magnitude + r.error));
     if (!divides(value, a, b)) r.error += inflate(r.magnitude * C::kUnit) + C::kLeast;
     r.grid = r.error == 0 ? C::grid(value) : kNoGrid;
   }

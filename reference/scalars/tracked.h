@@ -145,6 +145,7 @@ struct ScalarOps<Tracked<V>> {
   }
   static Tracked<V> parameter(double x) { return Tracked<V>(x); }
   static Tracked<V> cast(const Tracked<V>& x, Dtype d);
+  using Products = OpenProducts<V>;  // for sum_of_products
   template <class Term>
   static Tracked<V> sum(std::int64_t n, Term&& term) {
     OpenSum<V> s;

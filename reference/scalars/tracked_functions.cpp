@@ -250,7 +250,7 @@ Tracked<V> sqrt(const Tracked<V>& x) {
     if (low < V{}) r.may_be |= kMayBeNan;
   }
   const auto extra = static_cast<Bound>(arithmetic().sqrt_extra * arithmetic().compute.format.unit);
-  r.error += detail::inflate(extra * (r.magnitude + r.error));
+  r.error += detail::inflate(detail::times(extra, r.magnitude + r.error));
   if (r.error != 0) r.grid = kNoGrid;
   if (or_infinite) r.may_be |= kMayBePositiveInfinity;
   if (or_nan) r.may_be |= kMayBeNan;

@@ -1,6 +1,9 @@
 // Open sums of Tracked terms: what a kernel may make of them by adding in any order, and with which error.
 #pragma once
 
+#include <array>
+#include <span>
+
 #include "tracked_set.h"
 
 namespace assay {
@@ -111,13 +114,48 @@ template <class V>
 class OpenSum {
  public:
   void add(const Tracked<V>& term);
+  // The same for many, faster.
+  void add_all(std::span<const Tracked<V>> terms);
+  void add_products(std::span<const double> a, std::span<const double> b);  // of elements of tensors
+  void add_squared_distances(std::span<const Tracked<V>> x, const Tracked<V>& from);
   Tracked<V> total();
 
  private:
+  // Whether sums of plain numbers are added here in the plainest way: tracked_many.cpp.
+  bool plain() const;
+
   Tracked<V> sum_;
   std::int64_t count_ = 0;
   bool any_ = false;
   bool positive_zero_ = false;
+};
+
+// The open sum of products of elements of tensors.
+template <class V>
+class OpenProducts {
+ public:
+  void add(double a, double b) {
+    if (kept_ == kAtOnce) add_kept();
+    a_[kept_] = a;
+    b_[kept_++] = b;
+  }
+  // Of the products, and one more term unless it is null.
+  Tracked<V> total(const Tracked<V>* also) {
+    add_kept();
+    if (also != nullptr) sum_.add(*also);
+    return sum_.total();
+  }
+
+ private:
+  static constexpr std::size_t kAtOnce = 64;
+  void add_kept() {
+    sum_.add_products({a_.data(), kept_}, {b_.data(), kept_});
+    kept_ = 0;
+  }
+
+  OpenSum<V> sum_;
+  std::size_t kept_ = 0;
+  std::array<double, kAtOnce> a_, b_;
 };
 
 }  // namespace assay
