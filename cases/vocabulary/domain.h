@@ -34,7 +34,7 @@ struct Domain {
     dtypes,
     scale,
     zero_point,
-    scales,
+    scales,  // of a tensor: positive normal numbers
     zero_points
   };
   Kind kind = Kind::any;

@@ -135,7 +135,7 @@ CaseValue draw_attribute(Draw& draw, const Case& c, std::size_t i, Dtype result_
   if (d.is_spatial()) return draw_spatial(draw, c, i, d);
   switch (d.kind) {
     case Domain::Kind::epsilon:
-      return draw.pick(std::array{1e-5, 1e-5, 1e-5, 1e-5, 1e-5, 1e-3, 1e-3, 1e-12, 1e-12, 0.1, 0.1, 0.0});
+      return draw.pick(std::array{1e-5, 1e-5, 1e-5, 1e-5, 1e-3, 1e-3, 1e-12, 1e-12, 0.1, 0.1, 0.0, 1e-38});
     case Domain::Kind::fraction:
       return draw.pick(std::array{0.1, 0.1, 0.01, 0.5, 1.0 / 3, 0.0, 1.0});
     case Domain::Kind::natural:
@@ -170,12 +170,13 @@ CaseValue draw_attribute(Draw& draw, const Case& c, std::size_t i, Dtype result_
     return draw.pick(fitting);
   }
   if (d.kind == Domain::Kind::scale && may_be_none && draw.chance(60)) return None{};
-  // Where results are numbers, not integers of few bits, they may be as small and as large as numbers are.
-  if (d.kind == Domain::Kind::scale && is_float(result_dtype) && a.type == Type::real && !a.optional &&
-      draw.chance(25))
+  // They may be as small and as large as numbers are, more often where results are numbers, not integers of few bits.
+  if (d.kind == Domain::Kind::scale && a.type == Type::real && !a.optional &&
+      draw.chance(is_float(result_dtype) ? 25 : 8))
     return draw.pick(std::array{1e30, 3e38, 1e-30, 1e-38, 0x1p-140});
   if (d.kind == Domain::Kind::scale)  // powers of two, for which ties are ties, twice as often
-    return draw.pick(std::array{0x1p-7, 0x1p-3, 0.5, 1.0, 2.0, 4.0, 0.1, 1.0 / 3, 0.0123, 7e-3, 1.9});
+    return draw.pick(
+        std::array{0x1p-7, 0x1p-3, 0.5, 1.0, 2.0, 4.0, 0.1, 1.0 / 3, 0.0123, 7e-3, 1.9, 2.75, 64.0, 1e-4});
   if (d.kind == Domain::Kind::zero_point) {
     const CaseValue& of = c.arguments[static_cast<std::size_t>(d.of)];
     const auto* tensor = std::get_if<TensorSpec>(&of);

@@ -218,7 +218,7 @@ void tiny(const Target& t, Values values) {
   }
 }
 
-constexpr int kWeightOfATensor = 8;  // beyond two
+constexpr int kWeightOfATensor = 4;  // beyond two
 
 constexpr Family kFamilies[] = {
     {"ones", "every element 1", 2, ones},
@@ -246,8 +246,11 @@ constexpr Family kFamilies[] = {
 
 void fill_scales(const Target& t, Values values) {
   const bool powers = (t.own.word(1u << 29) & 1) != 0;
+  // Sometimes beyond what networks have, for what is declared is any positive number.
+  const bool any = t.own.below((1u << 29) + 1, 6) == 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const double exponent = static_cast<double>(t.own.below(2 * i, 7)) - 10;
+    const double exponent =
+        static_cast<double>(any ? t.own.below(2 * i, 40) : t.own.below(2 * i, 7) + 10) - 20;
     values[i] = std::exp2(exponent) * (powers ? 1 : 1 + t.own.unit(2 * i + 1));
   }
 }

@@ -43,7 +43,8 @@ struct Family {
 
 // Simplest first: the order in which shrinking tries them.
 std::span<const Family> families();
-// Numbers from 2^-10 to 2^-4, powers of two half of the time: the range of scales in networks.
+// Numbers from 2^-10 to 2^-4, the range of scales in networks, sometimes from 2^-20 to 2^20; powers of two half of the
+// time.
 void fill_scales(const Target& target, std::span<double> values);
 // All zero half of the time, as for symmetric weights; else anything in the range, often its ends.
 void fill_zero_points(const Target& target, std::span<double> values);

@@ -123,7 +123,9 @@ void add_explain(CLI::App& app, Command& chosen) {
       "Every kernel is called once; `assay verify --case TEXT` judges the results.");
   auto flags = std::make_shared<ExplainFlags>();
   command->add_option("CASE", flags->only, "a case, as printed by any command")->required()->type_name("");
-  command->add_option("--plugin", flags->plugins, "a shared library of kernels")->type_name("LIB.so");
+  command->add_option("--plugin", flags->plugins, "a shared library of kernels")
+      ->allow_extra_args(false)
+      ->type_name("LIB.so");
   command->callback([flags, &chosen] { chosen = [flags] { return explain_command(*flags); }; });
 }
 

@@ -246,7 +246,9 @@ void add_ops(CLI::App& app, Command& chosen) {
   command->add_option("PATTERN", flags->patterns, "shell globs on operator names; all without")
       ->type_name("");
   command->add_flag("--contracts", flags->contracts, "also print the source of every contract field");
-  command->add_option("--plugin", flags->plugins, "a shared library of kernels")->type_name("LIB.so");
+  command->add_option("--plugin", flags->plugins, "a shared library of kernels")
+      ->allow_extra_args(false)
+      ->type_name("LIB.so");
   command->add_option("--json", flags->json, "write as JSON; - is standard output")->type_name("F");
   command->add_option("--yaml", flags->yaml, "write as YAML; - is standard output")->type_name("F");
   command->callback([flags, &chosen] { chosen = [flags] { return ops_command(*flags); }; });

@@ -129,8 +129,10 @@ void add_replay(CLI::App& app, Command& chosen) {
   command->add_option("FILE", flags->file, "a case file (.h5)")->required()->type_name("");
   command->add_option("--impl", flags->impls, "shell globs on kernel names instead of the recorded kernel")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->type_name("GLOB");
   command->add_option("--plugin", flags->plugins, "a shared library of kernels, instead of the recorded one")
+      ->allow_extra_args(false)
       ->type_name("LIB.so");
   command->callback([flags, &chosen] { chosen = [flags] { return replay_command(*flags); }; });
 }

@@ -115,6 +115,7 @@ void add_selftest(CLI::App& app, Command& chosen) {
   add_choice(*command, o.patterns, flags->dtypes);
   command->add_option("--variant", o.variants, "shell globs on names of variants")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->type_name("GLOB");
   command->add_flag("--list", flags->list, "only say what would be planted");
   command->add_flag(
@@ -124,6 +125,7 @@ void add_selftest(CLI::App& app, Command& chosen) {
       ->add_option(
           "--plugin", flags->plugins,
           "plant the kernels of this shared library, which are known to be wrong, instead of variants")
+      ->allow_extra_args(false)
       ->type_name("LIB.so");
   add_work(*command, o.cases, o.seed, o.jobs);
   command->add_flag("!--no-rivals", o.rivals,

@@ -11,7 +11,10 @@ namespace assay {
 
 void add_choice(CLI::App& command, std::vector<std::string>& patterns, std::vector<std::string>& dtypes) {
   command.add_option("PATTERN", patterns, "shell globs on operator names; all without")->type_name("");
-  command.add_option("--dtype", dtypes, "only results of these dtypes")->delimiter(',')->type_name("D,..");
+  command.add_option("--dtype", dtypes, "only results of these dtypes")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("D,..");
 }
 
 WorkFlags add_work(CLI::App& command, std::uint64_t& cases, std::uint64_t& seed, int& jobs) {

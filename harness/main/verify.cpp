@@ -156,6 +156,7 @@ void add_verify(CLI::App& app, Command& chosen) {
   add_choice(*command, o.patterns, flags->dtypes);
   command->add_option("--impl", o.impls, "shell globs on kernel names (cpu.avx2, 'cpu.*', torch)")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->type_name("GLOB");
   CLI::Option* only = command->add_option("--case", flags->only, "this case only, as printed by any command")
                           ->type_name("TEXT");
@@ -170,6 +171,7 @@ void add_verify(CLI::App& app, Command& chosen) {
   command
       ->add_option("--plugin", flags->plugins,
                    "a shared library of kernels (assay/kernel.h); may be repeated")
+      ->allow_extra_args(false)
       ->type_name("LIB.so");
   command
       ->add_option(

@@ -14,7 +14,6 @@
 namespace assay {
 namespace {
 
-constexpr std::uint64_t kChunk = 16;  // cases for each one whose arguments are wrong, as in `assay verify`
 constexpr std::uint64_t kMostAtOnce = 8;  // cases; the first ones, which find most, run in smaller lots
 
 std::vector<double> numbers(const std::vector<std::byte>& packed, Dtype dtype) {
@@ -150,8 +149,9 @@ void Trial::run(Examiner& examiner, std::mutex& generator, const std::atomic<boo
       for (std::uint64_t i = first; i < end; ++i)
         cases.push_back(generate(*subject_.op, subject_.dtype, options_.seed, i));
       for (std::uint64_t i = first; i < end; ++i)
-        if (i % kChunk == 0)
-          cases.push_back(generate_error(*subject_.op, subject_.dtype, options_.seed, i / kChunk).invalid);
+        if (i % kCasesForAnError == 0)
+          cases.push_back(
+              generate_error(*subject_.op, subject_.dtype, options_.seed, i / kCasesForAnError).invalid);
     }
     if (!examine(examiner, cases, end - first)) return;
   }
@@ -187,7 +187,7 @@ bool Trial::examine(Examiner& examiner, const std::vector<Case>& cases, std::uin
     for (std::size_t k = 0; k < open.size(); ++k) {
       const Finding& f = findings[controls + k];
       Planted& p = open[k]->planted;
-      open[k]->fits = open[k]->fits || f.information == kPlantedHere;
+      open[k]->fits = open[k]->fits || (i < valid && f.information == kPlantedHere);
       if (f.applicable && !p.found) {
         ++p.cases;
         p.changed = p.changed || f.outputs != findings[0].outputs ||

@@ -49,6 +49,17 @@ class CommandLine : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
+// `verify --impl cpu.baseline relu` asks for one operator, not for kernels named relu.
+TEST_F(CommandLine, ListsEndWithTheirWord) {
+  const Finished f =
+      verify({"--impl", "cpu.baseline", "--dtype", "f32", "relu", "--cases", "20", "--json", "-"});
+  EXPECT_EQ(f.status, 0) << f.err;
+  const json rows = results(f);
+  ASSERT_EQ(rows.size(), 1);
+  EXPECT_EQ(rows[0]["op"], "relu");
+  EXPECT_EQ(rows[0]["dtype"], "f32");
+}
+
 TEST_F(CommandLine, SaysWhatItIs) {
   const Finished help = assay({});
   EXPECT_EQ(help.status, 0);

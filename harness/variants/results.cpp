@@ -93,8 +93,12 @@ void add_integers(std::vector<Variant>& all, DtypeSet results) {
   plant_change(all, "in_half_the_bits", "keeps half the bits of results", kArithmeticIntegers,
                [](VariantResult& r) {
                  const int lost = 64 - 4 * bytes(r.dtype);
-                 for (std::int64_t& n : r.integers)
-                   n = static_cast<std::int64_t>(static_cast<std::uint64_t>(n) << lost) >> lost;
+                 const auto low = [&](std::int64_t n) {
+                   return static_cast<std::int64_t>(static_cast<std::uint64_t>(n) << lost) >> lost;
+                 };
+                 for (std::int64_t& n : r.integers) n = low(n);
+                 if (is_float(r.dtype)) return;
+                 for (double& x : r.values) x = static_cast<double>(low(static_cast<std::int64_t>(x)));
                });
   plant_change(
       all, "one_too_high", "gives integers that are too high by 1 where they are odd", results,

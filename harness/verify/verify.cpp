@@ -19,7 +19,7 @@
 namespace assay {
 namespace {
 
-constexpr std::uint64_t kChunk = 16;  // cases handed to a lane at once; one argument error comes with each
+constexpr std::uint64_t kChunk = 2 * kCasesForAnError;  // cases handed to a lane at once
 
 // One operator and dtype, with the kernels to run.
 struct Subject {
@@ -82,7 +82,7 @@ class Run {
       for (std::size_t s = 0; s < subjects_.size(); ++s)
         if (!subjects_[s].kernels.empty()) work_.push_back({s, c});
     }
-    for (const Item& item : work_) progress_.total += cases_in(item.chunk) + (options_.only ? 0 : 1);
+    for (const Item& item : work_) progress_.total += cases_in(item.chunk) + errors_in(item.chunk);
   }
 
   RunResult run() {
@@ -106,6 +106,10 @@ class Run {
 
   std::uint64_t cases_in(std::uint64_t chunk) const {
     return options_.only ? 1 : std::min(kChunk, options_.cases - chunk * kChunk);
+  }
+
+  std::uint64_t errors_in(std::uint64_t chunk) const {
+    return options_.only ? 0 : (cases_in(chunk) + kCasesForAnError - 1) / kCasesForAnError;
   }
 
   // Calls `work` with a lane of its own on every job's thread.
@@ -178,8 +182,11 @@ class Run {
       cases.push_back(generate(*s.op, s.dtype, options_.seed, i));
       indices.push_back(i);
     }
-    cases.push_back(generate_error(*s.op, s.dtype, options_.seed, chunk).invalid);
-    indices.push_back(options_.cases + chunk);  // behind the valid cases, so that numbers stay unique
+    for (std::uint64_t e = 0; e < errors_in(chunk); ++e) {
+      const std::uint64_t error = chunk * (kChunk / kCasesForAnError) + e;
+      cases.push_back(generate_error(*s.op, s.dtype, options_.seed, error).invalid);
+      indices.push_back(options_.cases + error);  // behind the valid cases, so that numbers stay unique
+    }
   }
 
   // Shrinks the first failure of each kind of every row and writes a case file for each failure kept.
