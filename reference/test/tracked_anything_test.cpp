@@ -50,8 +50,10 @@ void hold_what_any_number_gives(Dtype dtype, const char* contract) {
   using S = Tracked<V>;
   const double numbers[] = {0, -0.0, 1e-40, 0.25, -1, 3, -300, 1e30, HUGE_VAL, -HUGE_VAL, std::nan("")};
   const auto input = [](double x) { return ScalarOps<S>::input(x); };
-  for (const auto& [name, operation] : operations<V>())
+  for (const auto& named : operations<V>())
     for (const double likely : {0.0, -2.5, 1e-42, 7e10}) {
+      const std::string& name = named.first;
+      const Binary<V>& operation = named.second;
       const S any = S::anything(V(likely));
       for (const double other : numbers)
         for (const bool first : {true, false}) {
