@@ -16,6 +16,8 @@
 //                                elements are a row: the int argument that is its dimension,
 //                                  static constexpr std::string_view row = "dim";
 //                                or static RowShape rows(const Inputs& in, std::span<const std::int64_t> shape)
+// What elements, rows or results have in common, a mean say, once<S>(row, [&] { return ...; }) computes for the first that asks
+// (once.h); sums of products of two tensors' elements are faster by sum_of_products (products.h).
 // A result that is found on the way to the first one (a layer norm's mean) says so, and is not counted as work of its own:
 //   static constexpr bool on_the_way = true;
 // A wrong formula (wrong_formula.h) is written like a right one, and enrolled behind it:
