@@ -108,6 +108,11 @@ int assay_main(int argc, char** argv) {
   add_diagnose(app, chosen);
   add_record(app, chosen);
   add_bisect(app, chosen);
+  // An unset variable in a script is no wish for everything.
+  for (CLI::App* command : app.get_subcommands({}))
+    for (CLI::Option* option : command->get_options())
+      if (option->get_type_size() != 0)
+        option->check([](const std::string& text) { return text.empty() ? "is empty" : std::string(); });
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

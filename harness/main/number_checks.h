@@ -5,16 +5,23 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <cstdint>
 #include <limits>
 #include <string>
 
 namespace assay {
 
-inline CLI::Validator whole_number() {
+inline CLI::Validator whole_number(std::uint64_t most = std::numeric_limits<std::uint64_t>::max()) {
   return CLI::Validator(
-      [](const std::string& text) {
-        const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
-        return digits ? std::string() : fmt::format("is {}: must be a whole number from 0", text);
+      [most](const std::string& text) {
+        std::uint64_t n = 0;
+        const char* const end = text.data() + text.size();
+        const auto [at, error] = std::from_chars(text.data(), end, n);
+        const bool is_one = !text.empty() && at == end && (text[0] >= '0' && text[0] <= '9');
+        if (is_one && error == std::errc{} && n <= most) return std::string();
+        const bool too_large = is_one || error == std::errc::result_out_of_range;
+        return too_large ? fmt::format("is {}: must be at most {}", text, most)
+                         : fmt::format("is {}: must be a whole number from 0", text);
       },
       "");
 }

@@ -16,6 +16,9 @@ int record_command(const RecordOptions& options) {
   if (!std::filesystem::is_regular_file(options.script))
     throw UsageError(fmt::format("{} is no file: name a Python program", options.script));
   check_file("-o", options.trace);
+  if (std::filesystem::exists(options.trace) && !std::filesystem::is_regular_file(options.trace))
+    throw UsageError(
+        fmt::format("-o {}: is there and no file, so that no trace can take its place", options.trace));
   const auto registry = load_registry({}, true);
   RecordSummary s;
   try {

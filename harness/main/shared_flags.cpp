@@ -8,6 +8,12 @@
 #include "vocabulary/contract.h"
 
 namespace assay {
+namespace {
+
+constexpr std::uint64_t kMostCases = 100'000'000;  // of an operator and dtype; each has a place in memory
+constexpr std::uint64_t kMostLanes = 4096;
+
+}  // namespace
 
 void add_choice(CLI::App& command, std::vector<std::string>& patterns, std::vector<std::string>& dtypes) {
   command.add_option("PATTERN", patterns, "shell globs on operator names; all without")->type_name("");
@@ -22,8 +28,10 @@ WorkFlags add_work(CLI::App& command, std::uint64_t& cases, std::uint64_t& seed,
   flags.cases = command.add_option("--cases", cases, "cases for each operator and dtype");
   flags.seed = command.add_option("--seed", seed, "another seed, other cases");
   CLI::Option* lanes = command.add_option("--jobs", jobs, "lanes of work; 0: one for each core");
-  for (CLI::Option* option : {flags.cases, flags.seed, lanes})
-    option->check(whole_number())->capture_default_str()->type_name("N");
+  flags.cases->check(whole_number(kMostCases));
+  flags.seed->check(whole_number());
+  lanes->check(whole_number(kMostLanes));
+  for (CLI::Option* option : {flags.cases, flags.seed, lanes}) option->capture_default_str()->type_name("N");
   return flags;
 }
 

@@ -87,6 +87,7 @@ class Recorder(TorchDispatchMode):
         self.made = {}  # address of a storage -> Made
         self.recorded, self.passed, self.unknown = 0, 0, collections.Counter()
         self.full = False
+        self.process = os.getpid()
 
     # ---- modules
 
@@ -110,6 +111,8 @@ class Recorder(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
+        if os.getpid() != self.process:
+            return func(*args, **kwargs)
         packet, overload = func._schema.name.split("::")[1], func._schema.overload_name
         name = f"{packet}.{overload}" if overload else packet
         arguments = {a.name: v for a, v in zip(func._schema.arguments, args)} | kwargs
@@ -250,6 +253,8 @@ def run(script, arguments):
     try:
         runpy.run_path(script, run_name="__main__")
     except SystemExit as e:
+        if e.code is not None and not isinstance(e.code, int):
+            print(e.code, file=sys.stderr)
         return e.code if isinstance(e.code, int) else 0 if e.code is None else 1
     except BaseException:  # KeyboardInterrupt too: the trace so far is worth keeping
         traceback.print_exc()
@@ -259,7 +264,9 @@ def run(script, arguments):
 
 def main():
     operators, summary, trace, most, globs, script, *arguments = sys.argv[1:]
+    trace, summary = os.path.abspath(trace), os.path.abspath(summary)  # the program may change its folder
     partial = trace + ".part"
+    process = os.getpid()
     file = case_file.create_file(partial)
     case_file.set_text(file, "format", "assay.case/1")
     case_file.set_text(file, "creator", "assay record")
@@ -269,6 +276,9 @@ def main():
              torch.nn.modules.module.register_module_forward_hook(recorder.leave)]
     with recorder:
         code = run(script, arguments)
+    if os.getpid() != process:  # of a program that forks, the trace is its first process's
+        sys.stdout.flush()
+        os._exit(code)
     for hook in hooks:
         hook.remove()
     file.close()

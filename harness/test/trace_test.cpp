@@ -149,7 +149,24 @@ TEST_F(Trace, KeepsNoResultAliveThatTheProgramDrops) {
   EXPECT_LT(mebibytes, 60) << f.err;
 }
 
+// A program that changes its folder, and goes on in two processes, of which the trace is the first one's.
+TEST_F(Trace, IsOfTheProgramsFirstProcess) {
+  std::ofstream(file("forks.py")) << "import os, torch\n"
+                                     "os.chdir('/')\n"
+                                     "torch.relu(torch.ones(3))\n"
+                                     "child = os.fork()\n"
+                                     "torch.relu(torch.ones(4))\n"
+                                     "if child: os.waitpid(child, 0); raise SystemExit('that was all')\n";
+  const Finished f = run_program(ASSAY_PROGRAM, {"record", file("forks.py"), "-o", file("forks.h5")});
+  EXPECT_EQ(f.status, 2);
+  EXPECT_THAT(f.err, HasSubstr("that was all"));
+  EXPECT_EQ(read_case_file(file("forks.h5")).calls.size(), 2u) << f.err;
+}
+
 TEST_F(Trace, SaysWhatIsWrongWithItsFiles) {
+  const Finished device = run_program(ASSAY_PROGRAM, {"record", __FILE__, "-o", "/dev/null"});
+  EXPECT_EQ(device.status, 2);
+  EXPECT_THAT(device.err, HasSubstr("-o /dev/null"));
   run_engine({});
   std::ofstream(file("map.txt")) << "act act\nnothing conv\n";
   const Finished unknown = bisect({"--map", file("map.txt")});
