@@ -122,7 +122,7 @@ class Builder:
             if "/optimized/cpu/" in entry["file"]:
                 words = shlex.split(entry["command"])
                 drop = {words.index("-o"), words.index("-o") + 1, words.index("-c"), words.index(entry["file"])}
-                return [w for i, w in enumerate(words) if i not in drop and not w.startswith("-W")] + ["-w", "-O1"]
+                return [w for i, w in enumerate(words) if i not in drop and not w.startswith("-W")] + ["-w", "-O1", '-DASSAY_PLUGIN_NAME="assay-cpu"']
         raise BuildError(f"{self.build}/compile_commands.json names no source of optimized/cpu")
 
     @staticmethod

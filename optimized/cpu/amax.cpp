@@ -13,6 +13,7 @@ namespace assay::cpu::HWY_NAMESPACE {
 namespace {
 
 struct Amax {
+  static constexpr bool exact = true;
   static constexpr bool centres = false;
   template <class D>
   HWY_INLINE hn::Vec<D> identity(D d) const {

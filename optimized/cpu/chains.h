@@ -1,5 +1,6 @@
-// Sums in sixteen chains: term i goes into chain i mod 16, and the chains are added as a tree. A term passes at
-// most n / 16 + 5 additions, in an order that depends on n alone. Compiled for each level.
+// Sums in sixteen chains or more, as many as keep four vectors going: term i goes into chain i mod their number, and the
+// chains are added as a tree. A term passes at most n / 16 + 5 additions, in an order that depends on n alone. Compiled for
+// each level.
 #include "lanes.h"
 
 #if defined(ASSAY_CPU_CHAINS_H) == defined(HWY_TARGET_TOGGLE)
@@ -17,7 +18,8 @@ template <class C, class Term>
 HWY_INLINE C chained_sum(std::int64_t n, const Term& term) {
   const hn::ScalableTag<C> d;
   using V = hn::Vec<decltype(d)>;
-  constexpr std::int64_t chains = 16, lanes = HWY_MAX_BYTES / sizeof(C), vectors = chains / lanes;
+  constexpr std::int64_t lanes = HWY_MAX_BYTES / sizeof(C), chains = HWY_MAX(16, 4 * lanes),
+                         vectors = chains / lanes;
   V chain[vectors];
   for (V& c : chain) c = hn::Zero(d);
   const std::int64_t whole = n / chains * chains;
@@ -28,9 +30,11 @@ HWY_INLINE C chained_sum(std::int64_t n, const Term& term) {
     const auto there = hn::FirstN(d, static_cast<std::size_t>(left));
     chain[v] = hn::Add(chain[v], hn::IfThenElseZero(there, term(i, left)));
   }
-  HWY_ALIGN C sums[chains];
-  for (std::int64_t v = 0; v < vectors; ++v) hn::Store(chain[v], d, sums + v * lanes);
-  for (std::int64_t w = chains / 2; w > 0; w /= 2)
+  for (std::int64_t w = vectors / 2; w > 0; w /= 2)
+    for (std::int64_t v = 0; v < w; ++v) chain[v] = hn::Add(chain[v], chain[v + w]);
+  HWY_ALIGN C sums[lanes];
+  hn::Store(chain[0], d, sums);
+  for (std::int64_t w = lanes / 2; w > 0; w /= 2)
     for (std::int64_t i = 0; i < w; ++i) sums[i] += sums[i + w];
   return sums[0];
 }

@@ -3,8 +3,9 @@
 // The idea: dimensions are put into the order of the output's memory and joined (space.h). If both sides then have
 // stride 1 in the innermost one, its rows are copied a vector at a time. Otherwise the input's rows go along another
 // dimension: the two dimensions are walked together in tiles of kTile x kTile elements, so that each line of either
-// side's memory that a tile touches is used in whole while it is in the first-level cache. Elements are moved as bits,
-// so there is no error, and the dtype matters by its size alone.
+// side's memory that a tile touches is used in whole while it is in the first-level cache; where both sides are dense,
+// through registers (transpose.h). Elements are moved as bits, so there is no error, and the dtype matters by its size
+// alone.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/clone.cpp"
 #include "levels.h"
@@ -13,6 +14,7 @@
 #include "ops/clone.h"
 #include "parallel.h"
 #include "space.h"
+#include "transpose.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace assay::cpu::HWY_NAMESPACE {
@@ -42,41 +44,23 @@ HWY_NOINLINE void copy_rows(const View& self, View& out, const Space& space, std
 
 // A plane of `rows` by `columns`: rows are the input's near dimension, columns the output's.
 template <class T>
-HWY_NOINLINE void copy_plane(T* to, const std::array<std::int64_t, 2>& to_step, const T* from,
-                             const std::array<std::int64_t, 2>& from_step, std::int64_t rows,
+HWY_NOINLINE void copy_plane(T* to, const T* from, const Planes& steps, std::int64_t rows,
                              std::int64_t columns) {
+  const std::int64_t to_step[] = {steps.row_step[0], steps.column_step[0]};
+  const std::int64_t from_step[] = {steps.row_step[1], steps.column_step[1]};
   for (std::int64_t r = 0; r < rows; r += kTile)
     for (std::int64_t c = 0; c < columns; c += kTile) {
       const std::int64_t last_row = HWY_MIN(rows, r + kTile), last_column = HWY_MIN(columns, c + kTile);
+      if (to_step[1] == 1 && from_step[0] == 1) {
+        transpose_rows(to + r * to_step[0] + c, to_step[0], from + r + c * from_step[1], from_step[1],
+                       last_column - c, last_row - r);
+        continue;
+      }
       for (std::int64_t i = r; i < last_row; ++i)
         for (std::int64_t j = c; j < last_column; ++j)
           to[i * to_step[0] + j * to_step[1]] = from[i * from_step[0] + j * from_step[1]];
     }
 }
-
-// The space without dimensions 0 and `near`, and those two as a plane.
-struct Planes {
-  Space space;
-  std::int64_t rows, columns;
-  std::array<std::int64_t, 2> to, from;
-
-  Planes(const Space& whole, std::size_t near)
-      : rows(whole.size[near]),
-        columns(whole.size[0]),
-        to{whole.stride[0][near], whole.stride[0][0]},
-        from{whole.stride[1][near], whole.stride[1][0]} {
-    space.operands = 2;
-    space.rank = 0;
-    space.count = 1;
-    for (std::size_t d = 1; d < static_cast<std::size_t>(whole.rank); ++d) {
-      if (d == near) continue;
-      const auto at = static_cast<std::size_t>(space.rank++);
-      space.size[at] = whole.size[d];
-      space.count *= whole.size[d];
-      for (std::size_t k = 0; k < 2; ++k) space.stride[k][at] = whole.stride[k][d];
-    }
-  }
-};
 
 template <class T>
 HWY_NOINLINE void copy_planes(const View& self, View& out, const Planes& planes, std::int64_t begin,
@@ -86,8 +70,8 @@ HWY_NOINLINE void copy_planes(const View& self, View& out, const Planes& planes,
   for (std::int64_t i = begin; i < end; ++i) {
     const Runs at(planes.space, i / strips, i / strips + 1);
     const std::int64_t column = i % strips * kTile;
-    copy_plane(out.as<T>() + at.offset[0] + column * planes.to[1], planes.to,
-               self.as<const T>() + at.offset[1] + column * planes.from[1], planes.from, planes.rows,
+    copy_plane(out.as<T>() + at.offset[0] + column * planes.column_step[0],
+               self.as<const T>() + at.offset[1] + column * planes.column_step[1], planes, planes.rows,
                HWY_MIN(kTile, planes.columns - column));
   }
 }

@@ -10,7 +10,7 @@
 #define ASSAY_CPU_IN_PLACE \
   "in_place=yes -- optimized/cpu/elementwise.h: an element is read before it is written"
 
-#define ASSAY_CPU_CHAINS "chain=blocked(16) -- optimized/cpu/chains.h: sixteen chains, then a tree"
+#define ASSAY_CPU_CHAINS "chain=blocked(16) -- optimized/cpu/chains.h: sixteen chains or more, then a tree"
 
 #define ASSAY_CPU_ACCURACY(f32, f64)                       \
   "f32,f16,bf16: " f32                                     \

@@ -4,6 +4,7 @@
 // For each image, group and movement of the window the output is K x P = (K x taps C) (taps C x P): the weights are
 // copied once into that order, the windows gathered a block of positions at a time, so that they stay in the L2 cache
 // between being written and being packed. A window of one tap that does not leave the image is multiplied where it lies.
+// Groups of one input channel make products of one row: they go another way (depthwise.cpp), to the same bits.
 //
 // The order of accumulation: gemm's, over taps and, within a tap, channels; zeros around the image are terms. A sum of n
 // terms within the image is passed through at most 256 additions in a block and one more for each block that has some:
@@ -18,10 +19,12 @@
 #include <vector>
 
 #include "convolve.h"
+#include "depthwise.h"
 #include "gemm.h"
 #include "ops/convolution.h"
 #include "parallel.h"
 #include "scratch.h"
+#include "transpose.h"
 
 #ifndef ASSAY_CPU_CONVOLUTION
 #define ASSAY_CPU_CONVOLUTION
@@ -36,6 +39,13 @@ struct Channels {
   std::int64_t groups, inputs, outputs;
 };
 
+}  // namespace assay::cpu
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace assay::cpu::HWY_NAMESPACE {
+namespace {
+
 // The weights of all groups and movements: for each group and movement a matrix outputs x (taps, inputs), row-major.
 template <class W>
 void order_weights(W* to, const View& weight, const Channels& channels, std::span<const Movement> movements,
@@ -47,20 +57,23 @@ void order_weights(W* to, const View& weight, const Channels& channels, std::spa
     const W* const group = data + g * (transposed ? channels.inputs : channels.outputs) * weight.stride(0);
     for (const Movement& m : movements) {
       const std::vector<std::int64_t> offsets = tap_offsets(m, weight.all_strides().subspan(2));
-      for (std::int64_t k = 0; k < channels.outputs; ++k)
+      bool neighbours = channels.inputs > 1;  // taps, in memory
+      for (std::size_t t = 0; t < offsets.size(); ++t)
+        neighbours = neighbours && offsets[t] == static_cast<std::int64_t>(t);
+      for (std::int64_t k = 0; k < channels.outputs; ++k) {
+        if (neighbours) {
+          const auto count = static_cast<std::int64_t>(offsets.size());
+          transpose_rows(to, channels.inputs, group + k * by_output, by_input, channels.inputs, count);
+          to += channels.inputs * count;
+          continue;
+        }
         for (const std::int64_t offset : offsets)
           for (std::int64_t c = 0; c < channels.inputs; ++c)
             *to++ = group[k * by_output + c * by_input + offset];
+      }
     }
   }
 }
-
-}  // namespace assay::cpu
-#endif
-
-HWY_BEFORE_NAMESPACE();
-namespace assay::cpu::HWY_NAMESPACE {
-namespace {
 
 // The output of one image and group at positions [begin, end) of a movement.
 struct Block {
@@ -137,6 +150,7 @@ void convolve(const View& input, const View& weight, const View* bias, const Win
   const Channels channels{groups, input.size(1) / groups, out.size(1) / groups};
   const std::vector<Movement> all = movements(input.sizes().subspan(2), weight.sizes().subspan(2),
                                               out.sizes().subspan(2), attributes, transposed);
+  if (!transposed && depthwise(input, weight, bias, all[0], groups, out)) return;
   const int bytes = out.dtype.bits / 8;
   Scratch scratch(scratch_bytes<double>(weight.numel()));
   void* const weights = scratch.take<double>(weight.numel());

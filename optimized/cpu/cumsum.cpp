@@ -1,6 +1,7 @@
 // Cumulative sums along one dimension: one addition after the other, whatever the layout, so that bits do not
 // depend on it. A single row is a chain of dependent additions; so rows are taken a vector at a time, one in each
-// lane, where there are several. f16 and bf16 are added in f32.
+// lane, where there are several; rows without gaps change places with columns in registers for that (transpose.h). f16
+// and bf16 are added in f32.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/cumsum.cpp"
 #include "levels.h"
@@ -10,6 +11,7 @@
 #include "lanes.h"
 #include "ops/cumsum.h"
 #include "parallel.h"
+#include "transpose.h"
 #include "without.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -81,15 +83,41 @@ struct Cumsum {
     }
   }
 
+  // As many neighbouring rows without gaps as transpose.h takes.
+  HWY_NOINLINE void transposed(C* y, const C* x) const {
+    const ColumnTag<C> d;
+    constexpr std::int64_t width = kColumns<C>, height = kColumnRows<C>;
+    hn::Vec<ColumnTag<C>> sum = hn::Zero(d);
+    std::int64_t j = 0;
+    for (; j + width <= n; j += width) {
+      hn::Vec<ColumnTag<C>> column[width];
+      load_columns(column, x + j, row_step(1));
+      for (std::int64_t k = 0; k < width; ++k)
+        sum = column[k] = j + k == 0 ? column[k] : hn::Add(sum, column[k]);  // 0 + -0 would be 0
+      store_columns(column, y + j, row_step(0));
+    }
+    HWY_ALIGN C sums[height];
+    hn::Store(sum, d, sums);
+    for (; j < n; ++j)
+      for (std::int64_t r = 0; r < height; ++r) {
+        const C value = x[r * row_step(1) + j];
+        y[r * row_step(0) + j] = sums[r] = j == 0 ? value : sums[r] + value;
+      }
+  }
+
   void run() const {
     if (n == 0) return;
+    const bool along = std::is_same_v<T, C> && in.type() == out.type() && in_step == 1 && out_step == 1;
     parallel_for(rows.count, 1 + kCumsumGrain / n, [&](std::int64_t begin, std::int64_t end) HWY_ATTR {
       HWY_ALIGN C buffer[kCumsumBlock];
       for (Runs run(rows, begin, end); !run.done(); run.next())
         for (std::int64_t i = 0; i < run.length;) {
-          const std::int64_t count = HWY_MIN(lanes, run.length - i);
+          std::int64_t count = HWY_MIN(lanes, run.length - i);
           const std::int64_t y = run.offset[0] + i * row_step(0), x = run.offset[1] + i * row_step(1);
-          if (count == 1)
+          if (along && run.length - i >= kColumnRows<C>) {
+            count = kColumnRows<C>;
+            transposed(reinterpret_cast<C*>(to(y)), reinterpret_cast<const C*>(from(x)));
+          } else if (count == 1)
             one(y, x, buffer);
           else
             side_by_side(y, x, count, buffer);

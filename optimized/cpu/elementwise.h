@@ -15,14 +15,17 @@
 // The idea: dimensions are put into the order of the output's memory and joined (space.h). If what remains of
 // the innermost one is long, and every operand has the output's dtype and stride 1 or 0 there, rows are
 // processed in place in memory; rows that are short are first joined, if the inputs that prevented it repeat
-// (the bias of [rows, 3]). Otherwise blocks of elements are gathered into buffers of the compute type,
-// processed by the same code and scattered. Either way each element meets the same conversions and the same
-// operations, so its bits depend neither on the layout nor on its position, nor on the number of threads.
+// (the bias of [rows, 3]). If inputs have stride 1 in another dimension (channels first from channels last),
+// tiles of the two dimensions are transposed into a buffer, and the rows of a tile processed. Otherwise blocks
+// of elements are gathered into buffers of the compute type, processed by the same code and scattered. Either
+// way each element meets the same conversions and the same operations, so its bits depend neither on the
+// layout nor on its position, nor on the number of threads.
 #include <optional>
 
 #include "lanes.h"
 #include "parallel.h"
 #include "runs.h"
+#include "transpose.h"
 
 #if defined(ASSAY_CPU_ELEMENTWISE_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef ASSAY_CPU_ELEMENTWISE_H
@@ -40,6 +43,10 @@ inline constexpr std::int64_t kBlock = 512;
 inline constexpr std::int64_t kShortRow = 256;
 inline constexpr std::int64_t kLongestPeriod = 512;
 inline constexpr std::int64_t kElementwiseGrain = 32768;
+// A tile that is transposed: a cache line of each of its columns.
+inline constexpr std::int64_t kTransposedColumns = 128;
+template <class T>
+inline constexpr std::int64_t kTransposedRows = 64 / sizeof(T);
 
 template <class C>
 inline constexpr std::int64_t kLanes = HWY_MAX_BYTES / sizeof(C);
@@ -126,6 +133,59 @@ void process_folded(const Op& op, const Operands& operands, const Folded& folded
   }
 }
 
+// The dimension, if any, in which every input has stride 1 that has neither 1 nor 0 in dimension 0; 0 for none.
+inline std::size_t transposed_dimension(const Space& space) {
+  const auto fits = [&](std::size_t d) {
+    for (std::size_t j = 1; j < static_cast<std::size_t>(space.operands); ++j)
+      if (space.stride[j][0] != 0 && space.stride[j][0] != 1 && space.stride[j][d] != 1) return false;
+    return true;
+  };
+  for (std::size_t d = 1; d < static_cast<std::size_t>(space.rank); ++d)
+    if (fits(d)) return d;
+  return 0;
+}
+
+// Tiles `begin` to `end` of the planes: inputs with gaps along dimension 0 are transposed first. Preconditions: every
+// operand has the output's dtype, which has stride 1 in dimension 0, and inputs are as transposed_dimension() says.
+template <class T, class Op, std::size_t... k>
+void process_tiles(const Op& op, const Operands& operands, const Planes& planes, std::int64_t begin,
+                   std::int64_t end, std::index_sequence<k...> indices) {
+  T buffer[sizeof...(k)][kTransposedRows<T> * kTransposedColumns];  // a tile, or equal elements
+  const std::int64_t step[] = {(planes.column_step[k + 1] == 0 ? 0 : 1)...};
+  const std::int64_t along = (planes.columns + kTransposedColumns - 1) / kTransposedColumns,
+                     of_plane = along * ((planes.rows + kTransposedRows<T> - 1) / kTransposedRows<T>);
+  for (std::int64_t tile = begin; tile < end; ++tile) {
+    const Runs at(planes.space, tile / of_plane, tile / of_plane + 1);
+    const std::int64_t row = tile % of_plane / along * kTransposedRows<T>,
+                       column = tile % along * kTransposedColumns;
+    const std::int64_t rows = HWY_MIN(kTransposedRows<T>, planes.rows - row),
+                       columns = HWY_MIN(kTransposedColumns, planes.columns - column);
+    const auto address = [&](std::size_t j) HWY_ATTR {
+      return operands.view(j).template as<T>() + at.offset[j] + row * planes.row_step[j] +
+             column * planes.column_step[j];
+    };
+    const T* in[] = {address(k + 1)...};
+    std::int64_t row_step[] = {planes.row_step[k + 1]...};
+    for (std::size_t j = 0; j < sizeof...(k); ++j) {
+      if (planes.column_step[j + 1] == 0 || planes.column_step[j + 1] == 1) continue;
+      transpose_rows(reinterpret_cast<Stored<T>*>(buffer[j]), kTransposedColumns,
+                     reinterpret_cast<const Stored<T>*>(in[j]), planes.column_step[j + 1], columns, rows);
+      in[j] = buffer[j];
+      row_step[j] = kTransposedColumns;
+    }
+    T* out = address(0);
+    for (std::int64_t i = 0; i < rows; ++i, out += planes.row_step[0]) {
+      const T* from[] = {in[k] + i * row_step[k]...};
+      for (std::size_t j = 0; j < sizeof...(k); ++j) {
+        if (step[j] != 0) continue;
+        for (std::int64_t lane = 0; lane < kLanes<Compute<T>>; ++lane) buffer[j][lane] = *from[j];
+        from[j] = buffer[j];
+      }
+      process(op, out, from, step, columns, indices);
+    }
+  }
+}
+
 // Blocks in buffers of the compute type, for any strides and dtypes.
 template <class Op, std::size_t... k>
 HWY_NOINLINE void process_integers(const Op& op, std::int64_t* out, const std::int64_t* const* in,
@@ -165,6 +225,18 @@ void process_space(const Op& op, const Operands& operands, std::index_sequence<k
   ((rows = rows && (space.stride[k + 1][0] == 0 || space.stride[k + 1][0] == 1)), ...);
   std::optional<Folded> folded;
   if (one_type && space.rank > 1 && space.size[0] < kShortRow) folded = fold(space, kLongestPeriod);
+  const std::size_t transposed = !folded && !rows && one_type && space.rank > 1 && space.stride[0][0] == 1
+                                     ? transposed_dimension(space)
+                                     : 0;
+  if (transposed != 0 && HWY_MIN(space.size[0], space.size[transposed]) >= kLanes<Compute<T>>) {
+    const Planes planes(space, transposed);
+    const auto tiles = [](std::int64_t n, std::int64_t side) { return (n + side - 1) / side; };
+    return parallel_for(planes.space.count * tiles(planes.rows, kTransposedRows<T>) *
+                            tiles(planes.columns, kTransposedColumns),
+                        kElementwiseGrain / (kTransposedRows<T> * kTransposedColumns),
+                        [&](std::int64_t begin, std::int64_t end)
+                            HWY_ATTR { process_tiles<T>(op, operands, planes, begin, end, indices); });
+  }
   parallel_for(space.count, kElementwiseGrain, [&](std::int64_t begin, std::int64_t end) HWY_ATTR {
     if (folded)
       process_folded<T>(op, operands, *folded, begin, end, indices);

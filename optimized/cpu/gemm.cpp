@@ -4,7 +4,8 @@
 // the output in registers (gemm_tile.h) and adds outer products of a column of a and a row of b, both read
 // from packed panels (gemm_pack.h). Around it, blocks of kGemmBlock values of k make a panel of b stay in the
 // L1 cache, kBlockRows rows of a in L2, kBlockColumns columns of b in L2 or L3. f16 and bf16 are converted to
-// f32 while packing. What is small, or used by one row of tiles only, is read where it lies.
+// f32 while packing. What is small, or used by one row of tiles only, is read where it lies; a single row goes its own way
+// (gemm_row.h).
 //
 // The order of accumulation: for every output element k runs upwards through a block in one fused
 // multiply-add (without FMA: product, then sum) a term; the blocks' sums are added in order. That depends on
@@ -24,6 +25,7 @@
 #include "gather.h"
 #include "gemm.h"
 #include "gemm_pack.h"
+#include "gemm_row.h"
 #include "gemm_tile.h"
 #include "parallel.h"
 #include "scratch.h"
@@ -185,6 +187,13 @@ void multiply(Dtype type, const Matrix& a, const Matrix& b, const Matrix& out, c
   const bool b_dense = std::is_same_v<T, C> && b.column_stride == 1;
   if constexpr (!std::is_integral_v<T>)  // of which small products are not worth the code
     if (direct && b_dense && m * n * depth <= kSmall) return multiply_in_place<C>(type, a, b, out, affine);
+  if constexpr (std::is_same_v<T, C> && !std::is_integral_v<T>)
+    if (direct && m == 1 && a.column_stride == 1 && b.row_stride == 1 && n >= kColumnRows<C>) {
+      C* const to = static_cast<C*>(out.data);
+      row_times_columns(depth, static_cast<const C*>(a.data), static_cast<const C*>(b.data), b.column_stride,
+                        to, n);
+      return finish<C>(type, affine, 0, 0, to, out.row_stride, 1, n);
+    }
 
   const Source<T, C> rows_of_a(type, a), columns_of_b(type, b);
   const bool b_in_place = b_dense && m <= kTileRows;

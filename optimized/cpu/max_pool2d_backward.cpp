@@ -1,5 +1,6 @@
-// The gradient of max_pool2d. Each plane is made in a buffer of the compute type: numbers go where their indices say, in
-// the order of the planes of grad_output, and each sum is rounded once when its row is stored. That order does not depend
+// The gradient of max_pool2d. Each plane is made in a buffer of the compute type, or where it lies if that is the same:
+// numbers go where their indices say, in the order of the planes of grad_output, and each sum is rounded once when its row
+// is stored. That order does not depend
 // on layouts or threads. Where two numbers go to one place the second one waits for the first, so that only conversions
 // are made of vectors. Indices were checked before the kernel is called.
 #undef HWY_TARGET_INCLUDE
@@ -36,18 +37,24 @@ HWY_NOINLINE void plane_of(const View& grad, const View& indices, View& out, std
   const std::int64_t height = out.size(row), width = out.size(column), pooled = grad.size(column);
   const Dtype type = out.type();
   const std::int64_t bytes = out.dtype.bits / 8;
-  Scratch scratch(scratch_bytes<F>(height * width) + scratch_bytes<F>(pooled));
-  F* const sums = scratch.take<F>(height * width);
-  F* const terms = scratch.take<F>(pooled);
+  const bool in_place = bytes == static_cast<std::int64_t>(sizeof(F)) && out.stride(column) == 1 &&
+                        (out.stride(row) == width || height == 1);
+  Scratch scratch(scratch_bytes<F>(in_place ? 0 : height * width) + scratch_bytes<F>(pooled));
+  F* const sums = in_place ? out.as<F>() + plane_offset(out, n) : scratch.take<F>(height * width);
+  F* const gathered = scratch.take<F>(pooled);
+  const char* const numbers = grad.as<const char>() + plane_offset(grad, n) * bytes;
+  const std::int64_t* const all_places = indices.as<const std::int64_t>() + plane_offset(indices, n);
+  const bool as_they_lie = bytes == static_cast<std::int64_t>(sizeof(F)) && grad.stride(column) == 1;
   std::fill_n(sums, height * width, F{0});
   for (std::int64_t y = 0; y < grad.size(row); ++y) {
-    gather(terms, grad.as<const char>() + (plane_offset(grad, n) + y * grad.stride(row)) * bytes, type,
-           grad.stride(column), type, pooled);
-    const std::int64_t* const places =
-        indices.as<const std::int64_t>() + plane_offset(indices, n) + y * indices.stride(row);
-    for (std::int64_t x = 0; x < pooled; ++x) sums[places[x * indices.stride(column)]] += terms[x];
+    const char* const from = numbers + y * grad.stride(row) * bytes;
+    if (!as_they_lie) gather(gathered, from, type, grad.stride(column), type, pooled);
+    const F* const terms = as_they_lie ? reinterpret_cast<const F*>(from) : gathered;
+    const std::int64_t* const places = all_places + y * indices.stride(row);
+    const std::int64_t step = indices.stride(column);
+    for (std::int64_t x = 0; x < pooled; ++x) sums[places[x * step]] += terms[x];
   }
-  for (std::int64_t y = 0; y < height; ++y)
+  for (std::int64_t y = 0; y < height && !in_place; ++y)
     scatter(out.as<char>() + (plane_offset(out, n) + y * out.stride(row)) * bytes, type, out.stride(column),
             sums + y * width, width);
 }

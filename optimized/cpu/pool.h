@@ -10,16 +10,17 @@
 //     static constexpr bool integers = true;
 //   pool(op, self, out, {kernel_size, stride, padding, dilation});
 //
-// The idea: results that are neighbours, along a row of the plane or, where those lie side by side in memory, along the
-// channels, go through their windows together, one tap after the other in row-major order: a lane is a result. What one
+// The idea: results that are neighbours, along a row of the plane or, where those lie side by side in memory or the rows
+// are as short as those of a global pool, along the channels, go through their windows together, one tap after the other in row-major order: a lane is a result. What one
 // tap of theirs looks at is a row of the input with a step, which is read where it lies or gathered first, so that any
-// layout and dtype is one code. Taps outside of the plane are left out, not padded. `step` is how far the tap lies behind
+// layout and dtype is one code. Taps that are neighbours in memory, as their results are not, are transposed together. Taps outside of the plane are left out, not padded. `step` is how far the tap lies behind
 // the window's first one in the plane, in elements.
 #include <span>
 
 #include "gather.h"
 #include "lanes.h"
 #include "parallel.h"
+#include "transpose.h"
 #include "vocabulary/view.h"
 
 #if defined(ASSAY_CPU_POOL_H) == defined(HWY_TARGET_TOGGLE)
@@ -32,7 +33,11 @@
 HWY_BEFORE_NAMESPACE();
 namespace assay::cpu::HWY_NAMESPACE {
 
-inline constexpr std::int64_t kPoolBlock = 512;      // results that go through their windows together
+inline constexpr std::int64_t kPoolBlock = 512;  // results that go through their windows together
+inline constexpr std::int64_t kPoolTaps = 8;     // taps that are transposed together, for
+inline constexpr std::int64_t kPoolLanes =
+    64;  // so many results: their windows stay in the first-level cache
+inline constexpr std::int64_t kPoolShortRow = 4;  // results in a row, below which channels make longer ones
 inline constexpr std::int64_t kPoolGrain = 1 << 14;  // elements that are worth another thread
 
 template <class F>
@@ -87,6 +92,9 @@ struct PoolShape {
   PoolAxis rows, columns;
   PoolDims in, out;
   bool along_channels;
+
+  // Results that go together.
+  std::int64_t block() const { return along_channels && in.stride[1] != 1 ? kPoolLanes : kPoolBlock; }
 };
 
 // `length` results; the first of them, and where they lie.
@@ -107,8 +115,24 @@ HWY_NOINLINE void pool_row(const Op& op, const View& self, const PoolShape& shap
   const bool plain = bytes(type) == static_cast<int>(sizeof(F));  // a narrower type is computed in F
   const std::int64_t between =
       shape.along_channels ? shape.in.stride[1] : shape.in.stride[3] * columns.stride;
+  const bool transposes = plain && shape.along_channels && between != 1 && shape.in.stride[3] == 1 &&
+                          columns.dilation == 1 && r.length <= kPoolLanes;
   op.begin(value, step, r.length);
-  for (std::int64_t i = rows.first(r.row); i < rows.last(r.row); ++i)
+  for (std::int64_t i = rows.first(r.row); i < rows.last(r.row); ++i) {
+    const std::int64_t row = r.batch * shape.in.stride[0] + r.channel * shape.in.stride[1] +
+                             (rows.start(r.row) + i * rows.dilation) * shape.in.stride[2];
+    if (transposes) {
+      const std::int64_t last = columns.last(r.column);
+      for (std::int64_t j = columns.first(r.column); j < last; j += kPoolTaps) {
+        const std::int64_t n = HWY_MIN(kPoolTaps, last - j);
+        transpose_rows(gathered, kPoolLanes, self.as<const F>() + row + columns.start(r.column) + j, between,
+                       r.length, n);
+        for (std::int64_t t = 0; t < n; ++t)
+          op.combine(value, step, gathered + t * kPoolLanes, r.length,
+                     static_cast<Step<F>>(i * rows.dilation * columns.size + j + t));
+      }
+      continue;
+    }
     for (std::int64_t j = 0; j < columns.taps; ++j) {
       const std::int64_t at =
           columns.start(r.column) + j * columns.dilation;  // the column of the first result's tap
@@ -121,9 +145,7 @@ HWY_NOINLINE void pool_row(const Op& op, const View& self, const PoolShape& shap
         last = HWY_MIN(last, (columns.size - 1 - at) / columns.stride + 1);
         if (first >= last) continue;
       }
-      const std::int64_t from = r.batch * shape.in.stride[0] + r.channel * shape.in.stride[1] +
-                                (rows.start(r.row) + i * rows.dilation) * shape.in.stride[2] +
-                                at * shape.in.stride[3] + first * between;
+      const std::int64_t from = row + at * shape.in.stride[3] + first * between;
       const F* source = self.as<const F>() + from;
       if (!plain || between != 1) {
         gather(gathered, self.as<const char>() + from * (self.dtype.bits / 8), type, between, type,
@@ -133,6 +155,7 @@ HWY_NOINLINE void pool_row(const Op& op, const View& self, const PoolShape& shap
       op.combine(value + first, step + first, source, last - first,
                  static_cast<Step<F>>(i * rows.dilation * columns.size + j * columns.dilation));
     }
+  }
   op.finish(shape, r, value, step);
 }
 
@@ -142,28 +165,31 @@ void pool_rows(const Op& op, const View& self, const PoolShape& shape) {
   const std::int64_t* const size = shape.out.size;
   const int lane = shape.along_channels ? 1 : 3;
   std::int64_t counts[4] = {size[0], size[1], size[2], size[3]};
-  counts[lane] = (size[lane] + kPoolBlock - 1) / kPoolBlock;
-  const std::int64_t work = HWY_MIN(size[lane], kPoolBlock) * shape.rows.taps * shape.columns.taps;
-  parallel_for(counts[0] * counts[1] * counts[2] * counts[3], 1 + kPoolGrain / work,
-               [&](std::int64_t begin, std::int64_t end) HWY_ATTR {
-                 for (std::int64_t n = begin; n < end; ++n) {
-                   std::int64_t at[4], left = n;
-                   for (int d = 3; d >= 0; --d) {
-                     at[d] = left % counts[d];
-                     left /= counts[d];
-                   }
-                   at[lane] *= kPoolBlock;
-                   pool_row<F>(op, self, shape,
-                               {at[0], at[1], at[2], at[3], HWY_MIN(kPoolBlock, size[lane] - at[lane])});
-                 }
-               });
+  const std::int64_t block = shape.block();
+  counts[lane] = (size[lane] + block - 1) / block;
+  const std::int64_t work = HWY_MIN(size[lane], block) * shape.rows.taps * shape.columns.taps;
+  parallel_for(
+      counts[0] * counts[1] * counts[2] * counts[3], 1 + kPoolGrain / work,
+      [&](std::int64_t begin, std::int64_t end) HWY_ATTR {
+        for (std::int64_t n = begin; n < end; ++n) {
+          std::int64_t at[4], left = n;
+          for (int d = 3; d >= 0; --d) {
+            at[d] = left % counts[d];
+            left /= counts[d];
+          }
+          at[lane] *= block;
+          pool_row<F>(op, self, shape, {at[0], at[1], at[2], at[3], HWY_MIN(block, size[lane] - at[lane])});
+        }
+      });
 }
 
 // The shape of `out` is that of the result.
 inline PoolShape pool_shape(const View& self, const View& out, const Pooling& pooling) {
   PoolShape shape{PoolAxis(self, pooling, 0), PoolAxis(self, pooling, 1), PoolDims(self), PoolDims(out),
                   false};
-  shape.along_channels = shape.in.stride[1] == 1 && shape.in.stride[3] != 1 && shape.in.size[1] > 1;
+  const bool beside = shape.in.stride[1] == 1 && shape.in.stride[3] != 1 && shape.in.size[1] > 1;
+  const bool short_rows = shape.out.size[3] < kPoolShortRow && shape.out.size[1] > 2 * shape.out.size[3];
+  shape.along_channels = beside || short_rows;
   return shape;
 }
 

@@ -115,6 +115,23 @@ std::optional<Folded> fold(const Space& space, std::int64_t longest) {
   return folded;
 }
 
+Planes::Planes(const Space& whole, std::size_t along) : rows(whole.size[along]), columns(whole.size[0]) {
+  const auto operands = static_cast<std::size_t>(whole.operands);
+  space.operands = whole.operands;
+  space.count = 1;
+  for (std::size_t k = 0; k < operands; ++k) {
+    row_step[k] = whole.stride[k][along];
+    column_step[k] = whole.stride[k][0];
+  }
+  for (std::size_t d = 1; d < static_cast<std::size_t>(whole.rank); ++d) {
+    if (d == along) continue;
+    const auto at = static_cast<std::size_t>(space.rank++);
+    space.size[at] = whole.size[d];
+    space.count *= whole.size[d];
+    for (std::size_t k = 0; k < operands; ++k) space.stride[k][at] = whole.stride[k][d];
+  }
+}
+
 Runs::Runs(const Space& space, std::int64_t begin, std::int64_t end) : space_(space), left_(end - begin) {
   offset.fill(0);
   index_[0] = 0;

@@ -53,6 +53,15 @@ struct Folded {
 // most `longest`; else nothing.
 std::optional<Folded> fold(const Space& space, std::int64_t longest);
 
+// A space cut into planes: of dimension 0, the columns, and another one, the rows.
+struct Planes {
+  Space space;  // of the planes: what other dimensions there are
+  std::int64_t rows, columns;
+  std::array<std::int64_t, kMaxOperands> row_step, column_step;
+
+  Planes(const Space& whole, std::size_t along);
+};
+
 // Walks over a range of a space, a run along dimension 0 at a time.
 class Runs {
  public:

@@ -12,6 +12,7 @@ namespace assay::cpu::HWY_NAMESPACE {
 namespace {
 
 struct Sum {
+  static constexpr bool exact = false;
   static constexpr bool centres = false;
   template <class D>
   HWY_INLINE hn::Vec<D> identity(D d) const {

@@ -12,6 +12,7 @@ namespace assay::cpu::HWY_NAMESPACE {
 namespace {
 
 struct Var {
+  static constexpr bool exact = false;
   static constexpr bool centres = true;
   std::int64_t correction;
 
