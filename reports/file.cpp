@@ -134,8 +134,12 @@ std::string read_file(const std::string& path) {
   if (fd.get() < 0) cannot("read", name, errno);
   std::string content;
   struct stat status {};
-  if (::fstat(fd.get(), &status) == 0 && S_ISREG(status.st_mode))
-    content.reserve(static_cast<std::size_t>(status.st_size));
+  if (::fstat(fd.get(), &status) == 0) {
+    if (S_ISREG(status.st_mode)) content.reserve(static_cast<std::size_t>(status.st_size));
+    // Some have no end.
+    if (!standard && S_ISCHR(status.st_mode) && ::isatty(fd.get()) == 0)
+      throw FileError(fmt::format("cannot read {}: it is a device, and no file", name));
+  }
   char buffer[1 << 16];
   for (;;) {
     const ssize_t got = ::read(fd.get(), buffer, sizeof buffer);

@@ -96,15 +96,18 @@ std::uint64_t JsonReader::count_or(const std::string& key, std::uint64_t otherwi
   return found ? found->count() : otherwise;
 }
 
+std::string json_error(const nlohmann::json::exception& error) {
+  // "[json.exception.parse_error.101] parse error at line 3, column 5: ...", or "out_of_range" for the number 1e999.
+  const std::string what = error.what();
+  const std::size_t start = what.find("] ");
+  return start == std::string::npos ? what : what.substr(start + 2);
+}
+
 JsonDocument::JsonDocument(std::string_view text, std::string file) : file_(std::move(file)) {
   try {
     value_ = nlohmann::json::parse(text);
   } catch (const nlohmann::json::exception& error) {
-    // "[json.exception.parse_error.101] parse error at line 3, column 5: ...", or "out_of_range" for the number 1e999.
-    const std::string what = error.what();
-    const std::size_t start = what.find("] ");
-    throw FileError(fmt::format("cannot read {}: it is no JSON: {}", file_,
-                                start == std::string::npos ? what : what.substr(start + 2)));
+    throw FileError(fmt::format("cannot read {}: it is no JSON: {}", file_, json_error(error)));
   }
 }
 

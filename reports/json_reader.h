@@ -43,6 +43,9 @@ class JsonReader {
   std::string place_;
 };
 
+// What is wrong with a text that is no JSON, without the library's own numbers: "parse error at line 3, column 5: ..".
+std::string json_error(const nlohmann::json::exception& error);
+
 class JsonDocument {
  public:
   // Throws FileError that names the file and the line if the text is no JSON.

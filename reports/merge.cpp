@@ -163,6 +163,7 @@ void note_missing(const std::map<std::uint64_t, const Shard*>& shards, std::uint
   if (more > 0) text += fmt::format(" and {} more", more);
   text += missing.size() > 1 ? " are missing" : " is missing";
   merged.warnings.push_back(text + ": the merged run is incomplete");
+  merged.missing = text;
   merged.run.complete = false;
   add_text(merged.run.incomplete, text);
 }
@@ -171,7 +172,7 @@ void note_missing(const std::map<std::uint64_t, const Shard*>& shards, std::uint
 
 Merged merge(std::vector<Shard> shards) {
   if (shards.empty()) throw MergeError("there is no run to merge");
-  if (shards.size() == 1 && !shards.front().run.shard) return {std::move(shards.front().run), {}};
+  if (shards.size() == 1 && !shards.front().run.shard) return {std::move(shards.front().run), {}, {}};
   const std::map<std::uint64_t, const Shard*> ordered = in_order(shards);
   const Shard& first = *ordered.begin()->second;
 

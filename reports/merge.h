@@ -16,6 +16,7 @@ struct Shard {
 
 struct Merged {
   RunResult run;
+  std::string missing;                // "shard 2/3 is missing", or empty
   std::vector<std::string> warnings;  // in plain words: shards that are missing, machines that differ
 };
 

@@ -44,10 +44,17 @@ bool fails(const Row& row, const Rules& rules) {
 
 bool lacks_environment(const Row& row) { return row.verdict == Verdict::not_run && row.reason != kNoCases; }
 
+bool stopped_before_the_first(const RunResult& run) {
+  return !run.complete && !std::all_of(run.rows.begin(), run.rows.end(), lacks_environment) &&
+         std::all_of(run.rows.begin(), run.rows.end(),
+                     [](const Row& row) { return row.verdict == Verdict::not_run; });
+}
+
 int exit_code(const RunResult& run, const Rules& rules) {
   if (std::any_of(run.rows.begin(), run.rows.end(), [&](const Row& row) { return fails(row, rules); }))
     return 1;
   if (std::all_of(run.rows.begin(), run.rows.end(), lacks_environment)) return 3;
+  if (stopped_before_the_first(run)) return 3;
   return 0;
 }
 

@@ -44,8 +44,11 @@ bool fails(const Row& row, const Rules& rules);
 // Whether it is a row of a kernel that this machine lacks something for.
 bool lacks_environment(const Row& row);
 
-// 0: all well. 1: a row fails. 3: every row lacks its environment (device, library, ISA), or there is no row
-// at all.
+// Whether the run was stopped, interrupted or out of time, before any case ran.
+bool stopped_before_the_first(const RunResult& run);
+
+// 0: all well. 1: a row fails. 3: every row lacks its environment (device, library, ISA), there is no row at all, or
+// the run was stopped before the first case.
 int exit_code(const RunResult& run, const Rules& rules = {});
 
 }  // namespace assay

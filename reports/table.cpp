@@ -17,21 +17,6 @@ namespace {
 
 constexpr std::size_t kMostReasons = 20;
 
-std::string words(Verdict v) {
-  switch (v) {
-    case Verdict::not_run:
-      return "not run";
-    case Verdict::wrongly_accepted:
-      return "took arguments that are wrong";
-    case Verdict::wrongly_rejected:
-      return "rejected arguments that are right";
-    case Verdict::memory:
-      return "memory fault";
-    default:
-      return std::string(token(v));
-  }
-}
-
 std::string row_name(const Row& row) { return fmt::format("{} {} {}", row.op, row.impl, row.dtype); }
 
 std::string joined(const std::set<std::string>& names) { return fmt::format("{}", fmt::join(names, ", ")); }
@@ -249,13 +234,16 @@ std::string conclusion(const RunResult& run, const Rules& rules, const Style& st
   std::string verdict;
   if (run.rows.empty())
     verdict = "NOTHING RAN: there is no kernel to run.";
+  else if (stopped_before_the_first(run))
+    verdict = "NOTHING RAN: the run was stopped before its first case.";
   else if (code == 3)
     verdict = "NOTHING RAN: this machine lacks what every kernel needs; see \"Not run\" above.";
   else if (code == 1)
     verdict = fmt::format("FAILED: {} of {} at fault{}.{}", grouped(failing), counted(deciding, "row"), ours,
                           peers);
   else
-    verdict = fmt::format("PASSED: no fault in {}{}.{}", counted(deciding, "row"), ours, peers);
+    verdict = fmt::format("{} in {}{}.{}", run.complete ? "PASSED: no fault" : "NO FAULT SO FAR",
+                          counted(deciding, "row"), ours, peers);
   std::string out;
   if (!run.complete) {
     const std::string text = paragraph(

@@ -13,4 +13,19 @@ Verdict verdict_of(std::string_view token) {
       fmt::format("unknown verdict \"{}\"; the verdicts are {}", token, fmt::join(kVerdictTokens, ", ")));
 }
 
+std::string words(Verdict v) {
+  switch (v) {
+    case Verdict::not_run:
+      return "not run";
+    case Verdict::wrongly_accepted:
+      return "took arguments that are wrong";
+    case Verdict::wrongly_rejected:
+      return "rejected arguments that are right";
+    case Verdict::memory:
+      return "memory fault";
+    default:
+      return std::string(token(v));
+  }
+}
+
 }  // namespace assay

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace assay {
@@ -30,6 +31,8 @@ inline constexpr std::array<std::string_view, kVerdicts> kVerdictTokens{
 constexpr std::string_view token(Verdict v) { return kVerdictTokens[static_cast<std::size_t>(v)]; }
 // The verdict of this token. Throws std::invalid_argument for an unknown one.
 Verdict verdict_of(std::string_view token);
+// What people read: "not run", "memory fault".
+std::string words(Verdict v);
 // Whether a case with this verdict is a fault of the kernel.
 constexpr bool is_fault(Verdict v) { return v >= Verdict::wrongly_accepted; }
 

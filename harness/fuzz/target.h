@@ -17,8 +17,8 @@ struct Target {
   bool (*run)(std::string_view input);  // whether the reader took it
 };
 
-extern const Target kCaseText, kContract, kLayout, kNpy, kNpz, kOnnx, kOrigin, kPluginTable, kRunFile,
-    kSafetensors, kSchema, kShapeRule;
+extern const Target kBenchFile, kCaseText, kContract, kLayout, kNpy, kNpz, kOnnx, kOrigin, kPluginTable,
+    kResultFile, kRunFile, kSafetensors, kSchema, kShapeRule;
 
 std::span<const Target* const> targets();
 const Target* find_target(std::string_view name);  // nullptr if there is none

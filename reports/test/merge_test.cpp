@@ -132,6 +132,7 @@ TEST(Merge, TakesANaNForTheWorst) {
 TEST(Merge, SaysWhichShardsAreMissing) {
   const Merged one = merge({shard("1.json", "1/2", {})});
   EXPECT_FALSE(one.run.complete);
+  EXPECT_EQ(one.missing, "shard 2/2 is missing");
   EXPECT_EQ(one.run.incomplete, "shard 2/2 is missing");
   EXPECT_EQ(one.warnings, std::vector<std::string>{"shard 2/2 is missing: the merged run is incomplete"});
   EXPECT_EQ(merge({shard("1.json", "2/4", {}), shard("2.json", "3/4", {})}).run.incomplete,

@@ -71,6 +71,18 @@ TEST(Table, EndsWithTheAnswer) {
   EXPECT_EQ(
       conclusion({absent}),
       "NOTHING RAN: this machine lacks what every kernel needs; see \"Not run\" above. 0 cases in 0.0 s, seed 0.");
+  RunResult stopped;
+  stopped.rows = {row_of("relu", "cpu", "f32", {}), absent};
+  stopped.rows[0].reason = kNoCases;
+  EXPECT_EQ(exit_code(stopped), 0) << "a shard may have no case";
+  stopped.complete = false;
+  RunResult cut = stopped;
+  cut.rows[0] = good;
+  EXPECT_EQ(last_line(table(cut)),
+            "NO FAULT SO FAR in 2 rows (1 pass, 1 not run). 1,200 cases in 0.0 s, seed 0.");
+  EXPECT_EQ(exit_code(stopped), 3);
+  EXPECT_EQ(last_line(table(stopped)),
+            "NOTHING RAN: the run was stopped before its first case. 0 cases in 0.0 s, seed 0.");
   EXPECT_EQ(conclusion({}), "NOTHING RAN: there is no kernel to run. 0 cases in 0.0 s, seed 0.");
   EXPECT_EQ(conclusion({good, row_of("relu", "cpu", "f64", {{Verdict::vacuous, 2}})}),
             "FAILED: 1 of 2 rows at fault (1 pass, 1 vacuous). 1,202 cases in 0.0 s, seed 0.");

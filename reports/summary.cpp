@@ -1,0 +1,154 @@
+#include "summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "coverage.h"
+#include "text.h"
+
+namespace assay {
+namespace {
+
+using State = Headline::State;
+
+void add_state(Headline& headline, State state) { headline.state = std::max(headline.state, state); }
+
+std::string of_file(const Report& report, const std::string& name) {
+  return report.runs.size() + report.selftests.size() + report.benches.size() > 1 ? name + ": " : "";
+}
+
+void add_runs(Headline& headline, const Report& report) {
+  RunSummary all;
+  std::uint64_t peers = 0;
+  for (const ReportedRun& r : report.runs) {
+    const RunSummary s = summarise(r.run);
+    all.rows += s.rows;
+    all.deciding += s.deciding;
+    all.failing += s.failing;
+    peers += peers_at_fault(s);
+    add_state(headline, s.code == 1 ? State::failed : s.code == 0 ? State::passed : State::nothing);
+    if (s.code == 3)
+      headline.warnings.push_back(of_file(report, r.name) +
+                                  (r.run.rows.empty()
+                                       ? "nothing ran: there is no kernel to run"
+                                       : "nothing ran: the machine lacks what every kernel needs"));
+    if (!r.run.complete)
+      headline.warnings.push_back(fmt::format(
+          "{}incomplete: {}{}", of_file(report, r.name),
+          r.run.incomplete.empty() ? "the run was stopped" : r.run.incomplete,
+          r.run.cases_not_run > 0 ? fmt::format("; {} not run", counted(r.run.cases_not_run, "case")) : ""));
+  }
+  if (report.runs.empty()) return;
+  headline.parts.push_back(
+      all.failing > 0 ? fmt::format("{} of {} at fault", grouped(all.failing), counted(all.deciding, "row"))
+                      : fmt::format("no fault in {}", counted(all.deciding, "row")));
+  if (peers > 0) headline.parts.push_back(fmt::format("peers disagree in {}", counted(peers, "row")));
+  if (!report.base) return;
+  std::size_t lost = 0;
+  for (const ReportedRun& r : report.runs) lost += coverage_lost(report.base->run, r.run).size();
+  if (lost > 0) headline.parts.push_back(fmt::format("coverage lost in {}", counted(lost, "row")));
+}
+
+void add_selftests(Headline& headline, const Report& report) {
+  std::uint64_t observable = 0, found = 0, alarms = 0;
+  for (const SelftestFile& s : report.selftests) {
+    const MutationScore score = score_of(s);
+    observable += score.observable;
+    found += score.found;
+    for (const RightKernel& c : s.controls) alarms += c.alarm.empty() ? 0 : 1;
+    if (!s.complete)
+      headline.warnings.push_back(of_file(report, s.name) + "incomplete: the self-test was interrupted");
+  }
+  if (report.selftests.empty()) return;
+  headline.parts.push_back(
+      fmt::format("{} of {} found", grouped(found), counted(observable, "planted fault")));
+  if (alarms > 0) headline.parts.push_back(counted(alarms, "false alarm"));
+  add_state(headline, found < observable || alarms > 0 ? State::failed : State::passed);
+}
+
+void add_benches(Headline& headline, const Report& report) {
+  std::uint64_t measured = 0;
+  std::array<std::uint64_t, kGateTokens.size()> gate{};
+  bool gated = false;
+  for (const BenchmarkFile& b : report.benches) {
+    for (const Measurement& row : b.rows) measured += row.measured() ? 1 : 0;
+    const auto counts = gate_counts(b);
+    for (std::size_t v = 0; v < gate.size(); ++v) gate[v] += counts[v];
+    gated = gated || (b.gate && b.gate->fit);
+    if (!b.complete)
+      headline.warnings.push_back(
+          fmt::format("{}incomplete: {}", of_file(report, b.name),
+                      b.incomplete.empty() ? "the benchmark was stopped" : b.incomplete));
+    if (b.gate && !b.gate->fit)
+      headline.warnings.push_back(of_file(report, b.name) +
+                                  "the machine was not quiet enough to compare speeds on it");
+  }
+  if (report.benches.empty()) return;
+  const std::uint64_t regressed = gate[static_cast<std::size_t>(SpeedVerdict::regressed)];
+  const std::uint64_t improved = gate[static_cast<std::size_t>(SpeedVerdict::improved)];
+  const std::uint64_t ambiguous = gate[static_cast<std::size_t>(SpeedVerdict::ambiguous)];
+  headline.parts.push_back(counted(measured, "kernel call") + " measured");
+  if (regressed > 0)
+    headline.parts.push_back(counted(regressed, "regression"));
+  else if (gated)
+    headline.parts.push_back("no regression");
+  if (improved > 0) headline.parts.push_back(counted(improved, "improvement"));
+  if (ambiguous > 0) headline.parts.push_back(grouped(ambiguous) + " undecided");
+  if (regressed > 0)
+    add_state(headline, State::failed);
+  else if (measured > 0)
+    add_state(headline, gated ? State::passed : State::measured);
+}
+
+}  // namespace
+
+RunSummary summarise(const RunResult& run, const Rules& rules) {
+  RunSummary s;
+  s.code = exit_code(run, rules);
+  s.rows = run.rows.size();
+  for (const Row& row : run.rows) {
+    const bool decides = rules.decides(row);
+    s.cases += row.cases;
+    s.deciding += decides ? 1 : 0;
+    s.failing += fails(row, rules) ? 1 : 0;
+    ++(decides ? s.ours : s.peers)[static_cast<std::size_t>(row.verdict)];
+  }
+  return s;
+}
+
+std::uint64_t peers_at_fault(const RunSummary& summary) {
+  std::uint64_t n = 0;
+  for (int v = 0; v < kVerdicts; ++v)
+    if (is_fault(static_cast<Verdict>(v))) n += summary.peers[static_cast<std::size_t>(v)];
+  return n;
+}
+
+const Failure* telling_failure(const Row& row) {
+  for (const Failure& f : row.failures)
+    if (f.kind == row.verdict) return &f;
+  return row.failures.empty() ? nullptr : &row.failures.front();
+}
+
+std::string verdict_counts(const std::array<std::uint64_t, kVerdicts>& counts) {
+  std::vector<std::string> parts;
+  for (int v = 0; v < kVerdicts; ++v)
+    if (const std::uint64_t n = counts[static_cast<std::size_t>(v)]; n > 0)
+      parts.push_back(fmt::format("{} {}", grouped(n), words(static_cast<Verdict>(v))));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string_view Headline::word() const {
+  static constexpr std::array<std::string_view, 4> kWords{"NOTHING RAN", "MEASURED", "PASSED", "FAILED"};
+  return kWords[static_cast<std::size_t>(state)];
+}
+
+Headline headline(const Report& report) {
+  Headline h;
+  add_runs(h, report);
+  add_selftests(h, report);
+  add_benches(h, report);
+  return h;
+}
+
+}  // namespace assay

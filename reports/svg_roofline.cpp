@@ -1,0 +1,240 @@
+#include "svg_roofline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "html_text.h"
+#include "svg.h"
+#include "text.h"
+
+namespace assay {
+namespace {
+
+constexpr double kLeftEdge = 78, kRightEdge = 900, kTopEdge = 16, kHeight = 380, kCopyHeight = 220,
+                 kUnder = 44;
+constexpr double kMergedWithin = 3;      // pixels: dots closer than this are one where there are very many
+constexpr std::size_t kMostDots = 2500;  // that are drawn one by one
+
+struct Dot {
+  double x = 0, y = 0;
+  const Measurement* row = nullptr;
+};
+
+struct Line {
+  std::string name;
+  double value = 0;
+};
+
+// A ceiling for each level of memory, or for each dtype: that of reading if there is one, else the highest.
+std::vector<Line> ceilings(const BenchmarkFile& file, bool bandwidth) {
+  std::map<std::string, Line> best;
+  for (const Ceiling& c : file.limits) {
+    if (c.bandwidth != bandwidth || !(c.value > 0) || !std::isfinite(c.value)) continue;
+    Line& line = best[bandwidth ? c.level : c.dtype];
+    const bool reads = c.name.starts_with("read "), had_read = line.name.starts_with("read ");
+    if (reads != had_read ? reads || line.name.empty() : c.value > line.value) line = {c.name, c.value};
+  }
+  std::vector<Line> lines;
+  for (const auto& entry : best) lines.push_back(entry.second);
+  std::sort(lines.begin(), lines.end(), [](const Line& a, const Line& b) { return a.value > b.value; });
+  return lines;
+}
+
+std::string shape_of(const std::string& cache, double x, double y, const std::string& title, bool peer) {
+  const std::string look = peer ? "dot other" : "dot";
+  const std::string inside = title.empty() ? "/>" : "><title>" + title + "</title>";
+  const auto close = [&](const char* name) {
+    return title.empty() ? std::string("\n") : fmt::format("</{}>\n", name);
+  };
+  if (cache == "dram")
+    return fmt::format("<path class=\"{}\" d=\"M{} {}l4.5 8h-9z\"{}{}", look, coordinate(x),
+                       coordinate(y - 5), inside, close("path"));
+  if (cache == "l2")
+    return fmt::format("<rect class=\"{}\" x=\"{}\" y=\"{}\" width=\"7\" height=\"7\"{}{}", look,
+                       coordinate(x - 3.5), coordinate(y - 3.5), inside, close("rect"));
+  return fmt::format("<circle class=\"{}\" cx=\"{}\" cy=\"{}\" r=\"4\"{}{}", look, coordinate(x),
+                     coordinate(y), inside, close("circle"));
+}
+
+// A chart of dots on two logarithmic axes.
+class Plot {
+ public:
+  Plot(LogScale across, LogScale up, double top, double bottom)
+      : x_(across), y_(up), top_(top), bottom_(bottom) {}
+
+  const LogScale& x() const { return x_; }
+  const LogScale& y() const { return y_; }
+
+  std::string axes(const std::string& across, const std::string& up) const {
+    std::string s;
+    for (const double t : x_.ticks()) {
+      s += svg_line(x_(t), top_, x_(t), bottom_, "lattice");
+      s += svg_label(x_(t), bottom_ + 16, t < 1 ? fmt::format("{:g}", t) : si(t), "tick", "middle");
+    }
+    for (const double t : y_.ticks()) {
+      s += svg_line(kLeftEdge, y_(t), kRightEdge, y_(t), "lattice");
+      s += svg_label(kLeftEdge - 8, y_(t) + 4, si(t), "tick", "end");
+    }
+    s += svg_label((kLeftEdge + kRightEdge) / 2, bottom_ + 34, across, "faint", "middle");
+    return s +
+           fmt::format(
+               "<text class=\"faint\" text-anchor=\"middle\" transform=\"translate(14 {}) rotate(-90)\">{}</text>\n",
+               coordinate((top_ + bottom_) / 2), html_text(up));
+  }
+
+  std::string dots(const std::vector<Dot>& dots, const std::function<std::string(const Dot&)>& title) const {
+    std::string ours, others;
+    if (dots.size() <= kMostDots) {
+      for (const Dot& d : dots)
+        (d.row->peer ? others : ours) +=
+            shape_of(d.row->cache, x_(d.x), y_(d.y), html_text(title(d)), d.row->peer);
+      return others + ours;
+    }
+    std::map<std::tuple<bool, std::string, long, long>, bool> drawn;
+    for (const Dot& d : dots) {
+      const long column = std::lround(x_(d.x) / kMergedWithin), line = std::lround(y_(d.y) / kMergedWithin);
+      if (!drawn.emplace(std::tuple{d.row->peer, d.row->cache, column, line}, true).second) continue;
+      (d.row->peer ? others : ours) += shape_of(d.row->cache, static_cast<double>(column) * kMergedWithin,
+                                                static_cast<double>(line) * kMergedWithin, "", d.row->peer);
+    }
+    return others + ours;
+  }
+
+ private:
+  LogScale x_, y_;
+  double top_, bottom_;
+};
+
+struct Range {
+  double low = 0, high = 0;
+  void add(double value) {
+    if (!(value > 0) || !std::isfinite(value)) return;
+    low = low == 0 ? value : std::min(low, value);
+    high = std::max(high, value);
+  }
+  LogScale scale(double from, double to) const {
+    return {low / 1.5, std::max(high * 1.5, low * 10), from, to};
+  }
+};
+
+std::string name_of(const Measurement& row) {
+  return fmt::format("{} {}{}{}", row.impl, row.case_text, row.cache.empty() ? "" : ", " + row.cache,
+                     row.threads > 1 ? fmt::format(", {} threads", row.threads) : "");
+}
+
+std::string share_of(const Measurement& row) {
+  return row.limit ? fmt::format(", {:.0f}% of the limit ({})", 100 * row.limit->share, row.limit->binds)
+                   : "";
+}
+
+std::string roof(const BenchmarkFile& file, const std::vector<Dot>& dots) {
+  const std::vector<Line> memory = ceilings(file, true), arithmetic = ceilings(file, false);
+  Range across, up;
+  for (const Dot& d : dots) {
+    across.add(d.x);
+    up.add(d.y);
+  }
+  for (const Line& a : arithmetic) up.add(a.value);
+  // Far enough that the slopes are seen to end at the arithmetic.
+  if (!memory.empty() && !arithmetic.empty()) across.add(2 * arithmetic.front().value / memory.back().value);
+  const double bottom = kTopEdge + kHeight;
+  const Plot plot(across.scale(kLeftEdge, kRightEdge), up.scale(bottom, kTopEdge), kTopEdge, bottom);
+  std::string s =
+      "<figure class=\"chart\">\n" + svg_begin(kRightEdge + 130, bottom + kUnder,
+                                               "roofline: operations a second over operations for each byte");
+  s += plot.axes("operations / byte", "operations / second, one core");
+  const double top_value = arithmetic.empty() ? plot.y().high() : arithmetic.front().value;
+  double last_label = -100;
+  std::string labels;
+  for (const Line& m : memory) {
+    // From the left edge, or the bottom, up to the highest arithmetic.
+    const double begin = std::max(plot.x().low(), plot.y().low() / m.value);
+    const double end = std::min(plot.x().high(), top_value / m.value);
+    if (begin >= end) continue;
+    s += svg_line(plot.x()(begin), plot.y()(begin * m.value), plot.x()(end), plot.y()(end * m.value),
+                  "ceiling memory");
+    double y = plot.y()(begin * m.value) - 7;
+    if (std::abs(y - last_label) < 13) y = last_label + 13;
+    last_label = y;
+    labels += svg_label(plot.x()(begin) + 6, y, fmt::format("{}, {}B/s", m.name, si(m.value)),
+                        "doubtful over-dots");
+  }
+  last_label = -100;
+  for (const Line& a : arithmetic) {
+    const double begin =
+        memory.empty() ? plot.x().low() : std::max(plot.x().low(), a.value / memory.front().value);
+    s += svg_line(plot.x()(begin), plot.y()(a.value), kRightEdge, plot.y()(a.value), "ceiling");
+    const double y = std::max(plot.y()(a.value) + 4, last_label + 13);
+    last_label = y;
+    s += svg_label(kRightEdge + 6, y, fmt::format("{}, {}", a.name, si(a.value)));
+  }
+  s += plot.dots(dots, [](const Dot& d) {
+    return fmt::format("{}: {} operations/s at {:.3g} operations/byte{}", name_of(*d.row), si(d.y), d.x,
+                       share_of(*d.row));
+  });
+  return s + labels + std::string(kSvgEnd) + "</figure>\n";
+}
+
+std::string copies(const BenchmarkFile& file, const std::vector<Dot>& dots) {
+  const std::vector<Line> memory = ceilings(file, true);
+  Range across, up;
+  for (const Dot& d : dots) {
+    across.add(d.x);
+    up.add(d.y);
+  }
+  for (const Line& m : memory) up.add(m.value);
+  const double bottom = kTopEdge + kCopyHeight;
+  const Plot plot(across.scale(kLeftEdge, kRightEdge), up.scale(bottom, kTopEdge), kTopEdge, bottom);
+  std::string s = "<figure class=\"chart\">\n" + svg_begin(kRightEdge + 130, bottom + kUnder,
+                                                           "bytes a second of kernels without arithmetic");
+  s += plot.axes("bytes of a call", "bytes / second, one core");
+  double last_label = -100;
+  for (const Line& m : memory) {
+    s += svg_line(kLeftEdge, plot.y()(m.value), kRightEdge, plot.y()(m.value), "ceiling memory");
+    const double y = std::max(plot.y()(m.value) + 4, last_label + 13);
+    last_label = y;
+    s += svg_label(kRightEdge + 6, y, m.name, "doubtful");
+  }
+  s += plot.dots(dots, [](const Dot& d) {
+    return fmt::format("{}: {}B/s of {}B{}", name_of(*d.row), si(d.y), si(d.x), share_of(*d.row));
+  });
+  return s + std::string(kSvgEnd) +
+         "<figcaption>Kernels that do no arithmetic, such as copies.</figcaption></figure>\n";
+}
+
+std::string key() {
+  std::string s = "<p class=\"keys\">";
+  for (const auto& [cache, name] : {std::pair{"warm", "data in the caches where a call left them"},
+                                    {"l2", "data in the second level"},
+                                    {"dram", "data in memory"}})
+    s += fmt::format("<span><svg viewBox=\"0 0 16 14\" aria-hidden=\"true\">{}</svg> {}</span>",
+                     shape_of(cache, 8, 7, "", false), name);
+  return s +
+         fmt::format(
+             "<span><svg viewBox=\"0 0 16 14\" aria-hidden=\"true\">{}</svg> hollow: other libraries</span></p>\n",
+             shape_of("warm", 8, 7, "", true));
+}
+
+}  // namespace
+
+std::string roofline_chart(const BenchmarkFile& file) {
+  std::vector<Dot> computing, copying;
+  for (const Measurement& row : file.rows) {
+    if (!row.measured() || !(row.bytes > 0)) continue;
+    const double seconds = row.ns.value * 1e-9 * static_cast<double>(std::max<std::uint64_t>(row.threads, 1));
+    if (row.operations > 0)
+      computing.push_back({row.operations / row.bytes, row.operations / seconds, &row});
+    else
+      copying.push_back({row.bytes, row.bytes / seconds, &row});
+  }
+  if (computing.empty() && copying.empty()) return {};
+  return key() + (computing.empty() ? "" : roof(file, computing)) +
+         (copying.empty() ? "" : copies(file, copying));
+}
+
+}  // namespace assay

@@ -1,0 +1,280 @@
+// Pages, job summaries and JUnit XML of whole reports. How a page behaves in a browser: browser_check.py.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <regex>
+
+#include "bench_sample.h"
+#include "reports/coverage.h"
+#include "reports/html.h"
+#include "reports/junit_report.h"
+#include "reports/markdown.h"
+#include "reports/summary.h"
+#include "reports/svg_bounds.h"
+#include "reports/svg_forest.h"
+#include "reports/svg_picture.h"
+#include "reports/svg_roofline.h"
+#include "reports/svg_sparkline.h"
+#include "sample.h"
+
+namespace assay {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+Report sample_report() {
+  Report report;
+  report.title = "a title";
+  report.runs.push_back({"run.json", sample_run(), {}});
+  return report;
+}
+
+std::size_t occurrences(const std::string& text, const std::string& part) {
+  std::size_t n = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size())) ++n;
+  return n;
+}
+
+TEST(Summary, SaysWhatTheFilesSay) {
+  Report report = sample_report();
+  EXPECT_EQ(headline(report).word(), "FAILED");
+  EXPECT_THAT(headline(report).parts, ElementsAre("1 of 4 rows at fault", "peers disagree in 1 row"));
+  report.benches.push_back(bench_from_json(kBenchSample, "b.json"));
+  const Headline both = headline(report);
+  EXPECT_THAT(both.parts, ElementsAre("1 of 4 rows at fault", "peers disagree in 1 row",
+                                      "1 kernel call measured", "1 regression"));
+  EXPECT_THAT(both.warnings, ElementsAre("b.json: incomplete: out of time",
+                                         "b.json: the machine was not quiet enough to compare speeds on it"));
+  Report good;
+  good.runs.push_back({"run.json", sample_run(), {}});
+  good.runs[0].run.rows.erase(good.runs[0].run.rows.begin());
+  EXPECT_EQ(headline(good).word(), "PASSED");
+  EXPECT_EQ(headline(Report{}).word(), "NOTHING RAN");
+  Report speeds;
+  speeds.benches.push_back(bench_from_json(kBenchSample, "b.json"));
+  EXPECT_EQ(headline(speeds).word(), "FAILED");
+  speeds.benches[0].rows[0].gate->verdict = SpeedVerdict::same;
+  EXPECT_EQ(headline(speeds).word(), "MEASURED") << "the machine was not fit to judge";
+  speeds.benches[0].gate->fit = true;
+  EXPECT_EQ(headline(speeds).word(), "PASSED");
+  speeds.benches[0].gate.reset();
+  EXPECT_EQ(headline(speeds).word(), "MEASURED");
+  Report nothing;
+  nothing.runs.push_back({"run.json", {}, {}});
+  EXPECT_EQ(headline(nothing).word(), "NOTHING RAN");
+}
+
+TEST(Html, IsOneFileUnderAPolicyThatAllowsOnlyItself) {
+  const std::string page = html(sample_report());
+  EXPECT_THAT(
+      page,
+      HasSubstr(
+          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'sha256-"));
+  EXPECT_EQ(occurrences(page, "unsafe-inline"), 0u);
+  EXPECT_EQ(occurrences(page, "<script>"), 1u);
+  EXPECT_EQ(occurrences(page, "</script>"), 2u) << "the script and the rows";
+  EXPECT_FALSE(std::regex_search(page, std::regex("<[a-z]+ [^>]*\\b(src|on[a-z]+|style)=")))
+      << "no inline handlers and styles";
+  EXPECT_THAT(page, Not(HasSubstr("http://")));
+  EXPECT_THAT(page, Not(HasSubstr("https://")));
+}
+
+TEST(Html, ShowsFaultsPeersAndWhatWasNotRun) {
+  const std::string page = html(sample_report());
+  EXPECT_THAT(page, HasSubstr("out[0,1] is 2, allowed is 1 to 1"));
+  EXPECT_THAT(page, HasSubstr("<code class=\"command\">assay replay out/a.h5</code>"));
+  EXPECT_THAT(page, HasSubstr("<b>Diagnosis</b> slope is 0"));
+  EXPECT_THAT(page, HasSubstr("href=\"#r:prelu:cpu.avx2:f32\""));
+  EXPECT_THAT(page, HasSubstr("Peers that disagree"));
+  EXPECT_THAT(page, HasSubstr("not run: no CUDA device"));
+  EXPECT_THAT(page, HasSubstr("refused: no f32 in AMX"));
+  EXPECT_THAT(page, HasSubstr("Xeon &lt;test&gt;"));
+}
+
+TEST(Html, HostileNamesAreNeverMarkup) {
+  const std::string hostile = "</script><img src=x onerror=\"alert(1)\">'&\x1b\xFF";
+  Report report;
+  report.title = hostile;
+  RunResult run = sample_run();
+  run.command = {hostile};
+  run.incomplete = hostile;
+  run.complete = false;
+  run.shard = hostile;
+  run.machine.cpu = hostile;
+  run.fixtures = FixtureCount{hostile, 1, {{hostile, 1}}};
+  for (Row& row : run.rows) {
+    row.op = row.impl = row.dtype = row.worst_case = row.reason = row.information = hostile;
+    row.refused = row.undeclared = {{hostile, 3}};
+    for (Failure& f : row.failures) f.case_text = f.detail = f.replay = f.diagnosis = hostile;
+  }
+  report.runs = {{hostile, run, {{hostile, {hostile, 1, 4, 1, 2, {1, 0}, 1, 2, hostile, hostile}}}},
+                 {hostile + "2", run, {}}};
+  report.base = ReportedRun{hostile, sample_run(), {}};
+  BenchmarkFile bench = bench_from_json(kBenchSample, hostile);
+  bench.commit = bench.incomplete = hostile;
+  for (Ceiling& c : bench.limits) c.name = c.level = c.dtype = hostile;
+  bench.gate = GateSetting{hostile, hostile, 1, 2, true};
+  HistoryFile history{hostile, {}};
+  for (Measurement& row : bench.rows) {
+    row.op = row.case_text = row.dtype = row.impl = row.cache = row.shape = row.reason = row.information =
+        hostile;
+    if (row.limit) row.limit->binds = hostile;
+    if (row.best_peer) row.best_peer->impl = hostile;
+    history.series.push_back({hostile,
+                              hostile,
+                              hostile,
+                              hostile,
+                              "",
+                              row.threads,
+                              {{hostile, 1, 0.9, 0.5}, {hostile, 2, 1, 0.5}},
+                              {{1, 0.9, 1}}});
+  }
+  report.benches = {bench};
+  report.history = history;
+  SelftestFile selftest{hostile,
+                        0,
+                        1,
+                        false,
+                        {{hostile, hostile, hostile, hostile, false, hostile, "", {{hostile, true}}},
+                         {hostile, hostile, hostile, hostile, false, hostile, hostile, {}}},
+                        {{hostile, hostile, hostile, hostile, {}}}};
+  report.selftests = {selftest};
+  const std::string page = html(report);
+  EXPECT_EQ(occurrences(page, "<img"), 0u);
+  EXPECT_EQ(occurrences(page, "</script>"), 3u) << "the script, rows and measurements";
+  EXPECT_EQ(page.find('\x1b'), std::string::npos);
+  EXPECT_EQ(page.find('\xFF'), std::string::npos);
+  EXPECT_EQ(occurrences(markdown(report), "<img"), 0u);
+  EXPECT_EQ(occurrences(junit(report), "<img"), 0u);
+}
+
+TEST(Html, LeavesOutAndCountsWhatIsTooMuch) {
+  Report report;
+  RunResult run;
+  for (int i = 0; i < 1000; ++i) {
+    Row row = row_of("op", "cpu", fmt::format("f{}", i).c_str(), {{Verdict::diverged, 1}});
+    row.failures = {{std::string(5000, 'c'), Verdict::diverged, std::string(5000, 'd'), "", "", 0}};
+    run.rows.push_back(row);
+  }
+  report.runs.push_back({"run.json", run, {}});
+  const std::string page = html(report);
+  EXPECT_LT(page.size(), 3'000'000u);
+  const std::size_t listed = occurrences(page, "<article class=\"fault\"");
+  EXPECT_GT(listed, 100u);
+  EXPECT_THAT(page, HasSubstr(fmt::format("{} rows more with faults are in the table", 1000 - listed)));
+}
+
+TEST(Coverage, NamesWhatIsLookedAtNoMore) {
+  const RunResult base = sample_run();
+  RunResult now = base;
+  EXPECT_THAT(coverage_lost(base, now), IsEmpty());
+  now.rows.erase(now.rows.begin());                          // prelu cpu.avx2
+  now.rows[1] = row_of("prelu", "cpu.baseline", "f32", {});  // not run now
+  now.rows[1].reason = "no time";
+  now.rows[3].cases = 4;  // relu onednn
+  const std::vector<CoverageLoss> lost = coverage_lost(base, now);
+  ASSERT_EQ(lost.size(), 3u);
+  EXPECT_EQ(lost[0].kind, CoverageLoss::Kind::gone);
+  EXPECT_EQ(lost[0].impl, "cpu.avx2");
+  EXPECT_EQ(lost[1].kind, CoverageLoss::Kind::not_run);
+  EXPECT_EQ(lost[1].reason, "no time");
+  EXPECT_EQ(lost[2].kind, CoverageLoss::Kind::fewer_cases);
+  EXPECT_EQ(lost[2].now, 4u);
+  now.rows[1] = row_of("prelu", "cpu.baseline", "f32", {{Verdict::refused, 10}});
+  now.rows[1].refused = {{"a few", 2}, {"most of them", 8}};
+  EXPECT_EQ(coverage_lost(base, now)[1].kind, CoverageLoss::Kind::refused);
+  EXPECT_EQ(coverage_lost(base, now)[1].reason, "most of them");
+}
+
+TEST(Markdown, HasTheVerdictFirst) {
+  Report report = sample_report();
+  report.benches.push_back(bench_from_json(kBenchSample, "b.json"));
+  report.base = ReportedRun{"old.json", sample_run(), {}};
+  const std::string text = markdown(report);
+  EXPECT_TRUE(text.starts_with(
+      "# FAILED: 1 of 4 rows at fault, peers disagree in 1 row, 1 kernel call measured, 1 regression\n"))
+      << text.substr(0, 200);
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          "| prelu | cpu.avx2 | f32 | **diverged** | prelu\\:f32\\:self=2x3,weight=3 | out\\[0,1\\] is 2, allowed is 1 to 1 |"));
+  EXPECT_THAT(text, HasSubstr("### Coverage lost since old.json\n\nNone."));
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          "| **REGRESSED** | relu | relu\\:f32\\:self=4 | cpu.avx2 | warm | 1.100 | 1.080 to 1.120 | 100 ns |"));
+}
+
+TEST(JUnitOfReport, RegressionsAndSurvivorsFail) {
+  Report report = sample_report();
+  report.benches.push_back(bench_from_json(kBenchSample, "b.json"));
+  SelftestFile selftest;
+  selftest.planted = {{"relu", "f32", "lost_tail", "loses its tail", false, "", "", {}},
+                      {"mm", "f32", "v", "s", true, "", "", {}}};
+  report.selftests.push_back(selftest);
+  const std::string xml = junit(report);
+  EXPECT_THAT(xml, HasSubstr("tests=\"9\" failures=\"3\" errors=\"0\" skipped=\"4\""));
+  EXPECT_THAT(
+      xml,
+      HasSubstr(
+          "<failure type=\"REGRESSED\" message=\"1.1000 times the time of the base (1.0800 to 1.1200)\">"));
+  EXPECT_THAT(
+      xml,
+      HasSubstr(
+          "<failure type=\"selftest\" message=\"survived: lost_tail: loses its tail\">0 of 1 planted faults found"));
+  EXPECT_THAT(xml, HasSubstr("<skipped message=\"no f16\"/>"));
+}
+
+TEST(Charts, PictureHasARectangleForNeighboursOfOneShade) {
+  const std::string figure =
+      picture_figure({"out", 3, 8, 2, 4, {0, 1, 1, 0, 0, 0, 0, 0.5F}, 2, 4, "dimension 0", "dimension 1"});
+  EXPECT_THAT(figure, HasSubstr("d=\"M1 0h2v1H1z\""));
+  EXPECT_THAT(figure, HasSubstr("d=\"M3 1h1v1H3z\""));
+  EXPECT_THAT(figure,
+              HasSubstr("out: 3 of 8 elements diverge. Across: dimension 1 (4). Down: dimension 0 (2)."));
+  EXPECT_THAT(picture_figure({}), IsEmpty());
+}
+
+TEST(Charts, BoundsAreOnTheirSideOfOne) {
+  RunResult run;
+  for (const double worst : {0.0, 1.0, 1.01, HUGE_VAL, std::nan("")}) {
+    Row row = row_of("op", "cpu", "f32", {{Verdict::pass, 1}});
+    row.elements = 1;
+    row.worst = worst;
+    run.rows.push_back(row);
+  }
+  const std::string chart = bounds_chart(run);
+  EXPECT_EQ(occurrences(chart, "class=\"bar over\""), 2u)
+      << "above 1 in one bar, infinite and NaN in another";
+  EXPECT_EQ(occurrences(chart, "class=\"bar\""), 2u);
+  EXPECT_THAT(bounds_chart(RunResult{}), IsEmpty());
+}
+
+TEST(Charts, AreWholeForAnyNumbers) {
+  BenchmarkFile file = bench_from_json(kBenchSample, "b.json");
+  EXPECT_EQ(occurrences(roofline_chart(file), "class=\"dot\""), 4u) << "three of them in the key";
+  EXPECT_EQ(occurrences(roofline_chart(file), "class=\"ceiling"), 2u);
+  file.limits.clear();
+  EXPECT_EQ(occurrences(roofline_chart(file), "class=\"ceiling"), 0u);
+  file.rows[0].operations = 0;
+  EXPECT_THAT(roofline_chart(file), HasSubstr("Kernels that do no arithmetic"));
+  file.rows.clear();
+  EXPECT_THAT(roofline_chart(file), IsEmpty());
+  for (const double value : {0.0, -1.0, 1e-300, 1e300, HUGE_VAL, std::nan("")}) {
+    const std::string chart =
+        forest_chart({{"label", "", {value, value, value}, "none", "same"}}, "time", 0.03);
+    EXPECT_THAT(chart, Not(HasSubstr("nan"))) << value;
+    EXPECT_THAT(chart, HasSubstr("label"));
+    const std::string line =
+        sparkline({"op", "c", "k", "", "", 1, {{"a", 0, value, value}, {"b", 1, 1, 1}}, {{1, value, 1}}});
+    EXPECT_THAT(line, Not(HasSubstr("\"nan"))) << value;
+  }
+  EXPECT_THAT(sparkline({}), IsEmpty());
+}
+
+}  // namespace
+}  // namespace assay
