@@ -10,6 +10,6 @@ extern "C" const assay_plugin* assay_plugin_v1(void) {
     return all;
   }();
   static const assay_plugin plugin{ASSAY_ABI_VERSION, sizeof(assay_kernel), kernels.size(),
-                                   kernels.data(),    "assay-cpu",          "1"};
+                                   kernels.data(),    ASSAY_PLUGIN_NAME,    "1"};
   return &plugin;
 }

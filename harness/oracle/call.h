@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -16,7 +17,9 @@ struct TorchOperator {
   py::object function;         // torch's callable
   std::size_t positional = 0;  // arguments in front of the *
   std::vector<py::str> keywords;
-  int mask = -1;  // the argument that says which results are asked for
+  py::object out_function;            // the overload that writes into given tensors, or null
+  std::vector<py::str> out_keywords;  // what it calls them
+  int mask = -1;                      // the argument that says which results are asked for
   // What torch said of calls with these dtypes, ranks and numbers: why it has no code for them, or nothing.
   mutable std::map<std::string, std::string> refusals;
 };
@@ -28,6 +31,11 @@ struct TorchOperator {
 // Assay's rule or torch is wrong. A call without outputs, whose arguments the rule does not allow, is accepted if
 // torch accepts it.
 int run_torch(const assay_call* call);
+
+// The same call, to be made many times: its Python objects are made here, once. Of torch's two ways, a new tensor for the result or
+// writing into ours, it is the one that is faster for this call. The call must outlive what is returned, which gives the status;
+// results are not looked at, and where torch makes new tensors they are dropped.
+std::function<int()> prepare_torch(const assay_call& call);
 
 // Whether torch has code for the call, found by making it once with zeros in place of the tensors: torch has no other
 // way to tell. Remembered for every call with the same dtypes, ranks and numbers.

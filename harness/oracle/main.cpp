@@ -13,7 +13,9 @@
 #include <string_view>
 #include <vector>
 
+#include "../bench/timer.h"
 #include "../run/lane.h"
+#include "call.h"
 #include "interpreter.h"
 #include "torch.h"
 #include "vocabulary/reference.h"
@@ -84,6 +86,11 @@ int compare_schemas(std::span<char*> schemas) {
 int dispatch(int argc, char** argv) {
   const std::span<char*> words(argv, static_cast<std::size_t>(argc));
   const std::string_view command = argc > 1 ? words[1] : "--help";
+  if (assay::is_timer(argc, argv))
+    return assay::timer_main(argc, argv, [] {
+      return assay::TimedTable{table({}),
+                               [](const assay_call& call) { return assay::oracle::prepare_torch(call); }};
+    });
   if (command == "worker") {
     // Loaded here, what is missing becomes this program's exit status. A zygote must tell the harness instead.
     if (argc > 2 && std::string_view(words[2]) == "--list") torch();

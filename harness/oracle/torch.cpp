@@ -106,6 +106,18 @@ py::object Torch::overload(std::string_view name) const {
   return packet.attr(last.c_str());
 }
 
+void Torch::add_out(TorchOperator& entry, std::string_view name) const {
+  const std::size_t dot = name.find('.');
+  const std::string out =
+      dot == std::string_view::npos ? fmt::format("{}.out", name) : fmt::format("{}_out", name);
+  const py::object found = overload(out);
+  if (!found) return;
+  for (const py::handle argument : found.attr("_schema").attr("arguments"))
+    if (py::hasattr(argument, "is_out") && py::cast<bool>(argument.attr("is_out")))
+      entry.out_keywords.emplace_back(argument.attr("name"));
+  if (!entry.out_keywords.empty()) entry.out_function = callable(found);
+}
+
 std::string Torch::drift(std::string_view schema) const {
   if (schema.starts_with("aten::")) schema.remove_prefix(6);
   const std::string_view name = schema.substr(0, schema.find('('));
@@ -145,6 +157,7 @@ std::vector<assay_kernel> Torch::kernels(std::span<const Operator* const> operat
       entry.tensors = &tensors_;
       entry.function = direct ? callable(overload(schema.name))
                               : py::object(py::eval(stand_in->function, torch_.attr("__dict__")));
+      if (direct) add_out(entry, schema.name);
       for (const Argument& argument : schema.arguments()) {
         // Torch writes where these say, unchecked: a wrong one would end the worker, or worse.
         if (domain(*op, argument.name).plane) kernel.flags &= ~std::uint32_t{ASSAY_CHECKS_ARGUMENTS};

@@ -37,6 +37,7 @@ class Torch {
 
  private:
   py::object overload(std::string_view name) const;  // null if torch has none
+  void add_out(TorchOperator& entry, std::string_view name) const;
 
   py::module_ torch_;
   std::string version_;

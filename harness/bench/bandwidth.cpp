@@ -1,0 +1,75 @@
+#include "bandwidth.h"
+
+#include <algorithm>
+#include <span>
+
+#include "cache_state.h"
+#include "canary.h"
+#include "clock.h"
+#include "pages.h"
+#include "statistics.h"
+
+namespace assay {
+namespace {
+
+constexpr int kTries = 9;
+constexpr double kTryNs = 4e6;
+
+// How much `once` does in a second.
+template <class Once>
+double rate(double amount, const Once& once) {
+  once();
+  double ns = 1;
+  for (int repeats = 1;; repeats *= 4) {
+    const Moment begin = now();
+    for (int i = 0; i < repeats; ++i) once();
+    ns = (now() - begin).cpu / repeats;
+    if (ns * repeats > kTryNs / 8) break;
+  }
+  const int repeats = std::max(1, static_cast<int>(kTryNs / ns));
+  std::vector<double> all;
+  for (int t = 0; t < kTries; ++t) {
+    const Moment begin = now();
+    for (int i = 0; i < repeats; ++i) once();
+    all.push_back(amount * repeats / (now() - begin).cpu * 1e9);
+  }
+  return median_interval(all).median;
+}
+
+}  // namespace
+
+std::vector<MachineLimit> machine_limits() {
+  const CacheSizes cache = cache_sizes();
+  struct Level {
+    const char* name;
+    std::size_t bytes;  // of each of the two tensors
+  };
+  const Level levels[] = {{"L1", cache.l1 / 4},
+                          {"L2", cache.l2 / 4},
+                          {"L3", std::clamp(cache.l3 / 4, 2 * cache.l2, std::size_t{16} << 20)},
+                          {"DRAM", std::clamp(4 * cache.l3, std::size_t{64} << 20, std::size_t{256} << 20)}};
+  const Pages from(levels[3].bytes), to(levels[3].bytes);
+  std::vector<MachineLimit> all;
+  for (const Level& level : levels) {
+    const std::span<const std::byte> in(from.data(), level.bytes);
+    const std::span<std::byte> out(to.data(), level.bytes);
+    const std::span<const std::span<const std::byte>> ins(&in, 1);
+    const std::span<const std::span<std::byte>> outs(&out, 1);
+    const auto n = static_cast<double>(level.bytes);
+    const auto add = [&](const char* what, double value) {
+      all.push_back({std::string(what) + " " + level.name, "bandwidth", level.name, "", value});
+    };
+    add("read", rate(n, [&] { stream(ins, {}, false); }));
+    add("write", rate(n, [&] { stream({}, outs, false); }));
+    add("copy", rate(2 * n, [&] { stream(ins, outs, false); }));
+    add("copy streaming", rate(2 * n, [&] { stream(ins, outs, true); }));
+  }
+  constexpr std::int64_t kRepeats = 20'000;
+  all.push_back({"FMA f32", "arithmetic", "", "f32",
+                 rate(multiply_add_f32(kRepeats), [] { multiply_add_f32(kRepeats); })});
+  all.push_back({"FMA f64", "arithmetic", "", "f64",
+                 rate(multiply_add_f64(kRepeats), [] { multiply_add_f64(kRepeats); })});
+  return all;
+}
+
+}  // namespace assay

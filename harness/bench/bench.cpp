@@ -1,0 +1,243 @@
+#include "bench.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "../judge/judge.h"
+#include "vocabulary/check.h"
+
+namespace assay {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr double kOpenSeconds = 300;  // data, a reference and one call of each kernel
+constexpr double kAloneSeconds = 30;
+
+BenchRow row_of(const BenchGroup& group, const Kernel& kernel) {
+  BenchRow row;
+  const Case& c = group.bench_case->c;
+  row.op = std::string(c.op->schema.name);
+  row.case_text = text(c);
+  for (const CaseValue& v : c.arguments)
+    if (const auto* t = std::get_if<TensorSpec>(&v)) {
+      row.dtype = std::string(name(t->dtype));
+      break;
+    }
+  row.impl = kernel.name;
+  row.peer = kernel.peer;
+  row.cache = group.cache;
+  row.threads = group.threads;
+  row.shape = group.bench_case->reason;
+  return row;
+}
+
+Json open_request(const BenchGroup& group, const std::vector<const Kernel*>& kernels, Modules& modules,
+                  const BenchOptions& options) {
+  Json list = Json::array();
+  for (const Kernel* k : kernels)
+    list.push_back({{"module", modules.of(*k)},
+                    {"schema", k->schema},
+                    {"name", k->table_name},
+                    {"contract", k->contract}});
+  return {{"do", "open"},
+          {"case", text(group.bench_case->c)},
+          {"cache", name(group.cache)},
+          {"limits", group.threads == 1},
+          {"same_count", false},
+          {"batch_ns", 4e5},
+          {"seed", options.seed},
+          {"kernels", std::move(list)}};
+}
+
+std::vector<double> numbers(const Json& list) { return list.get<std::vector<double>>(); }
+
+// Where a set of operands of this size lies when a call begins.
+std::string level(Cache cache, std::size_t bytes) {
+  const CacheSizes sizes = cache_sizes();
+  if (cache == Cache::dram || bytes > sizes.l3) return "DRAM";
+  if (cache == Cache::l2 || bytes > sizes.l2) return "L3";
+  return bytes > sizes.l1 ? "L2" : "L1";
+}
+
+// The limits of each round beside the kernel's time in that round.
+std::optional<BoundBy> bound_by(const Json& limits, const BenchRow& row, const std::vector<double>& times,
+                                const std::string& where) {
+  const std::vector<double> stream = numbers(limits["stream"]["cpu"]),
+                            streaming = numbers(limits["streaming"]["cpu"]),
+                            operation = numbers(limits["operation"]["cpu"]),
+                            element = numbers(limits["element"]["cpu"]);
+  if (stream.size() < times.size() || operation.size() < times.size() || times.empty()) return std::nullopt;
+  const double functions = element.empty() ? 0 : static_cast<double>(row.functions);
+  std::vector<double> memory, arithmetic, elementary;
+  for (std::size_t r = 0; r < times.size(); ++r) {
+    memory.push_back(streaming.empty() ? stream[r] : std::min(stream[r], streaming[r]));
+    arithmetic.push_back(operation[r] * static_cast<double>(row.operations));
+    elementary.push_back(functions == 0 ? 0 : element[r] * functions);
+  }
+  struct Candidate {
+    std::string name;
+    const std::vector<double>* ns;
+  };
+  const Candidate candidates[] = {
+      {"memory " + where, &memory}, {"arithmetic", &arithmetic}, {"elementary functions", &elementary}};
+  const Candidate* binding = nullptr;
+  double longest = -1;
+  for (const Candidate& candidate : candidates) {
+    const double ns = median_interval(*candidate.ns).median;
+    if (ns > longest) {
+      longest = ns;
+      binding = &candidate;
+    }
+  }
+  std::vector<double> shares;
+  for (std::size_t r = 0; r < times.size(); ++r) shares.push_back((*binding->ns)[r] / times[r]);
+  return BoundBy{longest, binding->name, median_interval(shares).median};
+}
+
+}  // namespace
+
+std::string_view token(BenchRow::Status status) {
+  constexpr std::string_view kTokens[] = {"measured", "refused", "failed", "not_run"};
+  return kTokens[static_cast<std::size_t>(status)];
+}
+
+Bench::Bench(const Registry& registry, std::string program, const BenchOptions& options)
+    : options_(options), modules_(std::move(program)) {
+  // Every library that any group wants, so that a process serves them all.
+  for (const BenchGroup& g : plan(registry, options))
+    for (const Kernel* k : g.kernels) modules_.of(*k);
+}
+
+const Placement& Bench::placement(int threads) {
+  const auto found = placements_.find(threads);
+  if (found != placements_.end()) return found->second;
+  return placements_.emplace(threads, choose_placement(options_.cpus, options_.node, threads)).first->second;
+}
+
+Session& Bench::session(const BenchGroup& group) {
+  if (!session_ || session_threads_ != group.threads || session_variables_ != group.variables) {
+    session_.reset();
+    session_.emplace(modules_, placement(group.threads), group.threads, group.variables);
+    session_threads_ = group.threads;
+    session_variables_ = group.variables;
+  }
+  return *session_;
+}
+
+nlohmann::json Bench::machine_limits() {
+  BenchGroup any;
+  any.threads = options_.threads.front();
+  return session(any).ask({{"do", "bandwidths"}}, 120)["limits"];
+}
+
+std::vector<std::string> Bench::fatal(const BenchGroup& group) {
+  std::vector<std::string> reasons(group.kernels.size());
+  for (std::size_t i = 0; i < group.kernels.size(); ++i) {
+    try {
+      Session& s = session(group);
+      s.ask(open_request(group, {group.kernels[i]}, modules_, options_), kAloneSeconds);
+      s.ask({{"do", "measure"}, {"rounds", 3}, {"seconds", 1}}, kAloneSeconds);
+    } catch (const SessionDied& died) {
+      session_.reset();
+      reasons[i] = died.what();
+    }
+  }
+  return reasons;
+}
+
+std::vector<BenchRow> Bench::measure(const BenchGroup& asked) {
+  std::vector<BenchRow> rows;
+  for (const Kernel* k : asked.missing) {
+    rows.push_back(row_of(asked, *k));
+    rows.back().reason = k->unavailable;
+  }
+  BenchGroup group = asked;
+  Json opened, measured, closed;
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    if (group.kernels.empty()) return rows;
+    try {
+      Session& s = session(group);
+      opened = s.ask(open_request(group, group.kernels, modules_, options_), kOpenSeconds);
+      measured = s.ask({{"do", "measure"}, {"rounds", options_.rounds}, {"seconds", options_.seconds}},
+                       kOpenSeconds + 20 * options_.seconds);
+      closed = s.ask({{"do", "close"}}, kOpenSeconds);
+      break;
+    } catch (const SessionError& error) {
+      for (const Kernel* k : group.kernels) {
+        rows.push_back(row_of(group, *k));
+        rows.back().status = BenchRow::Status::not_run;
+        rows.back().reason = error.what();
+      }
+      return rows;
+    } catch (const SessionDied& died) {
+      session_.reset();
+      const std::vector<std::string> reasons = fatal(group);
+      const bool somebody = std::ranges::any_of(reasons, [](const std::string& r) { return !r.empty(); });
+      std::vector<const Kernel*> left;
+      for (std::size_t i = 0; i < group.kernels.size(); ++i) {
+        if (somebody && reasons[i].empty()) {
+          left.push_back(group.kernels[i]);
+          continue;
+        }
+        if (!somebody && attempt == 0) {
+          left.push_back(group.kernels[i]);  // it may not happen again
+          continue;
+        }
+        rows.push_back(row_of(group, *group.kernels[i]));
+        rows.back().status = BenchRow::Status::failed;
+        rows.back().reason = somebody ? reasons[i] : died.what();
+      }
+      group.kernels = left;
+      closed = Json();
+    }
+  }
+  if (closed.is_null()) return rows;
+
+  const bool by_wall = group.threads > 1;
+  const char* const clock = by_wall ? "wall" : "cpu";
+  const std::string where = level(group.cache, opened["bytes_of_set"]);
+  const std::size_t first = rows.size();
+  std::vector<std::vector<double>> times;
+  for (std::size_t i = 0; i < group.kernels.size(); ++i) {
+    BenchRow row = row_of(group, *group.kernels[i]);
+    const Json& before = opened["kernels"][i];
+    const Json& after = closed["kernels"][i];
+    row.information = before["information"];
+    row.dtype = opened["dtype"];
+    row.bytes = opened["bytes"];
+    row.operations = opened["operations"];
+    row.functions = opened["functions"];
+    times.push_back(numbers(measured["kernels"][i][clock]));
+    if (after["status"] == "right") {
+      row.status = BenchRow::Status::measured;
+      row.by_wall = by_wall;
+      row.rounds = times.back().size();
+      row.calls = measured["kernels"][i]["calls"];
+      row.ns = median_interval(times.back());
+      row.contention = median_interval(numbers(measured["kernels"][i]["wall"])).median /
+                       median_interval(numbers(measured["kernels"][i]["cpu"])).median;
+      if (!by_wall) row.limit = bound_by(measured["limits"], row, times.back(), where);
+    } else {
+      row.status = after["status"] == "refused" ? BenchRow::Status::refused : BenchRow::Status::failed;
+      row.reason = after["reason"];
+    }
+    rows.push_back(std::move(row));
+  }
+  for (std::size_t i = 0; i < group.kernels.size(); ++i) {
+    BenchRow& row = rows[first + i];
+    if (row.peer || row.status != BenchRow::Status::measured) continue;
+    for (std::size_t p = 0; p < group.kernels.size(); ++p) {
+      const BenchRow& peer = rows[first + p];
+      if (!peer.peer || peer.status != BenchRow::Status::measured) continue;
+      const Estimate ratio = ratio_interval(times[p], times[i]);
+      if (!row.best_peer || ratio.median > row.best_peer->ratio.median) row.best_peer = {peer.impl, ratio};
+    }
+  }
+  return rows;
+}
+
+}  // namespace assay

@@ -1,0 +1,111 @@
+// What `assay bench` times, and what came of it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "../registry/registry.h"
+#include "cache_state.h"
+#include "gate_outcome.h"
+#include "placement.h"
+#include "session.h"
+#include "shapes.h"
+#include "statistics.h"
+
+namespace assay {
+
+// The case that a row takes longest for, in the best case: what its formula needs of this machine.
+struct BoundBy {
+  double ns = 0;
+  std::string binds;  // "memory L2", "arithmetic", "elementary functions"
+  double share = 0;   // of the limit that was reached, from 0 to 1
+};
+
+struct AgainstPeer {
+  std::string impl;
+  Estimate ratio;  // this kernel's time over that one's: below 1 is faster
+};
+
+// One kernel on one case, in one state of the caches, with one number of threads.
+struct BenchRow {
+  std::string op;
+  std::string case_text;
+  std::string dtype;
+  std::string impl;
+  bool peer = false;
+  Cache cache = Cache::warm;
+  int threads = 1;
+  std::string shape;  // why this case
+  enum class Status : std::uint8_t { measured, refused, failed, not_run } status = Status::not_run;
+  std::string reason;
+  std::string information;
+  std::size_t rounds = 0;
+  std::uint64_t calls = 0;
+  bool by_wall = false;   // which clock `ns` is of: the thread's own, or with several threads the wall's
+  Estimate ns;            // of one call
+  double contention = 1;  // wall over the thread's own time: above 1, others had the processor
+  std::int64_t bytes = 0;
+  std::int64_t operations = 0;  // elementary functions not among them
+  std::int64_t functions = 0;
+  std::optional<BoundBy> limit;
+  std::optional<AgainstPeer> best_peer;  // of our own and plugins' kernels
+  std::optional<GateOutcome> gate;       // of a run against a baseline
+};
+std::string_view token(BenchRow::Status status);
+
+struct BenchOptions {
+  std::vector<BenchCase> cases;
+  std::vector<std::string> impls;  // shell globs; empty: the fastest of ours and of each peer
+  std::vector<Cache> caches{Cache::warm};
+  std::vector<int> threads{1};
+  std::string cpus;
+  std::string node;
+  double seconds = 2;  // at most, of one case in one state
+  int rounds = 40;
+  std::uint64_t seed = 1;
+};
+
+// A case in one state, with the kernels that are timed on it side by side.
+struct BenchGroup {
+  const BenchCase* bench_case = nullptr;
+  Cache cache = Cache::warm;
+  int threads = 1;
+  std::vector<const Kernel*> kernels;  // available
+  std::vector<const Kernel*> missing;
+  std::vector<std::string> variables;  // of the process
+};
+
+// Kernels that want other environments are timed in other processes, each time beside those that want none.
+std::vector<BenchGroup> plan(const Registry& registry, const BenchOptions& options);
+
+// Times groups, one after the other; keeps a process while it lives and the next group wants one like it.
+class Bench {
+ public:
+  Bench(const Registry& registry, std::string program, const BenchOptions& options);
+
+  // A row for each kernel of the group, missing ones included.
+  std::vector<BenchRow> measure(const BenchGroup& group);
+
+  // What the machine can do; see bandwidth.h. Empty, with a note, if it could not be measured.
+  nlohmann::json machine_limits();
+
+  const Placement& placement(int threads);
+
+ private:
+  Session& session(const BenchGroup& group);
+  // Which of the kernels end the process or never return, each tried alone.
+  std::vector<std::string> fatal(const BenchGroup& group);
+
+  BenchOptions options_;
+  Modules modules_;
+  std::map<int, Placement> placements_;
+  std::optional<Session> session_;
+  int session_threads_ = 0;
+  std::vector<std::string> session_variables_;
+};
+
+}  // namespace assay

@@ -1,0 +1,51 @@
+#include "compare.h"
+
+#include <cmath>
+#include <map>
+
+namespace assay {
+namespace {
+
+// The quotient of two estimates, as wide as both together.
+Estimate over(const Estimate& a, const Estimate& b) {
+  return {a.median / b.median, a.low / b.high, b.low > 0 ? a.high / b.low : HUGE_VAL};
+}
+
+Compared::Verdict verdict_of(const Estimate& change, double margin) {
+  if (change.low > 1 + margin) return Compared::Verdict::slower;
+  if (change.high < 1 / (1 + margin)) return Compared::Verdict::faster;
+  return Compared::Verdict::level;
+}
+
+}  // namespace
+
+Comparison compare(const ResultFile& base, const ResultFile& fresh) {
+  Comparison result;
+  result.same_machine = base.machine == fresh.machine;
+  std::map<std::string, const ResultRow*> before;
+  for (const ResultRow& r : base.rows) before[r.key()] = &r;
+  for (const ResultRow& r : fresh.rows) {
+    const auto found = before.find(r.key());
+    if (found == before.end()) {
+      result.only_new.push_back(r);
+      continue;
+    }
+    const ResultRow& old = *found->second;
+    before.erase(found);
+    Compared c;
+    c.row = r;
+    if (r.ratio && old.ratio && r.best_peer == old.best_peer) {
+      c.by_ratio = true;
+      c.change = over(*r.ratio, *old.ratio);
+      c.verdict = verdict_of(c.change, kCompareRatio);
+    } else if (result.same_machine) {
+      c.change = over(r.ns, old.ns);
+      c.verdict = verdict_of(c.change, kCompareTime);
+    }
+    result.rows.push_back(std::move(c));
+  }
+  for (const auto& [key, row] : before) result.only_base.push_back(*row);
+  return result;
+}
+
+}  // namespace assay

@@ -1,0 +1,35 @@
+// What two benchmark files of separate runs can say about each other.
+//
+// Two processes that run the same code differ: on machines that others use, medians of the same kernel by 15% and more. What was
+// measured within one run is steadier: the ratio to the same peer, in the same rounds. So a row is compared by that ratio where
+// both files have it, and by its time only where the machine is the same, with a wide margin.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "result_file.h"
+
+namespace assay {
+
+inline constexpr double kCompareRatio = 0.10;  // by which ratios to a peer must differ to mean anything
+inline constexpr double kCompareTime = 0.25;   // and times
+
+struct Compared {
+  enum class Verdict : std::uint8_t { slower, faster, level, incomparable } verdict = Verdict::incomparable;
+  ResultRow row;  // of the new file
+  bool by_ratio = false;
+  Estimate change;  // new over base: 1.1 is slower by 10%
+};
+
+struct Comparison {
+  std::vector<Compared> rows;
+  std::vector<ResultRow> only_base;
+  std::vector<ResultRow> only_new;
+  bool same_machine = true;
+};
+
+Comparison compare(const ResultFile& base, const ResultFile& fresh);
+
+}  // namespace assay

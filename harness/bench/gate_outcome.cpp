@@ -1,0 +1,20 @@
+#include "gate_outcome.h"
+
+#include <cmath>
+
+namespace assay {
+
+std::string_view token(GateOutcome::Verdict verdict) {
+  constexpr std::string_view kTokens[] = {"REGRESSED", "IMPROVED", "SAME", "AMBIGUOUS", "UNCHANGED"};
+  return kTokens[static_cast<std::size_t>(verdict)];
+}
+
+GateOutcome::Verdict decide(const Estimate& e, double threshold) {
+  using enum GateOutcome::Verdict;
+  const double limit = std::log1p(threshold);
+  if (e.low > limit) return regressed;
+  if (e.high < -limit) return improved;
+  return e.low >= -limit && e.high <= limit ? same : ambiguous;
+}
+
+}  // namespace assay

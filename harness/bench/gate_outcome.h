@@ -1,0 +1,38 @@
+// What a comparison of two builds of a kernel came to.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "statistics.h"
+
+namespace assay {
+
+struct GateOutcome {
+  enum class Verdict : std::uint8_t {
+    regressed,
+    improved,
+    same,
+    ambiguous,
+    unchanged
+  } verdict = Verdict::ambiguous;
+  Estimate ratio{1, 1, 1};  // the candidate's time over the baseline's
+  double detectable = 0;    // what would have been found in 80% of tries
+  double threshold = 0;
+  std::size_t rounds = 0;
+  bool confirmed = false;  // a regression, in a second process
+  std::string note;        // why a finding was not believed
+};
+std::string_view token(GateOutcome::Verdict verdict);
+
+// By the interval of the logarithms of ratios: wholly beyond the threshold on one side, wholly inside, or neither.
+GateOutcome::Verdict decide(const Estimate& logarithms, double threshold);
+
+inline constexpr double kThreshold = 0.01;
+inline constexpr double kThresholdDram =
+    0.03;                                  // the memory behind the caches is shared by more than this process
+inline constexpr double kContended = 1.2;  // wall over own time; above, others had the processor
+
+}  // namespace assay

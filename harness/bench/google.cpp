@@ -1,0 +1,170 @@
+#include "google.h"
+
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+
+#include <cmath>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+namespace assay {
+namespace {
+
+using OrderedJson = nlohmann::ordered_json;
+using GoogleRow = benchmark::BenchmarkReporter::Run;
+
+OrderedJson number(double value) {
+  if (std::isnan(value)) return nullptr;
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  return value;
+}
+
+// Keeps what Google Benchmark measures of a row, and puts in what was measured before: a benchmark's own clock runs while its
+// turn lasts, which is not when the kernel ran.
+class Collector : public benchmark::BenchmarkReporter {
+ public:
+  explicit Collector(std::vector<GoogleRow>& runs, const std::vector<BenchRow>& rows)
+      : runs_(runs), rows_(rows) {}
+  bool ReportContext(const Context&) override { return true; }
+  void ReportRuns(const std::vector<Run>& report) override {
+    for (const Run& one : report) {
+      const BenchRow& row = rows_.at(next_++);
+      GoogleRow& run = runs_.emplace_back(one);
+      run.run_name = {};
+      run.run_name.function_name = benchmark_name(row);
+      run.iterations = static_cast<benchmark::IterationCount>(row.calls);
+      run.threads = row.threads;
+      const double seconds = row.ns.median * 1e-9 * static_cast<double>(row.calls);
+      run.real_accumulated_time = row.by_wall ? seconds : seconds * row.contention;
+      run.cpu_accumulated_time = row.by_wall ? seconds / row.contention : seconds;
+    }
+  }
+
+ private:
+  std::vector<GoogleRow>& runs_;
+  const std::vector<BenchRow>& rows_;
+  std::size_t next_ = 0;
+};
+
+void report(benchmark::State& state, const BenchRow& row) {
+  if (row.status != BenchRow::Status::measured) {
+    state.SkipWithError(fmt::format("{}: {}", token(row.status), row.reason).c_str());
+    return;
+  }
+  for ([[maybe_unused]] const auto _ : state) state.SetIterationTime(row.ns.median * 1e-9);
+  state.counters["rounds"] = static_cast<double>(row.rounds);
+  if (std::isfinite(row.ns.low) && std::isfinite(row.ns.high)) {  // JSON has no infinities
+    state.counters["low_ns"] = row.ns.low;
+    state.counters["high_ns"] = row.ns.high;
+  }
+  state.counters["contention"] = row.contention;
+  state.counters["bytes"] = static_cast<double>(row.bytes);
+  state.counters["operations"] = static_cast<double>(row.operations + row.functions);
+  if (row.limit) state.counters["share_of_limit"] = row.limit->share;
+  if (row.gate) state.counters["time_over_baseline"] = row.gate->ratio.median;
+  if (row.best_peer) state.counters["time_over_best_peer"] = row.best_peer->ratio.median;
+  state.SetLabel(row.information);
+}
+
+}  // namespace
+
+std::string benchmark_name(const BenchRow& row) {
+  return fmt::format("{}/{}/{}/{}/threads:{}", row.op, row.case_text.substr(row.case_text.find(':') + 1),
+                     row.impl, name(row.cache), row.threads);
+}
+
+OrderedJson row_json(const BenchRow& row) {
+  const auto estimate = [](const Estimate& e) {
+    return OrderedJson{{"median", number(e.median)}, {"low", number(e.low)}, {"high", number(e.high)}};
+  };
+  OrderedJson j{{"op", row.op},
+                {"case", row.case_text},
+                {"dtype", row.dtype},
+                {"impl", row.impl},
+                {"peer", row.peer},
+                {"cache", name(row.cache)},
+                {"threads", row.threads},
+                {"shape", row.shape},
+                {"status", token(row.status)},
+                {"reason", row.reason},
+                {"information", row.information}};
+  if (row.gate) {
+    const GateOutcome& g = *row.gate;
+    j["gate"] = {
+        {"verdict", token(g.verdict)},  {"ratio", number(g.ratio.median)}, {"low", number(g.ratio.low)},
+        {"high", number(g.ratio.high)}, {"mde", number(g.detectable)},     {"threshold", g.threshold},
+        {"rounds", g.rounds},           {"confirmed", g.confirmed},        {"note", g.note}};
+  }
+  if (row.status != BenchRow::Status::measured) return j;
+  j["rounds"] = row.rounds;
+  j["calls"] = row.calls;
+  j["clock"] = row.by_wall ? "wall" : "cpu";
+  j["ns"] = estimate(row.ns);
+  j["contention"] = number(row.contention);
+  j["bytes"] = row.bytes;
+  j["operations"] = row.operations;
+  j["functions"] = row.functions;
+  j["limit"] = row.limit ? OrderedJson{{"ns", number(row.limit->ns)},
+                                       {"binds", row.limit->binds},
+                                       {"share", number(row.limit->share)}}
+                         : OrderedJson(nullptr);
+  if (row.best_peer) {
+    j["best_peer"] = {{"impl", row.best_peer->impl},
+                      {"ratio", number(row.best_peer->ratio.median)},
+                      {"low", number(row.best_peer->ratio.low)},
+                      {"high", number(row.best_peer->ratio.high)}};
+  } else {
+    j["best_peer"] = nullptr;
+  }
+  return j;
+}
+
+struct GoogleRun::State {
+  std::vector<GoogleRow> runs;
+  std::vector<OrderedJson> ours;
+};
+
+GoogleRun::GoogleRun() : state_(std::make_unique<State>()) {
+  // Its own options are not ours, and a benchmark's number of repetitions is one.
+  static const bool once = [] {
+    static char program[] = "assay";  // kept by Google Benchmark
+    char* argv[] = {program, nullptr};
+    int argc = 1;
+    benchmark::Initialize(&argc, argv);
+    return true;
+  }();
+  (void)once;
+}
+
+GoogleRun::~GoogleRun() = default;
+
+void GoogleRun::add(const std::vector<BenchRow>& rows) {
+  if (rows.empty()) return;
+  benchmark::ClearRegisteredBenchmarks();
+  for (const BenchRow& row : rows)
+    benchmark::RegisterBenchmark(benchmark_name(row).c_str(), [&row](benchmark::State& s) { report(s, row); })
+        ->Iterations(1)
+        ->UseManualTime()
+        ->Unit(benchmark::kNanosecond);
+  Collector collector(state_->runs, rows);
+  benchmark::RunSpecifiedBenchmarks(&collector, std::string("all"));
+  for (const BenchRow& row : rows) state_->ours.push_back(row_json(row));
+}
+
+std::string GoogleRun::json(const OrderedJson& context) const {
+  std::ostringstream text, ignored;
+  benchmark::JSONReporter reporter;
+  reporter.SetOutputStream(&text);
+  reporter.SetErrorStream(&ignored);
+  reporter.ReportContext(benchmark::BenchmarkReporter::Context());
+  if (!state_->runs.empty()) reporter.ReportRuns(state_->runs);
+  reporter.Finalize();
+  OrderedJson file = OrderedJson::parse(text.str());
+  file["context"]["assay"] = context;
+  OrderedJson& list = file["benchmarks"];
+  for (std::size_t i = 0; i < list.size() && i < state_->ours.size(); ++i) list[i]["assay"] = state_->ours[i];
+  return file.dump(1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
+}
+
+}  // namespace assay

@@ -1,0 +1,71 @@
+// How fast kernels were, commit after commit: one SQLite file that only grows.
+//
+//   runs(id, commit_id, time, machine, source)      one for each file that was added; time in seconds since 1970
+//   points(run, op, case_text, impl, cache, threads, ns, ratio, peer, share)
+//       ratio   time over that of the best peer in the same run, and which peer that was, or NULL
+//       share   of the limit, from 0 to 1, or NULL
+//
+// Nanoseconds of two runs say little about a kernel: machines have good and bad hours. What is compared between runs are ratios of
+// what was measured within one.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "change_points.h"
+#include "result_file.h"
+
+struct sqlite3;
+
+namespace assay {
+
+struct HistoryEntry {
+  std::string commit;
+  std::int64_t time = 0;
+  double ns = 0;
+  std::optional<double> ratio;
+  std::string peer;
+  std::optional<double> share;
+};
+
+struct KernelHistory {
+  std::string op;
+  std::string case_text;
+  std::string impl;
+  std::string cache;
+  int threads = 1;
+  std::string machine;
+  std::vector<HistoryEntry> entries;  // by time
+  // What the changes are of: "ratio", where every entry has one beside the same peer, else "share", else "ns".
+  std::string measure;
+  std::vector<double> values;        // of the entries
+  std::vector<ChangePoint> changes;  // of values; by 2% and more, relative
+};
+
+class HistoryStore {
+ public:
+  // Creates the file if it is not there and `create` says so. Throws FileError that names it.
+  HistoryStore(const std::string& path, bool create);
+  ~HistoryStore();
+  HistoryStore(const HistoryStore&) = delete;
+  HistoryStore& operator=(const HistoryStore&) = delete;
+
+  // All of a file's rows, or none. The same file for the same commit is not added twice: then it returns 0.
+  std::size_t add(const ResultFile& file, const std::string& commit, std::int64_t time);
+
+  // Those of operators and kernels that the globs select (empty: all), in order of their names.
+  std::vector<KernelHistory> histories(const std::vector<std::string>& operators,
+                                       const std::vector<std::string>& impls) const;
+
+ private:
+  void run(const char* sql);
+  [[noreturn]] void fail(const std::string& what) const;
+
+  std::string path_;
+  sqlite3* database_ = nullptr;
+};
+
+}  // namespace assay

@@ -1,0 +1,42 @@
+// What two commands need of a benchmark file: who took how long. Google Benchmark's own files are read too.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "statistics.h"
+
+namespace assay {
+
+struct ResultRow {
+  // Of Google Benchmark's own rows only the case, which is the benchmark's name.
+  std::string op;
+  std::string case_text;
+  std::string impl;
+  std::string cache;
+  int threads = 1;
+  Estimate ns;                  // of one call
+  std::optional<double> share;  // of the limit
+  std::string best_peer;
+  std::optional<Estimate> ratio;  // this kernel's time over the best peer's
+  bool peer = false;
+
+  // What a row is known by, from one run to the next.
+  std::string key() const;
+};
+
+struct ResultFile {
+  std::string name;
+  std::string
+      machine;  // fingerprint; of Google Benchmark's files the host's name, number of processors and clock
+  std::string commit;           // empty if the file does not say
+  std::string date;             // as Google Benchmark writes it
+  std::vector<ResultRow> rows;  // that were measured
+};
+
+// Rows of repetitions are left out where their median stands, too. Throws FileError that names file and key.
+ResultFile read_result_file(const std::string& path);
+ResultFile result_file_from(std::string_view text, const std::string& name);
+
+}  // namespace assay

@@ -1,0 +1,24 @@
+// Shapes of real networks: which cases are timed if nobody says.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "vocabulary/case.h"
+
+namespace assay {
+
+// A case with why it is timed.
+struct BenchCase {
+  Case c;
+  std::string reason;
+};
+
+// A file of lines `CASE   # reason`, or all *.txt files of a folder, in order of their names. Empty lines and lines that begin
+// with # are left out. Throws FileError that names file, line and what is wrong; a case without a reason is wrong, too.
+std::vector<BenchCase> read_shapes(const std::string& path);
+
+// Of the repository that this program was built from.
+std::string default_shapes();
+
+}  // namespace assay

@@ -1,0 +1,241 @@
+// assay bench
+#include <fmt/format.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "../bench/bench_table.h"
+#include "../bench/context.h"
+#include "../bench/google.h"
+#include "../verify/verify.h"
+#include "bench_flags.h"
+#include "commands.h"
+#include "interrupt.h"
+#include "number_checks.h"
+#include "reports/file.h"
+#include "reports/text.h"
+#include "shared_flags.h"
+#include "terminal.h"
+
+namespace assay {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// The shapes that were asked for: single cases, or those of a list that the patterns and dtypes choose.
+std::vector<BenchCase> chosen_cases(const BenchFlags& flags) {
+  std::vector<BenchCase> all;
+  for (const std::string& text : flags.cases) all.push_back({parse_case(text), "named by --case"});
+  if (!all.empty()) return all;
+  const std::vector<const Operator*> operators = select_operators(flags.patterns);
+  const std::vector<Dtype> dtypes = parse_dtypes(flags.dtypes);
+  const std::string path = flags.shapes.empty() ? default_shapes() : flags.shapes;
+  for (BenchCase& c : read_shapes(path)) {
+    if (std::ranges::find(operators, c.c.op) == operators.end()) continue;
+    const auto has_dtype = [&](const CaseValue& v) {
+      const auto* t = std::get_if<TensorSpec>(&v);
+      return t != nullptr && std::ranges::find(dtypes, t->dtype) != dtypes.end();
+    };
+    if (!dtypes.empty() && std::ranges::none_of(c.c.arguments, has_dtype)) continue;
+    all.push_back(std::move(c));
+  }
+  if (all.empty())
+    throw UsageError(fmt::format("{} has no case of these operators and dtypes; name one with --case", path));
+  return all;
+}
+
+std::string remaining(double seconds) { return duration_text(std::max(0.0, seconds)); }
+
+int bench_command(BenchFlags& flags) {
+  BenchOptions& options = flags.options;
+  options.caches.clear();
+  for (const std::string& c : flags.caches) {
+    const std::optional<Cache> cache = cache_named(c);
+    if (!cache) throw UsageError(fmt::format("--cache is \"{}\": write warm, l2 or dram", c));
+    options.caches.push_back(*cache);
+  }
+  for (const int n : options.threads)
+    if (n < 1 || n > 4096) throw UsageError(fmt::format("--threads is {}: must be from 1 to 4096", n));
+  check_file("--json", flags.json);
+  options.cases = chosen_cases(flags);
+  if (flags.against.empty() && (flags.study > 0 || flags.all))
+    throw UsageError(fmt::format("{} is for --against", flags.study > 0 ? "--study" : "--all"));
+  if (!flags.against.empty()) return bench_against(flags);
+  const auto registry = load_registry(flags.plugins, selects(options.impls, "torch"));
+  {
+    std::vector<const Operator*> operators;
+    for (const BenchCase& c : options.cases) operators.push_back(c.c.op);
+    check_impls(*registry, operators, options.impls);
+  }
+  const std::vector<BenchGroup> groups = plan(*registry, options);
+  Bench bench(*registry, this_program(), options);
+  const Placement* placement = nullptr;
+  try {
+    for (const int n : options.threads) placement = &bench.placement(n);
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(error.what());
+  }
+
+  catch_interrupts();
+  const bool text_out = flags.json != "-";
+  const Stopwatch watch;
+  Json context = bench_context(*placement);
+  context["seed"] = options.seed;
+  context["complete"] = false;
+  context["incomplete"] = "it is still running";
+  if (text_out) print_placement(*placement);
+  try {
+    context["limits"] = Json::parse(bench.machine_limits().dump());
+  } catch (const SessionDied& died) {
+    throw std::runtime_error(fmt::format("kernels cannot be timed here: {}", died.what()));
+  }
+
+  GoogleRun google;
+  std::vector<BenchRow> rows;
+  std::set<std::string> known;
+  auto written = std::chrono::steady_clock::now();
+  const auto write = [&] {
+    context["seconds"] = watch.seconds();
+    if (!flags.json.empty()) write_file(flags.json, google.json(context));
+  };
+  std::size_t done = 0;
+  {
+    ProgressLine line;
+    for (const BenchGroup& group : groups) {
+      if (interrupted()) break;
+      line.show(fmt::format(
+          "{} of {}  {}  about {} left", done + 1, groups.size(), text(group.bench_case->c).substr(0, 60),
+          done == 0 ? "?" : remaining(watch.seconds() / double(done) * double(groups.size() - done))));
+      std::vector<BenchRow> of_group = bench.measure(group);
+      // In a second process for other kernels of the case, these were there for comparison.
+      std::erase_if(of_group, [&](const BenchRow& r) { return !known.insert(benchmark_name(r)).second; });
+      google.add(of_group);
+      if (text_out) {
+        line.clear();
+        fmt::print("\n{}", case_text_of(of_group, use_colour()));
+        std::fflush(stdout);
+      }
+      rows.insert(rows.end(), std::make_move_iterator(of_group.begin()),
+                  std::make_move_iterator(of_group.end()));
+      ++done;
+      if (flags.json != "-" && std::chrono::steady_clock::now() - written > std::chrono::seconds(5)) {
+        write();
+        written = std::chrono::steady_clock::now();
+      }
+    }
+  }
+  context["complete"] = done == groups.size();
+  context["incomplete"] =
+      done == groups.size() ? "" : fmt::format("interrupted: {} of {} cases were timed", done, groups.size());
+  write();
+  if (text_out) {
+    if (done < groups.size()) fmt::print("\nInterrupted: {} of {} cases were timed\n", done, groups.size());
+    fmt::print("\n{}", summary_of(rows, use_colour()));
+  }
+  const auto count = [&](BenchRow::Status s) {
+    return std::ranges::count_if(rows, [s](const BenchRow& r) { return r.status == s; });
+  };
+  // A peer that is wrong is the peer's affair, unless it was asked for by name.
+  for (const BenchRow& r : rows)
+    if (r.status == BenchRow::Status::failed && (!r.peer || !options.impls.empty())) return kFaultFound;
+  if (interrupted()) return kInterrupted;
+  return count(BenchRow::Status::measured) == 0 ? kEnvironment : kAllWell;
+}
+
+}  // namespace
+
+void print_placement(const Placement& placement) {
+  const std::string line = numactl_line(placement);
+  fmt::print("Pinned{}\n", line.empty() ? " to nothing" : " as by: " + line);
+  for (const std::string& note : placement.notes) fmt::print("  {}\n", note);
+}
+
+void add_bench(CLI::App& app, Command& chosen) {
+  CLI::App* command =
+      app.add_subcommand("bench", "How fast kernels are, beside peers and the machine's limits");
+  command->footer(
+      "Kernels of one case are timed in one process, on the same memory, in turns: every round times each of them in\n"
+      "random order, and what is compared are their ratios within rounds. Only kernels whose results are right, by a\n"
+      "sample of elements under their contracts, are timed; results are looked at again afterwards. Times are the\n"
+      "thread's own (with several threads: the wall's), medians with 99% intervals.\n\n"
+      "The limit of a row is what its formula needs at least, measured in the same rounds: moving its bytes on the\n"
+      "same memory, its operations as fused multiply-adds in registers, its elementary functions at the speed of our\n"
+      "exp. The largest of the three binds.\n\n"
+      "  assay bench                                  the shapes of cases/shapes: about ten minutes\n"
+      "  assay bench prelu 'softmax*' --cache warm,dram\n"
+      "  assay bench --case mm:f32:self=256x256,mat2=256x256 --threads 1,2 --json mm.json\n"
+      "  assay bench mm --plugin ./libmine.so         your own kernel beside ours and the peers'\n\n"
+      "With --against, a regression gate: our kernels (or those of --plugin) beside BASE.so, another build of\n"
+      "them, both in one process, 40 to 640 rounds. Verdicts by the 99% interval of the ratio: REGRESSED and IMPROVED\n"
+      "if it lies wholly beyond 1% (3% where the data comes from DRAM) and three to five more processes agree, SAME if it lies\n"
+      "within, AMBIGUOUS else, UNCHANGED if the machine code is the same. \"finds\" is what a row would have shown in\n"
+      "80% of tries. Every tenth comparison is followed by one of the baseline with a copy of itself: if those\n"
+      "differ, the machine is not fit to judge (exit code 3).\n\n"
+      "  assay bench --against old/libassay_cpu_plugin.so prelu\n\n"
+      "--json writes Google Benchmark's format; what is ours stands under the key \"assay\" of each benchmark.\n"
+      "Exit codes: 1 if something regressed, or a kernel of ours, of a plugin, or one that --impl names gives wrong results or ends the\n"
+      "process; 3 if nothing could be measured.");
+  auto flags = std::make_shared<BenchFlags>();
+  BenchOptions& o = flags->options;
+  add_choice(*command, flags->patterns, flags->dtypes);
+  command->add_option("--impl", o.impls, "shell globs on kernel names; default: the fastest of each library")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("GLOB");
+  CLI::Option* only = command->add_option("--case", flags->cases, "this case; may be repeated")
+                          ->allow_extra_args(false)
+                          ->type_name("TEXT");
+  command
+      ->add_option("--shapes", flags->shapes, "a list of cases, or a folder of lists (default: cases/shapes)")
+      ->excludes(only)
+      ->type_name("PATH");
+  command
+      ->add_option("--plugin", flags->plugins,
+                   "a shared library of kernels (assay/kernel.h); may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("LIB.so");
+  command
+      ->add_option("--cache", flags->caches,
+                   "where operands are: warm, l2 (not in the second-level cache), dram")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->capture_default_str()
+      ->type_name("STATE,...");
+  command->add_option("--threads", o.threads, "numbers of threads")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->capture_default_str()
+      ->type_name("N,...");
+  command->add_option("--cpus", o.cpus, "processors to pin to, 2-3,5 (default: the last ones)")
+      ->type_name("LIST");
+  command->add_option("--membind", o.node, "memory node (default: that of the processors)")->type_name("N");
+  command->add_option("--rounds", o.rounds, "rounds of each case")
+      ->check(CLI::Range(3, 100'000))
+      ->capture_default_str()
+      ->type_name("N");
+  command->add_option("--time", o.seconds, "seconds that the rounds of one case may take")
+      ->check(positive_number())
+      ->capture_default_str()
+      ->type_name("S");
+  command->add_option("--seed", o.seed, "of the order of rounds and the places of tensors")
+      ->capture_default_str()
+      ->type_name("N");
+  CLI::Option* against =
+      command->add_option("--against", flags->against, "another build of the kernels, to be compared with")
+          ->type_name("BASE.so");
+  command->add_flag("--all", flags->all, "with --against: time what is the same machine code in both, too")
+      ->needs(against);
+  command
+      ->add_option(
+          "--study", flags->study,
+          "with --against: time the baseline N times beside itself, as it is and slowed by 2, 3 and 5%, and "
+          "count what the gate says")
+      ->needs(against)
+      ->check(CLI::Range(1, 1'000'000))
+      ->type_name("N");
+  command->add_option("--json", flags->json, "write a benchmark file; - is standard output")->type_name("F");
+  command->callback([flags, &chosen] { chosen = [flags] { return bench_command(*flags); }; });
+}
+
+}  // namespace assay

@@ -1,0 +1,229 @@
+// assay bench --against
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "../bench/bench_table.h"
+#include "../bench/context.h"
+#include "../bench/gate.h"
+#include "../bench/google.h"
+#include "bench_flags.h"
+#include "commands.h"
+#include "interrupt.h"
+#include "reports/file.h"
+#include "reports/style.h"
+#include "reports/text.h"
+#include "terminal.h"
+
+namespace assay {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using GateVerdict = GateOutcome::Verdict;
+
+constexpr std::size_t kCanaryEvery = 10;  // comparisons for each of the baseline with itself
+
+std::string shown(GateVerdict v, const Style& style) {
+  const std::string text = pad_right(token(v), 9);
+  switch (v) {
+    case GateVerdict::regressed:
+      return style.bad(text);
+    case GateVerdict::improved:
+      return style.good(text);
+    case GateVerdict::ambiguous:
+      return style.doubtful(text);
+    default:
+      return style.faint(text);
+  }
+}
+
+std::string line_of(const BenchRow& row, const Style& style) {
+  std::string what = fmt::format("{} {}", row.impl, row.case_text);
+  if (row.cache != Cache::warm) what += fmt::format(" {}", name(row.cache));
+  if (row.threads > 1) what += fmt::format(" {} threads", row.threads);
+  if (!row.gate)
+    return paragraph(fmt::format("{}: {}", what, row.reason), fmt::format("  {:<9} ", token(row.status)),
+                     std::string(14, ' '));
+  const GateOutcome& g = *row.gate;
+  std::string text = fmt::format("  {} ", shown(g.verdict, style));
+  if (g.verdict == GateVerdict::unchanged) return text + printable(what) + '\n';
+  text += fmt::format("{:+6.1f}%  {:+.1f} to {:+.1f}%  {}  {} rounds, finds {:.1f}%\n",
+                      100 * (g.ratio.median - 1), 100 * (g.ratio.low - 1), 100 * (g.ratio.high - 1),
+                      time_of_call(row.ns.median), g.rounds, 100 * g.detectable);
+  text += paragraph(what, "            ", "            ");
+  if (!g.note.empty()) text += paragraph(g.note, "            ", "            ");
+  return text;
+}
+
+Gate make_gate(const BenchFlags& flags) {
+  GateOptions options;
+  options.bench = flags.options;
+  options.base = flags.against;
+  options.skip_unchanged = !flags.all;
+  if (flags.plugins.size() > 1)
+    throw UsageError("--against compares one library: --plugin is given more than once");
+  if (!flags.plugins.empty()) options.candidate = flags.plugins.front();
+  try {
+    return Gate(options, this_program());
+  } catch (const RegistryError& error) {
+    throw UsageError(fmt::format("--against {}: {}", flags.against, error.what()));
+  } catch (const std::filesystem::filesystem_error& error) {
+    throw UsageError(fmt::format("--against {}: {}", flags.against, error.code().message()));
+  }
+}
+
+// How far the gate is to be trusted on this machine.
+int study(Gate& gate, const BenchFlags& flags) {
+  constexpr double kSlowed[] = {0, 0.02, 0.03, 0.05};
+  std::map<double, std::map<GateVerdict, int>> found;
+  ProgressLine line;
+  const Stopwatch watch;
+  std::vector<Gate::Subject> subjects;
+  for (const Gate::Subject& s : gate.subjects())
+    if (s.base != nullptr) subjects.push_back(s);
+  if (subjects.empty())
+    throw UsageError(fmt::format("--against {}: it has none of these kernels", flags.against));
+  std::map<std::string, int> failed;
+  std::vector<std::string> odd;  // false alarms, and large regressions that were not seen
+  int done = 0;
+  for (int t = 0; t < flags.study && !interrupted(); ++t)
+    for (const double slowed : kSlowed) {
+      const Gate::Subject& s = subjects[static_cast<std::size_t>(t) % subjects.size()];
+      line.show(
+          fmt::format("trial {} of {}, {} left", t + 1, flags.study,
+                      done == 0 ? "?" : duration_text(watch.seconds() / done * (4 * flags.study - done))));
+      try {
+        const GateOutcome o = gate.trial(s, slowed, flags.options.seed + static_cast<std::uint64_t>(t));
+        ++found[slowed][o.verdict];
+        const bool missed = slowed > 0.04 && o.verdict != GateVerdict::regressed;
+        const bool alarm =
+            slowed == 0 && (o.verdict == GateVerdict::regressed || o.verdict == GateVerdict::improved);
+        if (missed || alarm)
+          odd.push_back(fmt::format("{} {:+.0f}%: {} {:+.1f}% ({:+.1f} to {:+.1f}%), {} rounds{}{}",
+                                    text(s.bench_case->c), 100 * slowed, token(o.verdict),
+                                    100 * (o.ratio.median - 1), 100 * (o.ratio.low - 1),
+                                    100 * (o.ratio.high - 1), o.rounds, o.note.empty() ? "" : "; ", o.note));
+      } catch (const SessionError& error) {
+        ++failed[fmt::format("{} {}: {}", s.candidate->table_name, text(s.bench_case->c), error.what())];
+      } catch (const SessionDied& error) {
+        ++failed[fmt::format("{} {}: {}", s.candidate->table_name, text(s.bench_case->c), error.what())];
+      }
+      ++done;
+    }
+  line.clear();
+  fmt::print("{:<28}{:>8}{:>11}{:>10}{:>7}{:>11}\n", "A kernel beside itself", "trials", "REGRESSED",
+             "IMPROVED", "SAME", "AMBIGUOUS");
+  for (auto& [slowed, counts] : found) {
+    int trials = 0;
+    for (const auto& [verdict, n] : counts) trials += n;
+    fmt::print("{:<28}{:>8}{:>11}{:>10}{:>7}{:>11}\n",
+               slowed == 0 ? std::string("as it is") : fmt::format("slowed by {:.0f}%", 100 * slowed), trials,
+               counts[GateVerdict::regressed], counts[GateVerdict::improved], counts[GateVerdict::same],
+               counts[GateVerdict::ambiguous]);
+  }
+  for (const auto& [why, n] : failed)
+    fmt::print("{}", paragraph(fmt::format("not measured: {} ({})", why, n), "", "  "));
+  for (const std::string& one : odd) fmt::print("{}", paragraph(one, "  ", "    "));
+  fmt::print("{} cases, {}\n", subjects.size(), duration(watch.seconds()));
+  const auto& itself = found[0];
+  const auto of = [&](GateVerdict v) { return itself.contains(v) ? itself.at(v) : 0; };
+  fmt::print("False alarms: {} of {}\n", of(GateVerdict::regressed) + of(GateVerdict::improved),
+             of(GateVerdict::regressed) + of(GateVerdict::improved) + of(GateVerdict::same) +
+                 of(GateVerdict::ambiguous));
+  return interrupted() ? kInterrupted : kAllWell;
+}
+
+}  // namespace
+
+int bench_against(const BenchFlags& flags) {
+  Gate gate = make_gate(flags);
+  const Placement* placement = nullptr;
+  try {
+    for (const int n : flags.options.threads) placement = &gate.placement(n);
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(error.what());
+  }
+  catch_interrupts();
+  if (flags.study > 0) return study(gate, flags);
+
+  const bool text_out = flags.json != "-";
+  const Style style(text_out && use_colour());
+  const Stopwatch watch;
+  if (text_out) print_placement(*placement);
+  GoogleRun google;
+  Json context = bench_context(*placement);
+  context["seed"] = flags.options.seed;
+  std::vector<BenchRow> rows;
+  Canary canary;
+  const std::vector<Gate::Subject>& subjects = gate.subjects();
+  std::map<GateVerdict, int> counts;
+  int without = 0;
+  std::size_t timed = 0, done = 0, contended = 0;
+  {
+    ProgressLine line;
+    for (const Gate::Subject& s : subjects) {
+      if (interrupted()) break;
+      line.show(fmt::format(
+          "{} of {}  {}  about {} left", done + 1, subjects.size(), text(s.bench_case->c).substr(0, 60),
+          done == 0 ? "?" : duration_text(watch.seconds() / double(done) * double(subjects.size() - done))));
+      BenchRow row = gate.compare(s);
+      if (row.gate) ++counts[row.gate->verdict];
+      without += row.gate ? 0 : 1;
+      if (row.status == BenchRow::Status::measured) {
+        contended += s.threads == 1 && row.contention > kContended;
+        if (timed++ % kCanaryEvery == 0) gate.try_canary(s, canary);
+      }
+      if (text_out) {
+        line.clear();
+        fmt::print("{}", line_of(row, style));
+        std::fflush(stdout);
+      }
+      google.add({row});
+      rows.push_back(std::move(row));
+      ++done;
+    }
+  }
+  const bool fit = canary.alarms == 0 && 2 * contended <= timed;
+  Json tally = Json::object();
+  for (const GateVerdict v : {GateVerdict::regressed, GateVerdict::improved, GateVerdict::same,
+                              GateVerdict::ambiguous, GateVerdict::unchanged})
+    tally[std::string(token(v))] = counts[v];
+  context["gate"] = {{"base", flags.against},
+                     {"candidate", flags.plugins.empty() ? "cpu" : flags.plugins.front()},
+                     {"verdict counts", tally},
+                     {"canary", {{"alarms", canary.alarms}, {"trials", canary.trials}}},
+                     {"fit", fit}};
+  context["complete"] = done == subjects.size();
+  context["incomplete"] = done == subjects.size()
+                              ? ""
+                              : fmt::format("interrupted: {} of {} were compared", done, subjects.size());
+  context["seconds"] = watch.seconds();
+  if (!flags.json.empty()) write_file(flags.json, google.json(context));
+  if (text_out) {
+    std::string counted_verdicts;
+    for (const auto& [name, n] : tally.items())
+      counted_verdicts += fmt::format("{}{} {}", counted_verdicts.empty() ? "" : ", ", n.get<int>(), name);
+    fmt::print("\n{}{}\n", counted_verdicts, without > 0 ? fmt::format(", {} not compared", without) : "");
+    if (canary.trials > 0)
+      fmt::print("The baseline beside a copy of itself: {} in {}\n",
+                 counted(static_cast<std::uint64_t>(canary.alarms), "alarm"),
+                 counted(static_cast<std::uint64_t>(canary.trials), "trial"));
+    if (!fit)
+      fmt::print("{}\n",
+                 style.doubtful(canary.alarms > 0
+                                    ? "This machine is not fit to judge now: a kernel differs from itself."
+                                    : "This machine is not fit to judge now: others have its processors."));
+    for (const BenchRow& r : rows)
+      if (r.gate && r.gate->verdict == GateVerdict::regressed) fmt::print("{}", line_of(r, style));
+  }
+  const bool failed =
+      std::ranges::any_of(rows, [](const BenchRow& r) { return r.status == BenchRow::Status::failed; });
+  if (!fit) return kEnvironment;
+  if (counts[GateVerdict::regressed] > 0 || failed) return kFaultFound;
+  if (interrupted()) return kInterrupted;
+  return timed == 0 && counts[GateVerdict::unchanged] == 0 ? kEnvironment : kAllWell;
+}
+
+}  // namespace assay

@@ -1,0 +1,43 @@
+// What `assay bench` was asked for.
+#pragma once
+
+#include <chrono>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "../bench/bench.h"
+
+namespace assay {
+
+struct BenchFlags {
+  std::vector<std::string> patterns;
+  std::vector<std::string> dtypes;
+  std::vector<std::string> cases;
+  std::string shapes;
+  std::vector<std::string> plugins;
+  std::vector<std::string> caches{"warm"};
+  std::string json;
+  std::string against;
+  int study = 0;
+  bool all = false;
+  BenchOptions options;
+};
+
+class Stopwatch {
+ public:
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+// Where it is pinned, and what the system forbids.
+void print_placement(const Placement& placement);
+
+// The whole of `assay bench --against`; flags.options is complete. Returns the exit code.
+int bench_against(const BenchFlags& flags);
+
+}  // namespace assay

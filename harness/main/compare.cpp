@@ -1,0 +1,119 @@
+// assay compare
+#include "../bench/compare.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "commands.h"
+#include "reports/file.h"
+#include "reports/style.h"
+#include "reports/text.h"
+#include "shared_flags.h"
+#include "terminal.h"
+
+namespace assay {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct CompareFlags {
+  std::string base;
+  std::string fresh;
+  std::string json;
+};
+
+constexpr std::string_view kTokens[] = {"slower", "faster", "level", "incomparable"};
+
+std::string_view token(Compared::Verdict v) { return kTokens[static_cast<std::size_t>(v)]; }
+
+std::string what(const ResultRow& r) {
+  std::string text = r.impl.empty() ? r.case_text : fmt::format("{} {}", r.impl, r.case_text);
+  if (!r.cache.empty() && r.cache != "warm") text += " " + r.cache;
+  if (r.threads > 1) text += fmt::format(" {} threads", r.threads);
+  return text;
+}
+
+std::string json_of(const Comparison& c, const CompareFlags& flags) {
+  Json rows = Json::array();
+  for (const Compared& one : c.rows) {
+    Json row{{"case", one.row.case_text},
+             {"impl", one.row.impl},
+             {"cache", one.row.cache},
+             {"threads", one.row.threads},
+             {"verdict", token(one.verdict)}};
+    if (one.verdict != Compared::Verdict::incomparable) {
+      row["by"] = one.by_ratio ? "ratio to " + one.row.best_peer : "time";
+      row["change"] = one.change.median;
+      row["low"] = one.change.low;
+      row["high"] = std::isfinite(one.change.high) ? Json(one.change.high) : Json("inf");
+    }
+    rows.push_back(std::move(row));
+  }
+  const Json document{{"format", "assay.compare/1"},  {"base", flags.base},
+                      {"new", flags.fresh},           {"same_machine", c.same_machine},
+                      {"rows", std::move(rows)},      {"only_base", c.only_base.size()},
+                      {"only_new", c.only_new.size()}};
+  return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+void print(const Comparison& c) {
+  const Style style(use_colour());
+  std::size_t counts[4] = {};
+  for (const Compared& one : c.rows) {
+    ++counts[static_cast<std::size_t>(one.verdict)];
+    if (one.verdict != Compared::Verdict::slower && one.verdict != Compared::Verdict::faster) continue;
+    const std::string verdict = pad_right(token(one.verdict), 7);
+    fmt::print("  {} {:+6.0f}%  {:<24} ",
+               one.verdict == Compared::Verdict::slower ? style.bad(verdict) : style.good(verdict),
+               100 * (one.change.median - 1), one.by_ratio ? "beside " + one.row.best_peer : "by its time");
+    fmt::print("{}\n", printable(what(one.row)));
+  }
+  fmt::print(
+      "{} slower, {} faster, {} level, {} incomparable; {} only in the base, {} only in the new file\n",
+      counts[0], counts[1], counts[2], counts[3], c.only_base.size(), c.only_new.size());
+  if (!c.same_machine)
+    fmt::print("The machines differ: times were not compared, only ratios to the same peer.\n");
+  fmt::print(
+      "{}",
+      paragraph(
+          "These are two separate runs, and two runs of the same code differ: a change below 10% beside a "
+          "peer, or 25% by the clock, shows nothing, and one above may still be the machine's. "
+          "`assay bench --against BASE.so` compares two builds in one process, and finds 2%.",
+          "", ""));
+}
+
+int compare_command(const CompareFlags& flags) {
+  check_file("--json", flags.json);
+  const ResultFile base = read_result_file(flags.base), fresh = read_result_file(flags.fresh);
+  const Comparison c = compare(base, fresh);
+  if (flags.json != "-") print(c);
+  if (!flags.json.empty()) write_file(flags.json, json_of(c, flags));
+  if (c.rows.empty()) {
+    fmt::print(stderr, "assay: {} and {} have no row in common\n", flags.base, flags.fresh);
+    return kEnvironment;
+  }
+  return std::ranges::any_of(c.rows, [](const Compared& r) { return r.verdict == Compared::Verdict::slower; })
+             ? kFaultFound
+             : kAllWell;
+}
+
+}  // namespace
+
+void add_compare(CLI::App& app, Command& chosen) {
+  CLI::App* command = app.add_subcommand("compare", "What two benchmark files of separate runs can prove");
+  command->footer(
+      "  assay bench --json old.json; ...; assay bench --json new.json; assay compare old.json new.json\n\n"
+      "Rows are compared by their ratio to the same peer where both files have it (10% must be missing), else by time\n"
+      "(25%, and only on the same machine). That is far less than `assay bench --against` proves: two processes that\n"
+      "run the same code differ by more than what a benchmark is to find. Reads Google Benchmark's files, too.\n"
+      "Exit codes: 1 if a row is slower; 3 if the files have no row in common.");
+  auto flags = std::make_shared<CompareFlags>();
+  command->add_option("BASE", flags->base, "benchmark file (.json)")->required()->type_name("");
+  command->add_option("NEW", flags->fresh, "another one")->required()->type_name("");
+  command->add_option("--json", flags->json, "write the comparison; - is standard output")->type_name("F");
+  command->callback([flags, &chosen] { chosen = [flags] { return compare_command(*flags); }; });
+}
+
+}  // namespace assay

@@ -1,0 +1,177 @@
+// assay history
+#include "../bench/history.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+#include <nlohmann/json.hpp>
+
+#include "../registry/subprocess.h"
+#include "commands.h"
+#include "reports/file.h"
+#include "reports/style.h"
+#include "reports/text.h"
+#include "shared_flags.h"
+#include "terminal.h"
+
+namespace assay {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct HistoryFlags {
+  std::vector<std::string> patterns;
+  std::vector<std::string> impls;
+  std::vector<std::string> add;
+  std::string commit;
+  std::string file = "assay-history.sqlite";
+  std::string json;
+};
+
+std::string first_line(const std::vector<std::string>& git) {
+  const Finished f = run_program("/usr/bin/git", git);
+  return f.started && f.status == 0 ? f.out.substr(0, f.out.find('\n')) : std::string();
+}
+
+std::string commit_of(const HistoryFlags& flags, const ResultFile& file) {
+  if (!flags.commit.empty()) return flags.commit;
+  if (!file.commit.empty()) return file.commit;
+  const std::string head = first_line({"rev-parse", "HEAD"});
+  if (head.empty())
+    throw UsageError(fmt::format(
+        "{}: of which commit is it? This folder is no git checkout; name it with --commit", file.name));
+  return head;
+}
+
+// When the commit was made; for what git does not know, when it was measured.
+std::int64_t time_of(const std::string& commit, const ResultFile& file) {
+  const std::string seconds = first_line({"show", "-s", "--format=%ct", commit + "^{commit}", "--"});
+  if (!seconds.empty()) return std::atoll(seconds.c_str());
+  std::tm t{};
+  if (strptime(file.date.c_str(), "%Y-%m-%dT%H:%M:%S", &t) != nullptr) return timegm(&t);
+  return std::time(nullptr);
+}
+
+// Eight heights, from the least value to the greatest.
+std::string sparkline(const std::vector<double>& values) {
+  constexpr std::string_view kBars[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  constexpr std::size_t kMost = 40;
+  const std::size_t from = values.size() > kMost ? values.size() - kMost : 0;
+  const auto [least, greatest] =
+      std::minmax_element(values.begin() + static_cast<std::ptrdiff_t>(from), values.end());
+  std::string text;
+  for (std::size_t i = from; i < values.size(); ++i) {
+    const double height = *greatest > *least ? (values[i] - *least) / (*greatest - *least) : 0.5;
+    text += kBars[std::min<std::size_t>(7, static_cast<std::size_t>(height * 8))];
+  }
+  return text;
+}
+
+// Slower is a higher ratio or time, and a lower share.
+bool is_slower(const KernelHistory& h, const ChangePoint& c) {
+  return (c.after > c.before) != (h.measure == "share");
+}
+
+void print(const std::vector<KernelHistory>& all) {
+  const Style style(use_colour());
+  std::size_t changes = 0;
+  for (const KernelHistory& h : all) {
+    std::string what = h.impl.empty() ? h.case_text : fmt::format("{} {}", h.impl, h.case_text);
+    if (!h.cache.empty() && h.cache != "warm") what += " " + h.cache;
+    if (h.threads > 1) what += fmt::format(" {} threads", h.threads);
+    fmt::print("{}", paragraph(what, "", "  "));
+    const std::string unit = h.measure == "ratio"   ? fmt::format("time over {}'s", h.entries.front().peer)
+                             : h.measure == "share" ? "share of the limit"
+                                                    : "nanoseconds";
+    fmt::print("  {}  {} {:.3g}, {}\n", sparkline(h.values), unit, h.values.back(),
+               counted(h.entries.size(), "run"));
+    for (const ChangePoint& c : h.changes) {
+      ++changes;
+      const std::string by = fmt::format("{:+.1f}%", 100 * (c.after / c.before - 1));
+      fmt::print("    {} {}: {:.3g} before, {:.3g} since\n", is_slower(h, c) ? style.bad(by) : style.good(by),
+                 printable(h.entries[c.index].commit.substr(0, 12)), c.before, c.after);
+    }
+  }
+  fmt::print("{} series, {}\n", all.size(), counted(changes, "change"));
+}
+
+std::string json_of(const std::vector<KernelHistory>& all) {
+  Json series = Json::array();
+  const auto number = [](const std::optional<double>& x) { return x ? Json(*x) : Json(nullptr); };
+  for (const KernelHistory& h : all) {
+    Json one{{"op", h.op},           {"case", h.case_text},     {"impl", h.impl},
+             {"cache", h.cache},     {"threads", h.threads},    {"machine", h.machine},
+             {"measure", h.measure}, {"points", Json::array()}, {"changes", Json::array()}};
+    for (const HistoryEntry& e : h.entries)
+      one["points"].push_back({{"commit", e.commit},
+                               {"time", e.time},
+                               {"ns", e.ns},
+                               {"ratio", number(e.ratio)},
+                               {"peer", e.peer},
+                               {"share", number(e.share)}});
+    for (const ChangePoint& c : h.changes)
+      one["changes"].push_back({{"index", c.index}, {"before", c.before}, {"after", c.after}});
+    series.push_back(std::move(one));
+  }
+  return Json{{"format", "assay.history/1"}, {"series", std::move(series)}}.dump(
+             1, ' ', false, Json::error_handler_t::replace) +
+         "\n";
+}
+
+int history_command(const HistoryFlags& flags) {
+  check_file("--json", flags.json);
+  // All are read before the first is added.
+  std::vector<ResultFile> files;
+  for (const std::string& f : flags.add) files.push_back(read_result_file(f));
+  HistoryStore store(flags.file, !flags.add.empty());
+  for (const ResultFile& f : files) {
+    const std::string commit = commit_of(flags, f);
+    const std::size_t rows = store.add(f, commit, time_of(commit, f));
+    fmt::print(stderr, "{}: {}\n", f.name,
+               rows > 0 ? fmt::format("{} of commit {}", counted(rows, "row"), commit.substr(0, 12))
+                        : fmt::format("was there already, for commit {}", commit.substr(0, 12)));
+  }
+  if (!files.empty() && flags.json.empty() && flags.patterns.empty()) return kAllWell;
+  const std::vector<KernelHistory> all = store.histories(flags.patterns, flags.impls);
+  if (all.empty()) {
+    fmt::print(stderr, "assay: {} has no series of these operators and kernels\n", flags.file);
+    return kWrongUsage;
+  }
+  if (flags.json != "-") print(all);
+  if (!flags.json.empty()) write_file(flags.json, json_of(all));
+  return kAllWell;
+}
+
+}  // namespace
+
+void add_history(CLI::App& app, Command& chosen) {
+  CLI::App* command = app.add_subcommand("history", "How fast kernels were, commit after commit");
+  command->footer(
+      "  assay bench --json run.json; assay history --add run.json     one run more\n"
+      "  assay history prelu                                           series, and where they changed\n"
+      "  assay history --json h.json; assay report run.json --history h.json\n\n"
+      "One SQLite file, which only grows. Series are of one case, kernel and machine; they are followed by the ratio to\n"
+      "the best peer within each run where there is one, else by the share of the machine's limit. A change is a level\n"
+      "that differs by 2% or more, that a t-test finds, and that has lasted three runs: history shows trends, and\n"
+      "`assay bench --against` guards a change. --add takes Google Benchmark's files, too.");
+  auto flags = std::make_shared<HistoryFlags>();
+  command->add_option("PATTERN", flags->patterns, "shell globs on operators' names")->type_name("");
+  command->add_option("--impl", flags->impls, "shell globs on kernels' names")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("GLOB");
+  command->add_option("--add", flags->add, "a benchmark file (.json) to add; may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("F");
+  command
+      ->add_option("--commit", flags->commit,
+                   "which commit it is of (default: what the file says, or git's HEAD)")
+      ->type_name("ID");
+  command->add_option("--db", flags->file, "the history")->capture_default_str()->type_name("F");
+  command->add_option("--json", flags->json, "write the series; - is standard output")->type_name("F");
+  command->callback([flags, &chosen] { chosen = [flags] { return history_command(*flags); }; });
+}
+
+}  // namespace assay

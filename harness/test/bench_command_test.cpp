@@ -1,0 +1,132 @@
+// `assay bench` as a user runs it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "harness/registry/subprocess.h"
+#include "reports/file.h"
+#include "reports/temporary_folder.h"
+#include "test/effort.h"
+
+namespace assay {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+const std::string kPlugin = std::string(ASSAY_RUN_TEST_PLUGINS) + "/bench_test_plugin.so";
+const std::string kSlower = std::string(ASSAY_RUN_TEST_PLUGINS) + "/bench_test_plugin_slower.so";
+
+class BenchCommand : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (kSanitized) setenv("ASSAY_TORCH_PYTHON", "/nowhere/python3", 1);
+  }
+  static Finished bench(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "bench");
+    return run_program(ASSAY_PROGRAM, arguments);
+  }
+  static const json& row(const json& run, const std::string& impl) {
+    for (const json& b : run["benchmarks"])
+      if (b["assay"]["impl"] == impl) return b;
+    throw std::runtime_error("no row of " + impl + " in " + run.dump());
+  }
+};
+
+TEST_F(BenchCommand, WritesGoogleBenchmarksFormatWithOurNumbers) {
+  const Finished f =
+      bench({"--case", "relu:f32:self=1000", "--impl", "cpu.*", "--rounds", "9", "--json", "-"});
+  ASSERT_EQ(f.status, 0) << f.err;
+  const json run = json::parse(f.out);
+  const json& context = run["context"]["assay"];
+  EXPECT_EQ(context["format"], "assay.bench/1");
+  EXPECT_TRUE(context["complete"]);
+  EXPECT_GT(context["limits"].size(), 10u);
+  for (const json& limit : context["limits"]) EXPECT_GT(limit["value"], 1e6) << limit;
+  const json& b = row(run, "cpu.baseline");
+  EXPECT_EQ(b["name"], "relu/f32:self=1000:data=normal:seed=0/cpu.baseline/warm/threads:1");
+  EXPECT_EQ(b["run_type"], "iteration");
+  EXPECT_EQ(b["time_unit"], "ns");
+  const json& ours = b["assay"];
+  EXPECT_EQ(ours["status"], "measured");
+  EXPECT_EQ(ours["rounds"], 9);
+  EXPECT_EQ(ours["bytes"], 8000);
+  EXPECT_EQ(ours["operations"], 1000);
+  EXPECT_EQ(ours["cache"], "warm");
+  EXPECT_NEAR(b["cpu_time"].get<double>(), ours["ns"]["median"].get<double>(), 1);
+  EXPECT_LE(ours["ns"]["low"], ours["ns"]["median"]);
+  EXPECT_GE(ours["ns"]["high"], ours["ns"]["median"]);
+  EXPECT_GT(ours["limit"]["share"], 0);
+  EXPECT_THAT(ours["limit"]["binds"].get<std::string>(), HasSubstr("memory L"));
+}
+
+TEST_F(BenchCommand, KernelsThatAreNotRightAreNotTimed) {
+  const Finished f = bench({"--case", "relu:f32:self=1000", "--impl", "plugin:*", "--plugin", kPlugin,
+                            "--rounds", "5", "--json", "-"});
+  EXPECT_EQ(f.status, 1) << f.err;
+  const json run = json::parse(f.out);
+  EXPECT_EQ(row(run, "plugin:good")["assay"]["status"], "measured");
+  EXPECT_EQ(row(run, "plugin:refuses")["assay"]["reason"], "not on Mondays");
+  const json& wrong = row(run, "plugin:wrong");
+  EXPECT_EQ(wrong["assay"]["status"], "failed");
+  EXPECT_TRUE(wrong["error_occurred"]);
+  EXPECT_THAT(wrong["assay"]["reason"].get<std::string>(), HasSubstr("out[0] is -1, but must"));
+  EXPECT_THAT(row(run, "plugin:wrong_later")["assay"]["reason"].get<std::string>(),
+              HasSubstr("after it was timed"));
+  const json& crashes = row(run, "plugin:crashes");
+  EXPECT_EQ(crashes["assay"]["status"], "failed");
+  EXPECT_THAT(crashes["assay"]["reason"].get<std::string>(), HasSubstr("signal 6"));
+}
+
+TEST_F(BenchCommand, WrongUsageIsTwoAndSaysWhatIsWrong) {
+  const auto says = [](const Finished& f, const std::string& part) {
+    EXPECT_EQ(f.status, 2) << f.out;
+    EXPECT_THAT(f.err, HasSubstr(part));
+  };
+  const std::string relu = "relu:f32:self=4";
+  says(bench({"prelo"}), "the nearest name is \"prelu\"");
+  says(bench({"--case", relu, "--cache", "l3"}), "--cache is \"l3\": write warm, l2 or dram");
+  says(bench({"--case", relu, "--threads", "0"}), "--threads is 0");
+  says(bench({"--case", relu, "--cpus", "1-"}), "--cpus is \"1-\"");
+  says(bench({"--case", relu, "--cpus", "99999"}), "--cpus is \"99999\"");
+  says(bench({"--case", relu, "--membind", "x"}), "--membind is \"x\"");
+  says(bench({"--case", relu, "--rounds", "2"}), "--rounds");
+  says(bench({"--case", "relu:f32:self=4x"}), "self is \"4x\"");
+  says(bench({"--case", relu, "--impl", "gpu.*"}), "no kernel matches --impl \"gpu.*\"");
+  says(bench({"--shapes", "/nowhere/shapes.txt"}), "/nowhere/shapes.txt");
+  says(bench({"--case", relu, "--shapes", "/nowhere"}), "excludes");
+  says(bench({"relu", "--dtype", "i64"}), "has no case of these operators and dtypes");
+  says(bench({"--case", relu, "--study", "3"}), "--against");
+  says(bench({"--case", relu, "--against", "/nowhere/base.so"}), "--against /nowhere/base.so");
+  says(bench({"--case", relu, "--against",
+              std::string(ASSAY_RUN_TEST_PLUGINS) + "/run_test_plugin_NULL_TABLE.so"}),
+       "--against");
+  says(bench({"--case", relu, "--json", "/proc"}), "--json /proc: is a folder");
+}
+
+TEST_F(BenchCommand, AgainstItselfNothingChangedAndARegressionIsFound) {
+  const std::vector<std::string> common{"--case", "relu:f32:self=100000", "--impl", "good", "--json", "-"};
+  const auto against = [&](const std::string& candidate, const std::string& base,
+                           std::vector<std::string> more = {}) {
+    std::vector<std::string> all = common;
+    all.insert(all.end(), {"--plugin", candidate, "--against", base});
+    all.insert(all.end(), more.begin(), more.end());
+    return bench(all);
+  };
+  const Finished itself = against(kPlugin, kPlugin);
+  EXPECT_EQ(itself.status, 0) << itself.err;
+  EXPECT_EQ(row(json::parse(itself.out), "good")["assay"]["gate"]["verdict"], "UNCHANGED");
+
+  const Finished slower = against(kSlower, kPlugin);
+  const json found = json::parse(slower.out);
+  const json& gate = row(found, "good")["assay"]["gate"];
+  // On a machine that others use at the same time it may say that it cannot tell; never that all is well.
+  EXPECT_NE(slower.status, 0) << found.dump(1);
+  EXPECT_THAT(gate["verdict"].get<std::string>(), testing::AnyOf("REGRESSED", "AMBIGUOUS"));
+  EXPECT_GT(gate["ratio"], 1.2);
+  EXPECT_EQ(found["context"]["assay"]["gate"]["canary"]["trials"], 1);
+}
+
+}  // namespace
+}  // namespace assay

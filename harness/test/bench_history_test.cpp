@@ -1,0 +1,227 @@
+// Benchmark files read back, compared, and kept: bench/result_file.h, compare.h, change_points.h, history.h.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "../bench/change_points.h"
+#include "../bench/compare.h"
+#include "../bench/history.h"
+#include "../registry/subprocess.h"
+#include "reports/file.h"
+#include "reports/temporary_folder.h"
+
+namespace assay {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+std::string file_error(const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const FileError& e) {
+    return e.what();
+  }
+  return "nothing was thrown";
+}
+
+json row(const std::string& impl, double ns, double ratio) {
+  return {{"name", impl},
+          {"assay",
+           {{"op", "relu"},
+            {"case", "relu:f32:self=3"},
+            {"impl", impl},
+            {"peer", false},
+            {"cache", "warm"},
+            {"threads", 1},
+            {"status", "measured"},
+            {"ns", {{"median", ns}, {"low", 0.98 * ns}, {"high", 1.02 * ns}}},
+            {"limit", {{"ns", 1}, {"binds", "memory L1"}, {"share", 0.5}}},
+            {"best_peer",
+             {{"impl", "torch"}, {"ratio", ratio}, {"low", 0.99 * ratio}, {"high", 1.01 * ratio}}}}}};
+}
+
+json file_of(std::vector<json> rows, const std::string& machine = "m",
+             const std::string& date = "2026-01-02T03:04:05") {
+  return {
+      {"context",
+       {{"date", date}, {"assay", {{"format", "assay.bench/1"}, {"machine", {{"fingerprint", machine}}}}}}},
+      {"benchmarks", std::move(rows)}};
+}
+
+ResultFile read(const json& file) { return result_file_from(file.dump(), "x.json"); }
+
+TEST(BenchFiles, GoogleBenchmarksOwnAreRead) {
+  const ResultFile f = read(json::parse(R"({"context": {"host_name": "h", "num_cpus": 4}, "benchmarks": [
+      {"name": "a/8", "run_name": "a/8", "run_type": "iteration", "cpu_time": 2, "time_unit": "us"},
+      {"name": "b", "run_name": "b", "run_type": "iteration", "cpu_time": 9, "time_unit": "ns", "threads": 2},
+      {"name": "b", "run_name": "b", "run_type": "iteration", "cpu_time": 5, "time_unit": "ns", "threads": 2},
+      {"name": "b_mean", "run_name": "b", "run_type": "aggregate", "aggregate_name": "mean", "cpu_time": 8, "time_unit": "ns"},
+      {"name": "b_median", "run_name": "b", "run_type": "aggregate", "aggregate_name": "median", "cpu_time": 7,
+       "time_unit": "ns", "threads": 2},
+      {"name": "c", "error_occurred": true, "error_message": "no"}]})"));
+  EXPECT_EQ(f.machine, "h; 4 processors");
+  ASSERT_EQ(f.rows.size(), 2u);
+  EXPECT_EQ(f.rows[0].case_text, "b");
+  EXPECT_EQ(f.rows[0].ns.median, 7);
+  EXPECT_EQ(f.rows[0].threads, 2);
+  EXPECT_EQ(f.rows[1].case_text, "a/8");
+  EXPECT_EQ(f.rows[1].ns.median, 2000);
+}
+
+TEST(BenchFiles, ErrorsNameFileAndKey) {
+  json f = file_of({row("cpu", 10, 1)});
+  f["benchmarks"][0]["assay"]["ns"]["median"] = -3;
+  EXPECT_THAT(file_error([&] { read(f); }), HasSubstr("x.json"));
+  EXPECT_THAT(file_error([&] { read(f); }), HasSubstr("benchmarks[0].assay.ns.median"));
+  f = file_of({});
+  f["context"]["assay"]["format"] = "assay.bench/9";
+  EXPECT_THAT(file_error([&] { read(f); }), HasSubstr("assay.bench/9"));
+  EXPECT_THAT(file_error([] { result_file_from("{\"context\": 3", "x.json"); }), HasSubstr("x.json"));
+  f = json::parse(R"({"context": {}, "benchmarks": [{"name": "a", "cpu_time": 2, "time_unit": "weeks"}]})");
+  EXPECT_THAT(file_error([&] { read(f); }), HasSubstr("\"weeks\" is no unit"));
+}
+
+TEST(BenchCompare, RatiosToThePeerCountAndTimesOnlyOnOneMachine) {
+  using enum Compared::Verdict;
+  const auto verdict = [](const json& base, const json& fresh) {
+    const Comparison c = compare(read(base), read(fresh));
+    return c.rows.at(0).verdict;
+  };
+  // A bad hour: everything took twice as long, the peer too.
+  EXPECT_EQ(verdict(file_of({row("cpu", 10, 1)}), file_of({row("cpu", 20, 1)})), level);
+  EXPECT_EQ(verdict(file_of({row("cpu", 10, 1)}), file_of({row("cpu", 10, 1.3)})), slower);
+  EXPECT_EQ(verdict(file_of({row("cpu", 10, 1.3)}), file_of({row("cpu", 10, 1)})), faster);
+  EXPECT_EQ(verdict(file_of({row("cpu", 10, 1)}), file_of({row("cpu", 10, 1.08)})), level);
+  EXPECT_EQ(verdict(file_of({row("cpu", 10, 1)}, "a"), file_of({row("cpu", 10, 1.3)}, "b")), slower);
+  // Without a peer, by the clock.
+  json base = row("cpu", 10, 1), fresh = row("cpu", 14, 1);
+  base["assay"].erase("best_peer");
+  EXPECT_EQ(verdict(file_of({base}), file_of({fresh})), slower);
+  EXPECT_EQ(verdict(file_of({base}), file_of({row("cpu", 11.5, 1)})), level);
+  EXPECT_EQ(verdict(file_of({base}, "a"), file_of({fresh}, "b")), incomparable);
+  const Comparison c = compare(read(file_of({row("cpu", 1, 1), row("old", 1, 1)})),
+                               read(file_of({row("cpu", 1, 1), row("new", 1, 1)})));
+  ASSERT_EQ(c.only_base.size(), 1u);
+  EXPECT_EQ(c.only_base[0].impl, "old");
+  EXPECT_EQ(c.only_new[0].impl, "new");
+}
+
+std::vector<double> noise(std::size_t n, std::uint64_t seed, double sigma = 0.01) {
+  std::mt19937_64 random(seed);
+  std::normal_distribution<double> d(0, sigma);
+  std::vector<double> x(n);
+  for (double& v : x) v = d(random);
+  return x;
+}
+
+TEST(BenchChangePoints, StepsAreFoundWhereTheyAre) {
+  std::vector<double> x = noise(60, 3);
+  for (std::size_t i = 20; i < 60; ++i) x[i] += 0.1;
+  for (std::size_t i = 45; i < 60; ++i) x[i] -= 0.06;
+  const std::vector<ChangePoint> found = change_points(x);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].index, 20u);
+  EXPECT_EQ(found[1].index, 45u);
+  EXPECT_NEAR(found[0].before, 0, 0.01);
+  EXPECT_NEAR(found[0].after, 0.1, 0.01);
+  EXPECT_NEAR(found[1].after, 0.04, 0.01);
+}
+
+TEST(BenchChangePoints, NoiseSpikesAndTriflesAreNone) {
+  int alarms = 0;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) alarms += !change_points(noise(40, seed, 0.05)).empty();
+  EXPECT_LE(alarms, 6);
+  std::vector<double> spikes = noise(40, 1);
+  spikes[10] = 5;
+  spikes[30] = spikes[31] = 3;
+  EXPECT_TRUE(change_points(spikes).empty());
+  std::vector<double> trifle = noise(40, 1, 1e-4);
+  for (std::size_t i = 20; i < 40; ++i) trifle[i] += 0.015;
+  EXPECT_TRUE(change_points(trifle).empty());
+  EXPECT_TRUE(change_points(std::vector<double>(5, 1.0)).empty());
+  EXPECT_EQ(change_points(std::vector<double>{1, 1, 1, 2, 2, 2}).size(), 1u);
+}
+
+class BenchHistory : public ::testing::Test {
+ protected:
+  std::string file(const std::string& name) const { return folder_.file(name); }
+  TemporaryFolder folder_;
+};
+
+TEST_F(BenchHistory, KeepsRunsOnceAndFindsChanges) {
+  const std::string path = file("h.sqlite");
+  std::mt19937_64 random(2);
+  std::normal_distribution<double> noise(1, 0.003);
+  {
+    HistoryStore store(path, true);
+    for (int i = 0; i < 12; ++i) {
+      const json f = file_of({row("cpu", 10, (i < 7 ? 1 : 1.1) * noise(random)), row("other", 5, 1)}, "m",
+                             "2026-01-" + std::to_string(10 + i) + "T00:00:00");
+      EXPECT_EQ(store.add(read(f), "c" + std::to_string(i), 1000 + i), 2u);
+      EXPECT_EQ(store.add(read(f), "c" + std::to_string(i), 1000 + i), 0u);
+    }
+  }
+  const HistoryStore store(path, false);
+  const std::vector<KernelHistory> all = store.histories({"relu"}, {"cpu"});
+  ASSERT_EQ(all.size(), 1u);
+  const KernelHistory& h = all[0];
+  EXPECT_EQ(h.entries.size(), 12u);
+  EXPECT_EQ(h.measure, "ratio");
+  ASSERT_EQ(h.changes.size(), 1u);
+  EXPECT_EQ(h.entries[h.changes[0].index].commit, "c7");
+  EXPECT_NEAR(h.changes[0].after / h.changes[0].before, 1.1, 0.01);
+  EXPECT_EQ(store.histories({}, {}).size(), 2u);
+  EXPECT_TRUE(store.histories({"mm"}, {}).empty());
+}
+
+TEST_F(BenchHistory, BadFilesAreErrorsThatNameThem) {
+  EXPECT_THAT(file_error([&] { HistoryStore(file("none.sqlite"), false); }),
+              HasSubstr("none.sqlite: there is no such file"));
+  write_file(file("text"), std::string(5000, 'x'));
+  EXPECT_THAT(file_error([&] { HistoryStore(file("text"), true); }), HasSubstr("text: "));
+  EXPECT_THAT(file_error([&] { HistoryStore(folder_.path().string(), true); }),
+              HasSubstr(folder_.path().string()));
+  {
+    HistoryStore store(file("h.sqlite"), true);
+    store.add(read(file_of({row("cpu", 10, 1)})), "c", 1);
+  }
+  const std::string whole = read_file(file("h.sqlite"));
+  write_file(file("cut.sqlite"), whole.substr(0, whole.size() / 3));
+  EXPECT_THAT(file_error([&] { HistoryStore(file("cut.sqlite"), false).histories({}, {}); }),
+              HasSubstr("cut.sqlite: "));
+}
+
+TEST_F(BenchHistory, TheCommandsAgreeWithTheLibrary) {
+  const auto assay = [](const std::vector<std::string>& a) { return run_program(ASSAY_PROGRAM, a); };
+  write_file(file("a.json"), file_of({row("cpu", 10, 1)}).dump());
+  write_file(file("b.json"), file_of({row("cpu", 10, 1.5)}).dump());
+  write_file(file("c.json"), file_of({}).dump());
+  const Finished slower = assay({"compare", file("a.json"), file("b.json")});
+  EXPECT_EQ(slower.status, 1);
+  EXPECT_THAT(slower.out, HasSubstr("1 slower, 0 faster"));
+  EXPECT_THAT(slower.out, HasSubstr("two separate runs"));
+  const Finished level = assay({"compare", file("a.json"), file("a.json"), "--json", "-"});
+  EXPECT_EQ(level.status, 0);
+  EXPECT_EQ(json::parse(level.out)["rows"][0]["verdict"], "level");
+  EXPECT_EQ(assay({"compare", file("a.json"), file("c.json")}).status, 3);
+  EXPECT_EQ(assay({"compare", file("a.json"), file("none.json")}).status, 2);
+
+  const std::string db = file("h.sqlite");
+  EXPECT_EQ(assay({"history", "--db", db}).status, 2);
+  const Finished added =
+      assay({"history", "--db", db, "--add", file("a.json"), "--commit", "abc", "--add", file("b.json")});
+  EXPECT_EQ(added.status, 0) << added.err;
+  const Finished shown = assay({"history", "--db", db, "--json", "-"});
+  ASSERT_EQ(shown.status, 0) << shown.err;
+  const json series = json::parse(shown.out);
+  EXPECT_EQ(series["format"], "assay.history/1");
+  EXPECT_EQ(series["series"][0]["points"][0]["commit"], "abc");
+  EXPECT_EQ(assay({"history", "--db", db, "mm"}).status, 2);
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,65 @@
+/* Kernels of relu for the tests of bench/: a good one, and one for each thing that can go wrong while it is timed. Built with
+ * SLOWER, the good one does its work twice. */
+#include <assay/kernel.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+static void relu(const assay_call* call) {
+  const assay_tensor* x = call->arguments[0].as.tensor;
+  float* y = call->outputs[0]->data;
+  int64_t n = 1;
+  for (int32_t d = 0; d < x->ndim; ++d) n *= x->shape[d];
+  for (int64_t i = 0; i < n; ++i) {
+    const float v = ((const float*)x->data)[i];
+    y[i] = v > 0 ? v : v != v ? v : 0;
+  }
+}
+
+static int good(const assay_call* call) {
+  relu(call);
+#ifdef SLOWER
+  __asm__ volatile("" ::: "memory");
+  relu(call);
+#endif
+  return ASSAY_OK;
+}
+
+static int wrong(const assay_call* call) {
+  relu(call);
+  ((float*)call->outputs[0]->data)[0] = -1;
+  return ASSAY_OK;
+}
+
+/* Right when it is looked at first, wrong ever after. */
+static int wrong_later(const assay_call* call) {
+  static int calls = 0;
+  relu(call);
+  if (calls++ > 0) ((float*)call->outputs[0]->data)[0] = -1;
+  return ASSAY_OK;
+}
+
+static int crashes(const assay_call* call) {
+  (void)call;
+  abort();
+}
+
+static int refuses(const assay_call* call) {
+  strncpy(call->message, "not on Mondays", call->message_capacity);
+  return ASSAY_REFUSED;
+}
+
+#define RELU "relu(Tensor self) -> Tensor"
+static const assay_kernel kernels[] = {
+    {.size = sizeof(assay_kernel), .schema = RELU, .name = "good", .run = good},
+    {.size = sizeof(assay_kernel), .schema = RELU, .name = "wrong", .run = wrong},
+    {.size = sizeof(assay_kernel), .schema = RELU, .name = "wrong_later", .run = wrong_later},
+    {.size = sizeof(assay_kernel), .schema = RELU, .name = "crashes", .run = crashes},
+    {.size = sizeof(assay_kernel), .schema = RELU, .name = "refuses", .run = good, .refuses = refuses},
+};
+
+const assay_plugin* assay_plugin_v1(void) {
+  static const assay_plugin plugin = {
+      ASSAY_ABI_VERSION, sizeof(assay_kernel), sizeof kernels / sizeof *kernels, kernels, "bench", "1"};
+  return &plugin;
+}
