@@ -95,6 +95,8 @@ TEST_F(CaseText, ErrorsNameTheField) {
   error("prelu:f32:self=2,weight=1,bias=1", "has no such argument");
   error("prelu:f32:self=2,self=2,weight=1", "given twice");
   error("prelu:f32:self=2,weight=1:colour=red", "keys are");
+  error("prelu:f32:self=2,weight=1:seed=1:seed=2", "seed is \"2\": given twice");
+  error("prelu:f32:self=2,weight=1:data=ones:seed=1:data=normal", "data is \"normal\": given twice");
   error("prelu:f32:self=2,weight=1:seed=x", "seed is \"x\"");
   error("prelu:f32:self=2,weight=none", "weight is \"none\"");
   error("softmax.int:f32:self=2,dim=1.5", "dim is \"1.5\": not an integer");

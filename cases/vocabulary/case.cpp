@@ -295,11 +295,14 @@ Case parse_case(std::string_view whole) {
       ++at;
     }
   }
+  std::vector<std::string_view> known;
   for (; at < parts.size(); ++at) {
     if (parts[at].empty()) continue;
     const std::size_t equals = parts[at].find('=');
     const std::string_view key = parts[at].substr(0, equals);
     const std::string_view value = equals == std::string_view::npos ? "" : parts[at].substr(equals + 1);
+    if (std::ranges::find(known, key) != known.end()) bad(key, value, "given twice");
+    known.push_back(key);
     if (key == "data") {
       if (value.empty() || !is_plain(value)) bad("data", value, "not the name of a data family");
       c.data = value;

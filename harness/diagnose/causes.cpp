@@ -174,11 +174,18 @@ class Search {
                         p.element->integer);
     return elements_.wrong().size() >= kLeastForPairs && different.size() >= kLeastDifferent;
   }
+  // Whether a fault can be told by what it gives. What gives NaN for every element is a fault of many kinds.
+  bool has_numbers() const {
+    const auto is_number = [](const Elements::Place& p) { return std::isfinite(p.element->actual); };
+    return std::ranges::any_of(elements_.wrong(), is_number) ||
+           std::ranges::any_of(elements_.right(), is_number);
+  }
   bool any_explains_all() const {
     return std::ranges::any_of(tried_, [](const Tried& t) { return t.cause.explains_all; });
   }
 
   Causes result() {
+    found_.without_numbers = !elements_.wrong().empty() && !has_numbers();
     found_.tried = elements_.wrong().size() + elements_.right().size();
     found_.tried_diverging = elements_.wrong().size();
     std::vector<Tried*> order;
@@ -268,6 +275,7 @@ Causes find_causes(std::span<Evidence* const> calls, const std::vector<Variant>&
                    const Patience& patience) {
   const auto begin = std::chrono::steady_clock::now();
   Search search(calls, suspects);
+  if (!search.has_numbers()) return search.result();
   search.singles(begin + patience.singles);
   if (search.enough_for_pairs() && !search.any_explains_all())
     search.pairs(std::chrono::steady_clock::now() + patience.pairs);

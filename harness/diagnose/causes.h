@@ -37,6 +37,8 @@ struct Causes {
   std::size_t tested = 0;                      // single faults that change something in this call
   std::size_t pairs = 0;                       // pairs of faults
   bool complete = true;                        // false: time ran out
+  bool without_numbers =
+      false;  // every result is NaN or infinite, which tells no cause from another: none was tried
 };
 
 // For how long causes are tried: single ones, and then pairs, which are tried if no single one explains all.

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <functional>
 
+#include "../diff/rearranged.h"
 #include "../generate/data.h"
 #include "diagnosis.h"
 
@@ -43,11 +44,21 @@ std::string about_it(std::string said) {
   return said;
 }
 
+// Another shape is a finding of its own; what follows it is whether the numbers are the same in spite of it.
+std::string other_shape(const TensorData& before, const TensorData& after) {
+  const std::string shapes =
+      fmt::format("its shape is [{}] instead of [{}]", text(after.shape), text(before.shape));
+  if (before.numel() != after.numel()) return shapes;
+  const std::vector<std::byte> a = before.packed(), b = after.packed();
+  const auto found = diff::rearranged({a, before.dtype}, before.shape, {b, after.dtype}, after.shape);
+  return found ? fmt::format("{}; rearranged: {}", shapes, *found)
+               : shapes + "; no permutation or reshape that is known gives its numbers";
+}
+
 }  // namespace
 
 std::string change(const TensorData& before, const TensorData& after) {
-  if (before.shape != after.shape)
-    return fmt::format("its shape is [{}] instead of [{}]", text(after.shape), text(before.shape));
+  if (before.shape != after.shape) return other_shape(before, after);
   const std::optional<TensorData> same_dtype = exactly_as(after, before.dtype);
   if (!same_dtype)
     return fmt::format("it is {}, and has numbers that {} does not have", name(after.dtype),

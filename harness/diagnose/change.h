@@ -11,7 +11,7 @@
 
 namespace assay::diagnose {
 
-// In words, by the faults that a copy may have: "40 of 640 elements differ: ..", "its shape is [5x3] instead of [3x5]".
+// In words, by the faults that a copy may have: "40 of 640 elements differ: ..", "its shape is [5x3] instead of [3x5]; rearranged: ..".
 // Precondition: they are not the same.
 std::string change(const TensorData& before, const TensorData& after);
 

@@ -160,6 +160,10 @@ Diagnosis diagnose(std::span<Evidence* const> calls, const Options& options) {
   d.tested = causes.tested;
   d.pairs = causes.pairs;
   d.complete = causes.complete;
+  if (causes.without_numbers)
+    d.skipped.push_back(
+        "Every result that was looked at is NaN or infinite, as many faults would give: no cause can be told from "
+        "another. Finite inputs, or fewer of them, may show more.");
   d.untestable = causes.untestable;
   d.blind = blind(op, causes);
   d.fault = d.diverging > 0;

@@ -128,6 +128,7 @@ void read_result(const std::string& text, const Call& call, ExpectedOutputs& out
     throw CaseError(fmt::format("{}: {} has {} results; write which one it is: NAME=FILE, with {}", text,
                                 call.op->schema.name, names.size(), fmt::join(names, ", ")));
   }
+  if (outputs[which]) throw CaseError(fmt::format("{}: the result {} is given twice", text, names[which]));
   const TensorData t = read_tensor(place);
   const Checked::Output& out = call.outputs[which];
   if (t.shape != out.shape)

@@ -231,7 +231,7 @@ std::string to_text(const Diagnosis& d, Style style) {
     if (d.kind == Diagnosis::Kind::partly)
       for (const Named& c : d.causes)
         s += line(fmt::format("In part: {} {} ({}). {}", d.op, c.says, c.name, proof(c, d)));
-    if (d.kind == Diagnosis::Kind::unknown || d.kind == Diagnosis::Kind::partly)
+    if (d.tested > 0 && (d.kind == Diagnosis::Kind::unknown || d.kind == Diagnosis::Kind::partly))
       s += line(fmt::format("None of {} known causes{} explains it.", d.tested,
                             d.pairs > 0 ? fmt::format(", nor of {} pairs of them{},", grouped(d.pairs),
                                                       d.complete ? "" : " (time was up)")

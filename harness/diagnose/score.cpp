@@ -58,7 +58,7 @@ int place_of(const std::string& variant, const Diagnosis& d) {
 }
 
 Scores score_one(const Operator& op, Dtype dtype, const ScoreOptions& options, std::size_t first,
-                 std::mutex& generator) {
+                 std::mutex& generator, const std::atomic<bool>& interrupted) {
   Scores all;
   const std::vector<Variant> variants = variants_of(op);
   std::vector<std::pair<Case, Call>> cases;
@@ -73,13 +73,14 @@ Scores score_one(const Operator& op, Dtype dtype, const ScoreOptions& options, s
   }
   const Contract strict = parse_contract("", dtype);
   const Options quickly{.patience = {.pairs = std::chrono::milliseconds(0)}, .separate = false};
-  for (std::size_t i = 0; i < std::min<std::size_t>(3, cases.size()); ++i) {
+  for (std::size_t i = 0; i < std::min<std::size_t>(3, cases.size()) && !interrupted; ++i) {
     Evidence evidence(cases[i].second, strict, outputs_of(variants[0], cases[i].second));
     const Diagnosis d = diagnose(evidence, quickly);
     if (d.kind != Diagnosis::Kind::no_fault) all.alarms.push_back(text(cases[i].first) + ": " + summary(d));
   }
   std::size_t number = 0;
   for (const Variant& v : variants) {
+    if (interrupted) break;
     if (!shows(v) || !v.dtypes.contains(dtype) || !unobservable(op, v, dtype).empty()) continue;
     if (!selects(options.variants, v.name) || number++ % options.every != first % options.every) continue;
     std::vector<std::unique_ptr<Evidence>> evidence;
@@ -146,7 +147,7 @@ Scores score(const std::vector<const Operator*>& operators, const std::vector<Dt
   for (unsigned t = 0; t < jobs; ++t)
     threads.emplace_back([&] {
       for (std::size_t i = next++; i < work.size() && !interrupted; i = next++) {
-        parts[i] = score_one(*work[i].first, work[i].second, options, i, generator);
+        parts[i] = score_one(*work[i].first, work[i].second, options, i, generator, interrupted);
         const std::scoped_lock lock(said);
         progress(++done, work.size(), fmt::format("{} {}", work[i].first->schema.name, name(work[i].second)));
       }

@@ -35,6 +35,8 @@ struct Diff {
   std::vector<std::string> unsupported;  // messages about tensors that could not be read
 
   bool differs() const;
+  // Whether no tensor of either file could be read, so that nothing is known.
+  bool is_blind() const;
 };
 
 // Throws FileError. `progress` is told the name of each tensor before it is read.

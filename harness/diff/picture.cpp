@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "reports/xml.h"
+
 namespace assay::diff {
 namespace {
 
@@ -14,21 +16,6 @@ constexpr int kCell = 5, kMargin = 16, kTitle = 34;  // pixels
 std::string dimensions(std::size_t first, std::size_t end) {
   if (end - first == 1) return fmt::format("dimension {}", first);
   return fmt::format("dimensions {} to {}", first, end - 1);
-}
-
-std::string escaped(const std::string& text) {
-  std::string s;
-  for (const char c : text) {
-    if (c == '&')
-      s += "&amp;";
-    else if (c == '<')
-      s += "&lt;";
-    else if (c == '>')
-      s += "&gt;";
-    else if (static_cast<unsigned char>(c) >= 0x20)
-      s += c;
-  }
-  return s;
 }
 
 }  // namespace
@@ -101,10 +88,10 @@ std::string to_svg(const std::vector<Drawn>& pictures) {
   for (const Drawn& d : pictures) {
     const Picture& p = d.picture;
     s += fmt::format("<text x=\"{}\" y=\"{}\" font-weight=\"bold\">{}</text>\n", kMargin, top + 10,
-                     escaped(d.title));
+                     xml_text(d.title));
     s += fmt::format("<text x=\"{}\" y=\"{}\" fill=\"#555555\">{}across: {} ({})</text>\n", kMargin, top + 24,
-                     p.down.empty() ? "" : escaped(fmt::format("down: {} ({}); ", p.down, p.of_rows)),
-                     escaped(p.across), p.of_columns);
+                     p.down.empty() ? "" : xml_text(fmt::format("down: {} ({}); ", p.down, p.of_rows)),
+                     xml_text(p.across), p.of_columns);
     top += kTitle;
     s += fmt::format(
         "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"#eef1f4\"/>\n<g fill=\"#b3261e\">\n",

@@ -1,11 +1,11 @@
 #include "data.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "case_size.h"
 #include "check_case.h"
 #include "edge.h"
 #include "layouts.h"
@@ -121,28 +121,12 @@ TensorData filled(const TensorSpec& spec, const Family& family, const Target& ta
   return t;
 }
 
-// A case text may ask for more than the machine has: better said than killed for.
-void check_memory(const Case& c) {
-  constexpr double kBytesEach =
-      40;  // of an element: in the call, in the worker, and as numbers of the reference
-  constexpr double kGiB = 1 << 30;
-  double elements = 0;
-  for (const TensorSpec* t : tensors_of(c))
-    elements += static_cast<double>(strided(t->shape, t->layout).span);
-  const double needed = kBytesEach * elements;
-  const double there =
-      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
-  if (needed > there / 2)
-    throw CaseError(fmt::format("the case needs about {:.0f} GiB, and this machine has {:.0f} GiB: {}",
-                                needed / kGiB, there / kGiB, text(c)));
-}
-
 }  // namespace
 
 Call materialise(const Case& c) {
-  check_memory(c);
   const Family& family = family_of(c);
   Checked checked = check_case(c);
+  check_size(c, checked.outputs);
   Call call;
   call.op = c.op;
   call.error = std::move(checked.error);

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "commands.h"
+#include "number_checks.h"
 #include "reports/file.h"
 #include "shared_flags.h"
 #include "terminal.h"
@@ -20,7 +21,7 @@ struct BisectFlags {
 
 int bisect_command(const BisectFlags& flags) {
   check_file("--json", flags.json);
-  const CaseFile trace = read_case_file(flags.trace);
+  const CaseFile trace = read_calls(flags.trace);
   const auto dump = open_tensors(flags.dump);
   BisectOptions options;
   if (!flags.map.empty()) options.map = diff::read_name_map(flags.map);
@@ -33,13 +34,15 @@ int bisect_command(const BisectFlags& flags) {
     b = bisect(trace, *dump, options, [&](const std::string& doing) { line.show(doing); });
   }
   b.trace = flags.trace;
-  const bool compared = std::ranges::any_of(
-      b.calls, [](const BisectedCall& c) { return !c.dumped_as.empty() || !c.says.empty(); });
-  if (!compared && !b.calls.empty())
+  const auto compared = [](const BisectedCall& c) { return !c.dumped_as.empty() || !c.blames.empty(); };
+  if (std::ranges::none_of(b.calls, compared)) {
+    for (const BisectedCall& c : b.calls)
+      if (!c.says.empty()) throw UsageError(fmt::format("nothing was compared: {}: {}", c.name, c.says[0]));
     throw UsageError(fmt::format(
         "nothing was compared: no tensor of {} has the name of a call of {}, such as \"{}\", nor the shape of its result "
         "alone; --map says which is which",
         flags.dump, flags.trace, b.calls[0].name));
+  }
   if (flags.json != "-") fmt::print("{}", to_text(b, Style(use_colour())));
   if (!flags.json.empty()) write_file(flags.json, to_json(b));
   return b.any_finding() ? kFaultFound : kAllWell;
@@ -77,7 +80,7 @@ void add_bisect(CLI::App& app, Command& chosen) {
       ->add_option("--time", flags->seconds,
                    "for pairs of causes, of each call that no single one explains; default 5")
       ->type_name("SECONDS")
-      ->check(CLI::Range(0.0, 86400.0));
+      ->check(duration_number());
   command->add_option("--json", flags->json, "write the result; - is standard output")->type_name("F");
   command->callback([flags, &chosen] { chosen = [flags] { return bisect_command(*flags); }; });
 }

@@ -1,8 +1,8 @@
 // The commands of `assay`, one file each. A command adds its options to the application when the program starts and
 // runs after parsing; what it returns is the exit code.
 //
-// Exit codes: 0 all well; 1 a fault was found; 2 wrong usage or unreadable input; 3 the environment lacks what was
-// asked for; 130 interrupted.
+// Exit codes: 0 all well; 1 a fault was found; 2 wrong usage or unreadable input, or what cannot be written; 3 the
+// environment lacks what was asked for, or nothing ran; 130 interrupted.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -40,10 +40,17 @@ void add_diff(CLI::App& app, Command& chosen);
 void add_diagnose(CLI::App& app, Command& chosen);
 void add_record(CLI::App& app, Command& chosen);
 void add_bisect(CLI::App& app, Command& chosen);
+void add_bench(CLI::App& app, Command& chosen);
+void add_compare(CLI::App& app, Command& chosen);
+void add_history(CLI::App& app, Command& chosen);
+void add_report(CLI::App& app, Command& chosen);
 // Of --dtype. Throws UsageError for one that is none.
 std::vector<Dtype> parse_dtypes(const std::vector<std::string>& names);
 // --version
 std::string version_text();
+
+// The words of this program's command line.
+const std::vector<std::string>& command_line();
 
 // Path of the running executable; workers are started from it.
 std::string this_program();

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "../diagnose/diagnosis.h"
 #include "../diagnose/given.h"
@@ -11,6 +12,7 @@
 #include "../verify/examine.h"
 #include "../verify/recorded.h"
 #include "commands.h"
+#include "number_checks.h"
 #include "reports/file.h"
 #include "shared_flags.h"
 #include "terminal.h"
@@ -110,7 +112,7 @@ std::vector<std::string> parameters_of(const RecordedCall& call) {
 
 // The calls of a case file that have results.
 std::vector<Diagnosis> of_file(const DiagnoseFlags& flags) {
-  const CaseFile file = read_case_file(flags.file);
+  const CaseFile file = read_calls(flags.file);
   if (flags.call >= static_cast<int>(file.calls.size()))
     throw UsageError(
         fmt::format("--call {}: {} has {} calls, from 0", flags.call, flags.file, file.calls.size()));
@@ -216,12 +218,11 @@ std::vector<Diagnosis> of_arguments(const DiagnoseFlags& flags) {
 }
 
 int diagnose_command(const DiagnoseFlags& flags) {
-  check_file("--json", flags.json);
-  check_file("--svg", flags.svg);
+  check_files({{"--json", flags.json}, {"--svg", flags.svg}});
   if (flags.file.empty() == flags.op.empty())
     throw UsageError("give either a case file, or --op with --arg and --actual");
   const std::vector<Diagnosis> all = flags.op.empty() ? of_file(flags) : of_arguments(flags);
-  if (flags.json != "-") {
+  if (flags.json != "-" && flags.svg != "-") {
     for (std::size_t i = 0; i < all.size(); ++i)
       fmt::print("{}{}", i == 0 ? "" : "\n", to_text(all[i], Style(use_colour())));
     if (all.size() == 2 && !flags.expected.empty() && !flags.op.empty()) {
@@ -265,7 +266,7 @@ void add_diagnose(CLI::App& app, Command& chosen) {
   command->add_option("FILE", flags->file, "a case file (.h5)")->type_name("");
   command->add_option("--call", flags->call, "only this call of the file, counted from 0")
       ->type_name("N")
-      ->check(CLI::NonNegativeNumber);
+      ->check(whole_number(std::numeric_limits<int>::max()));
   command->add_option("--op", flags->op, "the operator whose results these are")->type_name("OP");
   command
       ->add_option("--arg", flags->arguments,
@@ -284,7 +285,7 @@ void add_diagnose(CLI::App& app, Command& chosen) {
       ->add_option("--time", flags->seconds,
                    "for pairs of causes, where no single one explains all; default 10")
       ->type_name("SECONDS")
-      ->check(CLI::Range(0.0, 86400.0));
+      ->check(duration_number());
   command->add_option("--json", flags->json, "write the result; - is standard output")->type_name("F");
   command->add_option("--svg", flags->svg, "draw where results diverge; - is standard output")
       ->type_name("F");

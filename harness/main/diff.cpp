@@ -2,6 +2,7 @@
 #include "../diff/diff.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "commands.h"
 #include "reports/file.h"
@@ -16,8 +17,7 @@ struct DiffFlags {
 };
 
 int diff_command(const DiffFlags& flags) {
-  check_file("--json", flags.json);
-  check_file("--svg", flags.svg);
+  check_files({{"--json", flags.json}, {"--svg", flags.svg}});
   const auto map = flags.map.empty() ? diff::NameMap{} : diff::read_name_map(flags.map);
   const auto a = open_tensors(flags.a), b = open_tensors(flags.b);
   diff::Diff result;
@@ -25,7 +25,10 @@ int diff_command(const DiffFlags& flags) {
     ProgressLine line;
     result = diff::diff(*a, *b, map, [&](const std::string& name) { line.show(name); });
   }
-  if (flags.json != "-") fmt::print("{}", diff::to_text(result, Style(use_colour())));
+  if (result.is_blind())
+    throw UsageError(fmt::format("nothing was compared, as no tensor can be read:\n  {}",
+                                 fmt::join(result.unsupported, "\n  ")));
+  if (flags.json != "-" && flags.svg != "-") fmt::print("{}", diff::to_text(result, Style(use_colour())));
   if (!flags.json.empty()) write_file(flags.json, diff::to_json(result));
   if (!flags.svg.empty()) write_file(flags.svg, to_svg(result));
   return result.differs() ? kFaultFound : kAllWell;

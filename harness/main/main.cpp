@@ -2,11 +2,14 @@
 #include <fmt/format.h>
 
 #include <unistd.h>
+#include <cerrno>
 #include <climits>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <system_error>
 
+#include "../bench/timer.h"
 #include "../plugin/load.h"
 #include "../run/lane.h"
 #include "../variants/variant.h"
@@ -30,6 +33,8 @@ WorkerTable worker_table(std::span<const std::string> arguments) {
   return table;
 }
 
+std::vector<std::string> given_words;
+
 int run_command(const Command& command) {
   try {
     return command();
@@ -48,13 +53,29 @@ int run_command(const Command& command) {
   } catch (const RegistryError& e) {
     fmt::print(stderr, "assay: the registry is broken: {}\n", e.what());
     return kEnvironment;
+  } catch (const std::system_error& e) {
+    if (std::ferror(stdout) == 0) {
+      fmt::print(stderr, "assay: {}\n", e.what());
+      return kEnvironment;
+    }
+    errno = e.code().value();  // fmt::print: what printed() says
+    return kWrongUsage;
   } catch (const std::exception& e) {
     fmt::print(stderr, "assay: {}\n", e.what());
     return kEnvironment;
   }
 }
 
+// What was printed may not have arrived: no success then.
+int printed(int code) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  fmt::print(stderr, "assay: cannot write standard output: {}\n", std::strerror(errno));
+  return code == kFaultFound ? code : kWrongUsage;
+}
+
 }  // namespace
+
+const std::vector<std::string>& command_line() { return given_words; }
 
 std::string this_program() {
   char path[PATH_MAX];
@@ -87,13 +108,15 @@ std::unique_ptr<Registry> load_registry(const std::vector<std::string>& plugins,
 }
 
 int assay_main(int argc, char** argv) {
+  if (is_timer(argc, argv)) return timer_main(argc, argv, [] { return TimedTable{}; });
   if (argc > 1 && std::strcmp(argv[1], "worker") == 0) return worker_main(argc, argv, worker_table);
   std::signal(SIGPIPE, SIG_IGN);
+  given_words.assign(argv, argv + argc);
 
   CLI::App app{"Assay proves that fast operator kernels are right, and says why when they are not.", "assay"};
   app.footer(
       "Exit codes: 0 all well; 1 a fault was found; 2 wrong usage or unreadable input;\n"
-      "3 the environment lacks what was asked for; 130 interrupted.\n"
+      "3 the environment lacks what was asked for, or nothing ran; 130 interrupted.\n"
       "`assay COMMAND --help` explains a command. Start with `assay verify`.");
   app.require_subcommand(0, 1);
   app.set_version_flag("--version", version_text, "version, compiler, libraries, ISA levels, devices");
@@ -108,6 +131,10 @@ int assay_main(int argc, char** argv) {
   add_diagnose(app, chosen);
   add_record(app, chosen);
   add_bisect(app, chosen);
+  add_bench(app, chosen);
+  add_compare(app, chosen);
+  add_history(app, chosen);
+  add_report(app, chosen);
   // An unset variable in a script is no wish for everything.
   for (CLI::App* command : app.get_subcommands({}))
     for (CLI::Option* option : command->get_options())
@@ -117,13 +144,13 @@ int assay_main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     const int code = app.exit(e);
-    return code == 0 ? kAllWell : kWrongUsage;
+    return printed(code == 0 ? kAllWell : kWrongUsage);
   }
   if (!chosen) {
     fmt::print("{}", app.help());
-    return argc > 1 ? kWrongUsage : kAllWell;
+    return printed(argc > 1 ? kWrongUsage : kAllWell);
   }
-  return run_command(chosen);
+  return printed(run_command(chosen));
 }
 
 }  // namespace assay

@@ -29,7 +29,9 @@ int merge_command(const MergeFlags& flags) {
   for (const std::string& w : merged.warnings) fmt::print(stderr, "assay: warning: {}\n", w);
   write_run_file(flags.output, merged.run);
   if (flags.output != "-") fmt::print("{}", table(merged.run, {}, {.colour = use_colour()}));
-  return exit_code(merged.run);
+  const int code = exit_code(merged.run);
+  if (code == kFaultFound || merged.missing.empty()) return code;
+  throw UsageError(fmt::format("{}: without it nobody knows whether the run passed", merged.missing));
 }
 
 }  // namespace
@@ -39,7 +41,7 @@ void add_merge(CLI::App& app, Command& chosen) {
   command->footer(
       "  assay verify --shard 1/2 --json a.json; assay verify --shard 2/2 --json b.json\n"
       "  assay merge a.json b.json -o all.json\n"
-      "Exits as the whole run would have.");
+      "Exits as the whole run would have; with 2 if a shard is missing and the others have no fault.");
   auto flags = std::make_shared<MergeFlags>();
   command->add_option("RUN", flags->files, "run files (.json)")->required()->type_name("");
   command->add_option("-o,--output", flags->output, "the joined run file; - is standard output")

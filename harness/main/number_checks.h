@@ -38,4 +38,18 @@ inline CLI::Validator positive_number() {
       "");
 }
 
+// Seconds, or none.
+inline CLI::Validator duration_number() {
+  return CLI::Validator(
+      [](const std::string& text) {
+        constexpr double kDay = 86400;
+        double x = -1;
+        const char* const end = text.data() + text.size();
+        const bool fits = std::from_chars(text.data(), end, x).ptr == end && x >= 0 && x <= kDay;
+        return fits ? std::string()
+                    : fmt::format("is {}: must be a number of seconds from 0 to {}", text, kDay);
+      },
+      "");
+}
+
 }  // namespace assay

@@ -8,6 +8,7 @@
 #include "../verify/verify.h"
 #include "commands.h"
 #include "reports/file.h"
+#include "shared_flags.h"
 #include "support.h"
 
 namespace assay {
@@ -216,10 +217,14 @@ void print_table(const Json& operators) {
 }
 
 int ops_command(const OpsFlags& flags) {
+  check_files({{"--json", flags.json}, {"--yaml", flags.yaml}});
   const std::vector<const Operator*> chosen = select_operators(flags.patterns);
   const auto registry = load_registry(flags.plugins, true);
-  const Json described = describe(*registry, chosen, ask(*registry, chosen));
-  if (!flags.json.empty()) write_file(flags.json, described.dump(2) + "\n");
+  // Texts come from plugins: bytes that are not UTF-8 are replaced, not refused.
+  const std::string text =
+      describe(*registry, chosen, ask(*registry, chosen)).dump(2, ' ', false, Json::error_handler_t::replace);
+  const Json described = Json::parse(text);
+  if (!flags.json.empty()) write_file(flags.json, text + "\n");
   if (!flags.yaml.empty()) {
     YAML::Emitter out;
     emit(out, described);

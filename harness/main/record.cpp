@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "commands.h"
+#include "number_checks.h"
 #include "reports/text.h"
 #include "shared_flags.h"
 
@@ -27,21 +28,25 @@ int record_command(const RecordOptions& options) {
     fmt::print(stderr, "assay: {}\n", e.what());
     return kEnvironment;
   }
-  fmt::print(stderr, "{}: {}", options.trace, counted(s.recorded, "call"));
-  if (s.passed > 0)
-    fmt::print(stderr, "; {} not recorded{}", grouped(s.passed),
-               s.full
-                   ? fmt::format(", as {} bytes of tensors are the limit (--limit)", grouped(options.limit))
-                   : "");
+  if (!s.kept) {
+    fmt::print(stderr, "assay: {} ended with {}{} and took the trace with it: none was written\n",
+               options.script, s.exit, s.exit > 128 ? fmt::format(" (signal {})", s.exit - 128) : "");
+    return s.exit == kInterrupted ? kInterrupted : kWrongUsage;
+  }
+  fmt::print(stderr, "{}: {}\n", options.trace, counted(s.recorded, "call"));
+  for (const auto& [reason, count] : s.passed)
+    fmt::print(stderr, "{}",
+               paragraph(fmt::format("{} not recorded: {}.", grouped(count), reason), "  ", "  "));
   std::string unknown;
   for (const auto& [name, count] : s.unknown)
     unknown += fmt::format("{}{}{}", unknown.empty() ? "" : ", ", name,
                            count > 1 ? fmt::format(" ({})", count) : "");
-  fmt::print(stderr, "\n{}",
+  fmt::print(stderr, "{}",
              unknown.empty() ? "" : paragraph("Assay has no reference for " + unknown + ".", "  ", "  "));
   if (s.exit != 0) {
-    fmt::print(stderr, "assay: {} ended with {}; the trace has what it did before\n", options.script, s.exit);
-    return kWrongUsage;
+    fmt::print(stderr, "assay: {} {}; the trace has what it did before\n", options.script,
+               s.exit == kInterrupted ? "was interrupted" : fmt::format("ended with {}", s.exit));
+    return s.exit == kInterrupted ? kInterrupted : kWrongUsage;
   }
   return kAllWell;
 }
@@ -58,7 +63,8 @@ void add_record(CLI::App& app, Command& chosen) {
       "  assay diagnose trace.h5                   whether PyTorch's own results are right, call by call\n"
       "  assay diff trace.h5 engine.h5             against what another engine gave\n\n"
       "Views are no calls; calls outside of modules are recorded if Assay has the operator. It needs PyTorch and h5py\n"
-      "(python3-torch, python3-h5py). Exit code 2: the program failed (the trace is kept); 3: PyTorch or h5py is missing.");
+      "(python3-torch, python3-h5py). Exit code 2: the program failed (the trace is kept, unless a signal\n"
+      "ended the process); 3: PyTorch or h5py is missing; 130: it was interrupted (the trace is kept).");
   auto options = std::make_shared<RecordOptions>();
   options->trace = "trace.h5";
   command->add_option("SCRIPT", options->script, "a Python program")->required()->type_name("");
@@ -72,6 +78,7 @@ void add_record(CLI::App& app, Command& chosen) {
   command
       ->add_option("--limit", options->limit,
                    "bytes of tensors, 2 GiB by default; what comes behind is counted")
+      ->check(whole_number())
       ->type_name("BYTES");
   command->callback([options, &chosen] { chosen = [options] { return record_command(*options); }; });
 }

@@ -10,6 +10,7 @@
 #include "../verify/recorded.h"
 #include "../verify/verify.h"
 #include "commands.h"
+#include "shared_flags.h"
 #include "terminal.h"
 
 namespace assay {
@@ -61,7 +62,7 @@ std::vector<const Kernel*> kernels_for(const Registry& registry, const RecordedC
 }
 
 int replay_command(const ReplayFlags& flags) {
-  const CaseFile file = read_case_file(flags.file);
+  const CaseFile file = read_calls(flags.file);
   std::set<std::string> plugins(flags.plugins.begin(), flags.plugins.end());
   bool with_torch = false;
   for (const RecordedCall& call : file.calls) {

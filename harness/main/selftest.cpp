@@ -71,6 +71,8 @@ int selftest_command(SelftestFlags& flags) {
   options.dtypes = parse_dtypes(flags.dtypes);
   if (options.cases == 0) throw UsageError("--cases is 0: a run without cases finds nothing");
   check_file("--json", flags.json);
+  if (flags.list && !flags.json.empty())
+    throw UsageError("--list and --json exclude each other: the list of what would be planted is text");
   check_variants(options);
   if (flags.list) {
     list_variants(options);

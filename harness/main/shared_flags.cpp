@@ -55,6 +55,24 @@ void check_file(std::string_view flag, const std::string& file) {
   if (!special) check_folder(flag, std::filesystem::absolute(file).parent_path());
 }
 
+void check_files(std::initializer_list<std::pair<std::string_view, std::string>> files) {
+  for (auto file = files.begin(); file != files.end(); ++file) {
+    check_file(file->first, file->second);
+    for (auto other = files.begin(); other != file; ++other)
+      if (!file->second.empty() && file->second == other->second)
+        throw UsageError(fmt::format("{} and {} are both {}: one would be lost in the other", other->first,
+                                     file->first,
+                                     file->second == "-" ? "- (standard output)" : file->second));
+  }
+}
+
+CaseFile read_calls(const std::string& file) {
+  CaseFile calls = read_case_file(file);
+  if (calls.calls.empty())
+    throw UsageError(fmt::format("{} has no calls: nothing can be said of them", file));
+  return calls;
+}
+
 std::string contract_of_flag(const std::string& text) {
   if (text.empty()) return text;
   const std::string sourced = text.find(" -- ") == std::string::npos ? text + " -- --contract" : text;

@@ -4,9 +4,13 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <filesystem>
+#include <initializer_list>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "../files/case_file.h"
 
 namespace assay {
 
@@ -19,11 +23,16 @@ struct WorkFlags {
 };
 WorkFlags add_work(CLI::App& command, std::uint64_t& cases, std::uint64_t& seed, int& jobs);
 
+// A case file to look into. Throws FileError; UsageError for one without calls, of which nothing can be said.
+CaseFile read_calls(const std::string& file);
+
 // A contract from the command line, which needs no source; empty stays empty. Throws UsageError that names --contract.
 std::string contract_of_flag(const std::string& text);
 
 // A place to write to must be usable before an hour of work depends on it. Throw UsageError that names the flag.
 void check_folder(std::string_view flag, const std::filesystem::path& folder);  // creates it
 void check_file(std::string_view flag, const std::string& file);                // none, and "-", are well
+// Several, each with its flag: no two may go to one place.
+void check_files(std::initializer_list<std::pair<std::string_view, std::string>> files);
 
 }  // namespace assay

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 
@@ -11,7 +12,9 @@
 #include "commands.h"
 #include "interrupt.h"
 #include "number_checks.h"
+#include "report_files.h"
 #include "reports/file.h"
+#include "reports/html.h"
 #include "reports/junit.h"
 #include "reports/row.h"
 #include "reports/run_file.h"
@@ -33,6 +36,7 @@ struct VerifyFlags {
   std::vector<std::string> variables;
   std::string json;
   std::string junit;
+  std::string html;
   std::string out;
   double timeout = 10;
 };
@@ -46,7 +50,7 @@ std::chrono::duration<double> parse_time(const std::string& s) {
                         : unit == "m" || unit == "min" ? 60
                         : unit == "h"                  ? 3600
                                                        : 0;
-  if (error != std::errc{} || factor == 0 || !(value > 0))
+  if (error != std::errc{} || factor == 0 || !(value > 0) || !std::isfinite(value * factor))
     throw UsageError(fmt::format("--time is \"{}\": write 60s, 5m or 1h", s));
   return std::chrono::duration<double>(value * factor);
 }
@@ -78,6 +82,14 @@ void write_or_complain(bool& complained, const std::function<void()>& write) {
   }
 }
 
+std::string page_of(const RunResult& result, const VerifyFlags& flags) {
+  Report report;
+  report.title = "assay verify";
+  report.runs.push_back({(std::filesystem::path(flags.out) / "run.json").string(), result, {}});
+  add_pictures(report.runs[0], report.runs[0].name);
+  return html(report);
+}
+
 int verify_command(VerifyFlags& flags) {
   VerifyOptions& options = flags.options;
   options.dtypes = parse_dtypes(flags.dtypes);
@@ -90,13 +102,14 @@ int verify_command(VerifyFlags& flags) {
     flags.out = from_environment != nullptr ? from_environment : "assay-out";
   }
   check_folder("--out", flags.out);
-  check_file("--json", flags.json);
-  check_file("--junit", flags.junit);
+  check_files({{"--json", flags.json}, {"--junit", flags.junit}, {"--html", flags.html}});
   options.out = flags.out;
 
   const bool with_torch = selects(options.impls, "torch");
   if (!flags.only.empty() && !options.patterns.empty())
     throw UsageError("--case and PATTERN exclude each other: the case names its operator");
+  if (!flags.only.empty() && !flags.dtypes.empty())
+    throw UsageError("--case and --dtype exclude each other: the case says its dtypes");
   std::optional<Fixtures> fixtures;
   if (!flags.fixtures.empty()) fixtures = read_fixtures(flags.fixtures);
   for (const std::string& v : flags.variables)
@@ -118,13 +131,14 @@ int verify_command(VerifyFlags& flags) {
     result = fixtures ? verify_fixtures(*registry, *fixtures, options, interrupted(), show)
                       : verify(*registry, options, interrupted(), show);
   }
+  result.command = command_line();
   bool complained = false;
-  if (flags.json != "-") {
+  if (flags.json != "-" && flags.junit != "-") {
+    std::string text = table(result, {}, {.colour = use_colour()});
     if (options.only)
       if (const Checked checked = check_case(*options.only); !checked.ok())
-        fmt::print("Wrong arguments, which a kernel must reject: {}\n\n", checked.error);
-    fmt::print("{}", table(result, {}, {.colour = use_colour()}));
-    std::fflush(stdout);
+        text = fmt::format("Wrong arguments, which a kernel must reject: {}\n\n{}", checked.error, text);
+    write_or_complain(complained, [&] { write_file("-", text); });
   }
   if (!flags.json.empty()) write_or_complain(complained, [&] { write_run_file(flags.json, result); });
   if (flags.json != "-")
@@ -132,9 +146,11 @@ int verify_command(VerifyFlags& flags) {
       write_run_file((std::filesystem::path(flags.out) / "run.json").string(), result);
     });
   if (!flags.junit.empty()) write_or_complain(complained, [&] { write_file(flags.junit, junit(result)); });
+  if (!flags.html.empty())
+    write_or_complain(complained, [&] { write_file(flags.html, page_of(result, flags)); });
   const int code = exit_code(result);
   if (interrupted() && code != kFaultFound) return kInterrupted;
-  return complained && code == kAllWell ? kEnvironment : code;
+  return complained && code == kAllWell ? kWrongUsage : code;
 }
 
 }  // namespace
@@ -199,6 +215,10 @@ void add_verify(CLI::App& app, Command& chosen) {
       ->type_name("S");
   command->add_option("--json", flags->json, "write a run file; - is standard output")->type_name("F");
   command->add_option("--junit", flags->junit, "write JUnit XML; - is standard output")->type_name("F");
+  command
+      ->add_option("--html", flags->html,
+                   "write a page for a browser, as `assay report` does; - is standard output")
+      ->type_name("F");
   command
       ->add_option("--out", flags->out,
                    "folder for case files and run.json (default: $ASSAY_OUT or assay-out)")

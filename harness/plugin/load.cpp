@@ -12,6 +12,8 @@
 #include <set>
 #include <utility>
 
+#include "../run/loading.h"
+
 namespace assay {
 
 namespace {
@@ -58,7 +60,10 @@ WorkerTable load_plugin_table(const std::string& given) {
   check_file(given);
   // With a slash in it, so that dlopen looks at this file and nowhere else.
   const std::string path = std::filesystem::absolute(given).string();
-  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* library = [&] {
+    const LoadingLimit limit("what the library runs when it is loaded (its constructors)");
+    return dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  }();
   if (library == nullptr) throw PluginError(fmt::format("{}: cannot be loaded: {}", given, dlerror()));
   void* symbol = dlsym(library, "assay_plugin_v1");
   if (symbol == nullptr)
@@ -66,7 +71,11 @@ WorkerTable load_plugin_table(const std::string& given) {
         fmt::format("{}: exports no function assay_plugin_v1; include <assay/kernel.h>, define it as the "
                     "comment there shows, and in C++ as extern \"C\"",
                     given));
-  return read_plugin_table(reinterpret_cast<const assay_plugin* (*)()>(symbol)(), given);
+  const assay_plugin* plugin = [&] {
+    const LoadingLimit limit("assay_plugin_v1()");
+    return reinterpret_cast<const assay_plugin* (*)()>(symbol)();
+  }();
+  return read_plugin_table(plugin, given);
 }
 
 WorkerTable read_plugin_table(const assay_plugin* plugin, const std::string& given) {

@@ -13,15 +13,16 @@ import collections
 import fnmatch
 import json
 import os
-import runpy
+import signal
 import sys
-import traceback
+import threading
 
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import case_file
+import recorded_program
 
 VIEWS = ("view", "_unsafe_view", "reshape", "_reshape_alias", "t", "transpose.int", "permute", "expand", "squeeze", "squeeze.dim",
          "unsqueeze", "slice.Tensor", "select.int", "detach", "alias", "as_strided", "flatten.using_ints", "unbind.int",
@@ -77,32 +78,42 @@ class Made:
         self.contiguous = tensor.is_contiguous()
 
 
+class Local(threading.local):
+    """What each thread of the program has of its own."""
+
+    def __init__(self):
+        self.modules, self.names, self.parameters = [], {}, {}
+
+
 class Recorder(TorchDispatchMode):
     def __init__(self, file, operators, globs, most):
         super().__init__()
         self.calls = case_file.create_group(file, "calls")
         self.operators, self.globs, self.left = operators, globs, most
-        self.modules, self.names, self.parameters = [], {}, {}
+        self.local = Local()
+        self.lock = threading.RLock()  # of what follows, and of the file
         self.repeats = collections.Counter()
         self.made = {}  # address of a storage -> Made
-        self.recorded, self.passed, self.unknown = 0, 0, collections.Counter()
-        self.full = False
+        self.recorded, self.passed, self.unknown = 0, collections.Counter(), collections.Counter()
+        self.full = self.closed = False
         self.process = os.getpid()
 
     # ---- modules
 
     def enter(self, module, _):
-        if not self.modules:
-            self.names = {id(m): n for n, m in module.named_modules()}
-            self.parameters = {t.data_ptr(): n for n, t in [*module.named_parameters(), *module.named_buffers()]}
-        self.modules.append(module)
+        here = self.local
+        if not here.modules:
+            here.names = {id(m): n for n, m in module.named_modules()}
+            here.parameters = {t.data_ptr(): n for n, t in [*module.named_parameters(), *module.named_buffers()] if has_data(t)}
+        here.modules.append(module)
 
     def leave(self, *_):
-        if self.modules:
-            self.modules.pop()
+        if self.local.modules:
+            self.local.modules.pop()
 
     def name_of_call(self, op):
-        place = self.names.get(id(self.modules[-1]), "") if self.modules else ""
+        here = self.local
+        place = here.names.get(id(here.modules[-1]), "") if here.modules else ""
         name = f"{place}/{op}" if place else op
         self.repeats[name] += 1
         return name if self.repeats[name] == 1 else f"{name}#{self.repeats[name]}"
@@ -111,7 +122,7 @@ class Recorder(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        if os.getpid() != self.process:
+        if os.getpid() != self.process or self.closed:
             return func(*args, **kwargs)
         packet, overload = func._schema.name.split("::")[1], func._schema.overload_name
         name = f"{packet}.{overload}" if overload else packet
@@ -127,20 +138,27 @@ class Recorder(TorchDispatchMode):
         origins = {n: self.origin(v) for n, v in arguments.items() if isinstance(v, torch.Tensor)}
         result = func(*args, **kwargs)
         if name not in VIEWS:
-            self.record(func, name, copies, origins, arguments, result)
+            with self.lock:
+                if not self.closed:
+                    self.record(func, name, copies, origins, arguments, result)
         return result
+
+    def close(self):
+        """What is still running goes on, unrecorded."""
+        with self.lock:
+            self.closed = True
 
     @staticmethod
     def copied(value):
         if isinstance(value, torch.Tensor):
-            return value.detach().clone() if value.layout == torch.strided and not value.is_quantized else value
+            return value.detach().clone() if has_data(value) else value
         if isinstance(value, (list, tuple)):
             return [Recorder.copied(v) for v in value]
         return value
 
     def origin(self, tensor):
         """"12:out": a result of call 12; "12:out@offset(3)@strides(7,1)": a part or view of one."""
-        if tensor.layout != torch.strided:
+        if not has_data(tensor):
             return None
         made = self.made.get(storage_of(tensor).data_ptr())
         if made is None or made.storage.expired():
@@ -157,21 +175,24 @@ class Recorder(TorchDispatchMode):
         found = self.operators.find(name, arguments)
         if found is not None and len(found[0]["results"]) != len(results):
             found = None
-        if found is None and (not self.modules or not any(True for _ in flat(arguments.values()))):
+        if found is None and (not self.local.modules or not any(True for _ in flat(arguments.values()))):
             return
         if not results or not all(isinstance(r, torch.Tensor) and r.dtype in case_file.NAMES and r.layout == torch.strided for r in results):
             return
         if not fnmatch_any(name, self.globs):
-            self.passed += 1
+            self.passed["not of --ops"] += 1
             return
         tensors = [*flat(arguments.values()), *results]
+        if not all(has_data(t) for t in tensors):
+            self.passed["tensors without numbers of their own, such as those on the device meta"] += 1
+            return
+        if any(t.dtype not in case_file.NAMES for t in tensors):
+            self.passed["tensors of a dtype that Assay does not have"] += 1
+            return
         size = sum(t.numel() * t.element_size() for t in tensors)
         if self.full or size > self.left:
             self.full = True
-            self.passed += 1
-            return
-        if any(t.dtype not in case_file.NAMES for t in tensors):
-            self.passed += 1
+            self.passed["behind the limit (--limit)"] += 1
             return
         self.left -= size
         if found is None:
@@ -180,8 +201,16 @@ class Recorder(TorchDispatchMode):
         else:
             op, taken, contract = found[0]["op"], found[1], found[0]["contract"]
         place = str(self.recorded)
-        group = case_file.create_group(self.calls, place)
+        try:
+            self.write(place, func, name, found, taken, op, contract, arguments, origins, originals, results)
+        except BaseException:  # an interrupt, too
+            if place in self.calls:
+                del self.calls[place]
+            raise
         self.recorded += 1
+
+    def write(self, place, func, name, found, taken, op, contract, arguments, origins, originals, results):
+        group = case_file.create_group(self.calls, place)
         words = ",".join(f"{a}={case_file.value_text(v, found is not None)}" for a, v in taken.items())
         case_file.set_text(group, "op", op)
         case_file.set_text(group, "case", f"{op}:{words}")
@@ -197,8 +226,8 @@ class Recorder(TorchDispatchMode):
             if origins.get(a):
                 case_file.set_text(group, f"from.{ours}", origins[a])
             original = originals[a]
-            if isinstance(original, torch.Tensor) and original.data_ptr() in self.parameters and original.numel() > 0:
-                case_file.set_text(group, f"parameter.{ours}", self.parameters[original.data_ptr()])
+            if isinstance(original, torch.Tensor) and original.data_ptr() in self.local.parameters and original.numel() > 0:
+                case_file.set_text(group, f"parameter.{ours}", self.local.parameters[original.data_ptr()])
         inputs = case_file.create_group(group, "inputs")
         for a, v in taken.items():
             if isinstance(v, torch.Tensor):
@@ -213,6 +242,11 @@ class Recorder(TorchDispatchMode):
             out = i < len(names) and names[i] or ("out" if len(results) == 1 else f"out{i}")
             case_file.write_tensor(actual, out, r)
             self.made[storage_of(r).data_ptr()] = Made(place, out, r)
+
+
+def has_data(tensor):
+    """Whether its elements lie in memory as numbers. Those on the device meta have a shape alone."""
+    return tensor.layout == torch.strided and not tensor.is_quantized and not tensor.is_meta
 
 
 def number_tensor(number, wide):
@@ -236,30 +270,14 @@ def fnmatch_any(name, globs):
 
 def source_line():
     """Where the program called: the innermost frame that is neither PyTorch's nor ours."""
-    torch_folder, ours = os.path.dirname(torch.__file__), os.path.abspath(__file__)
+    torch_folder, ours = os.path.dirname(torch.__file__), os.path.dirname(os.path.abspath(__file__))
     frame = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
-        if not file.startswith((torch_folder, "<")) and os.path.abspath(file) != ours and not file.endswith("/runpy.py"):
+        if not file.startswith((torch_folder, "<")) and os.path.dirname(os.path.abspath(file)) != ours and not file.endswith("/runpy.py"):
             return f"{os.path.relpath(file)}:{frame.f_lineno}"
         frame = frame.f_back
     return ""
-
-
-def run(script, arguments):
-    """The program's exit code."""
-    sys.argv = [script, *arguments]
-    sys.path[0] = os.path.dirname(os.path.abspath(script))
-    try:
-        runpy.run_path(script, run_name="__main__")
-    except SystemExit as e:
-        if e.code is not None and not isinstance(e.code, int):
-            print(e.code, file=sys.stderr)
-        return e.code if isinstance(e.code, int) else 0 if e.code is None else 1
-    except BaseException:  # KeyboardInterrupt too: the trace so far is worth keeping
-        traceback.print_exc()
-        return 1
-    return 0
 
 
 def main():
@@ -274,18 +292,29 @@ def main():
     recorder = Recorder(file, Operators(operators), [g for g in globs.split(",") if g], int(most))
     hooks = [torch.nn.modules.module.register_module_forward_pre_hook(recorder.enter),
              torch.nn.modules.module.register_module_forward_hook(recorder.leave)]
+
+    def finish(code):
+        if os.getpid() != process or recorder.closed:  # of a program that forks, the trace is its first process's
+            return
+        recorder.close()
+        file.close()
+        os.replace(partial, trace)
+        said = {"recorded": recorder.recorded, "passed": recorder.passed, "full": recorder.full, "unknown": recorder.unknown,
+                "exit": code}
+        with open(summary, "w") as out:
+            json.dump(said, out)
+
+    recorded_program.enter_in_threads(recorder)
+    recorded_program.before_exit(finish)
     with recorder:
-        code = run(script, arguments)
-    if os.getpid() != process:  # of a program that forks, the trace is its first process's
+        code = recorded_program.run(script, arguments)
+    if os.getpid() != process:
         sys.stdout.flush()
         os._exit(code)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # half a trace is none
     for hook in hooks:
         hook.remove()
-    file.close()
-    os.replace(partial, trace)
-    said = {"recorded": recorder.recorded, "passed": recorder.passed, "full": recorder.full, "unknown": recorder.unknown, "exit": code}
-    with open(summary, "w") as out:
-        json.dump(said, out)
+    finish(code)
     return code
 
 

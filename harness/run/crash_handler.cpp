@@ -12,8 +12,12 @@ namespace assay {
 namespace {
 
 Crash* record = nullptr;
+pid_t worker = 0;
 
 constexpr std::size_t kStackBytes = 64 * 1024;
+
+// What a kernel forked may end as it likes: only the worker's own end is recorded.
+bool is_child() { return getpid() != worker; }
 
 // True for the first of several threads that crash; the others wait for the end.
 bool claim(Crash::What what) {
@@ -22,6 +26,7 @@ bool claim(Crash::What what) {
 }
 
 void on_signal(int signal, siginfo_t* info, void* context) {
+  if (is_child()) _exit(70);
   const auto& registers = static_cast<const ucontext_t*>(context)->uc_mcontext.gregs;
   if (!claim(Crash::signal))
     for (;;) pause();
@@ -35,7 +40,7 @@ void on_signal(int signal, siginfo_t* info, void* context) {
 }
 
 void on_exit_called(int status, void*) {
-  if (claim(Crash::exit)) record->number = status;
+  if (!is_child() && claim(Crash::exit)) record->number = status;
   _exit(status);
 }
 
@@ -43,6 +48,7 @@ void on_exit_called(int status, void*) {
 
 void install_crash_handlers(Crash& crash) {
   record = &crash;
+  worker = getpid();
   void* stack = mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (stack != MAP_FAILED) {
     stack_t alternative{};

@@ -5,6 +5,9 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "loading.h"
+#include "reports/json_reader.h"
+
 namespace assay {
 
 namespace {
@@ -12,6 +15,13 @@ namespace {
 constexpr std::string_view kFormat = "assay.kernels/1";
 
 std::string text_or_empty(const char* text) { return text != nullptr ? text : ""; }
+
+std::string unavailable(const assay_kernel& k) {
+  if (k.unavailable == nullptr) return {};
+  const LoadingLimit limit(
+      fmt::format("unavailable() of the kernel {} for {}", text_or_empty(k.name), text_or_empty(k.schema)));
+  return text_or_empty(k.unavailable());
+}
 
 }  // namespace
 
@@ -21,14 +31,13 @@ std::string description(const WorkerTable& table) {
                               {"version", table.version},
                               {"kernels", nlohmann::ordered_json::array()}};
   for (const assay_kernel& k : table.kernels)
-    root["kernels"].push_back(
-        {{"schema", text_or_empty(k.schema)},
-         {"name", text_or_empty(k.name)},
-         {"contract", text_or_empty(k.contract)},
-         {"source", text_or_empty(k.source)},
-         {"flags", k.flags},
-         {"environment", text_or_empty(k.environment)},
-         {"unavailable", text_or_empty(k.unavailable != nullptr ? k.unavailable() : nullptr)}});
+    root["kernels"].push_back({{"schema", text_or_empty(k.schema)},
+                               {"name", text_or_empty(k.name)},
+                               {"contract", text_or_empty(k.contract)},
+                               {"source", text_or_empty(k.source)},
+                               {"flags", k.flags},
+                               {"environment", text_or_empty(k.environment)},
+                               {"unavailable", unavailable(k)}});
   // Texts come from plugins: bytes that are not UTF-8 are replaced, not refused.
   return root.dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
@@ -58,7 +67,8 @@ std::vector<DescribedKernel> parse_description(std::string_view json) {
     }
     return kernels;
   } catch (const nlohmann::json::exception& error) {
-    throw std::runtime_error(fmt::format("the list of kernels is not what it should be: {}", error.what()));
+    throw std::runtime_error(
+        fmt::format("the list of kernels is not what it should be: {}", json_error(error)));
   }
 }
 

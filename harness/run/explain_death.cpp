@@ -115,6 +115,10 @@ Outcome explain_death(const Death& death, const Batch& batch, const Entry& entry
     outcome.detail = fmt::format("called exit({}), in run {}", death.number, letter(entry.run));
     return outcome;
   }
+  if (death.what == Crash::forked) {
+    outcome.detail = fmt::format("the kernel forked, and its child returned, in run {}", letter(entry.run));
+    return outcome;
+  }
   if (death.what != Crash::signal) {
     if (WIFEXITED(death.wait_status))
       outcome.detail = fmt::format("ended its process with _exit({}), in run {}",

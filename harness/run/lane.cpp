@@ -65,6 +65,7 @@ struct Lane::State {
   std::vector<Progress> tasks;
   std::vector<StrayGroup> strays;
   bool posted = false;
+  std::chrono::steady_clock::time_point posted_at{};
   std::chrono::steady_clock::time_point looked{};  // when limits were last checked
 
   Side& side_of(const Environment& environment);
@@ -81,6 +82,8 @@ struct Lane::State {
   void conclude(Progress& p);
   void decide(Progress& p, Outcome::Kind kind, std::string detail);
   void give_up(Side& side, const std::string& why);
+  bool is_over() const;
+  void abandon();
 };
 
 Side& Lane::State::side_of(const Environment& environment) {
@@ -171,6 +174,27 @@ void Lane::State::give_up(Side& side, const std::string& why) {
   for (const Unit& unit : side.waiting)
     if (!tasks[unit.task].decided) decide(tasks[unit.task], Outcome::Kind::not_run, why);
   side.waiting.clear();
+}
+
+bool Lane::State::is_over() const {
+  return options.give_up && options.give_up(std::chrono::steady_clock::now() - posted_at);
+}
+
+// What is running ends. What its workers had finished counts; the rest did not run.
+void Lane::State::abandon() {
+  for (const auto& side : sides) {
+    if (side->worker.running()) {
+      side->worker.stop();
+      const auto entries = static_cast<std::uint32_t>(side->worker.batch().entries().size());
+      harvest(*side, std::min(side->worker.current(), entries));
+    }
+    side->waiting.clear();
+  }
+  for (Progress& p : tasks) {
+    if (p.decided) continue;
+    decide(p, Outcome::Kind::not_run, "the run was stopped");
+    p.outcome.stopped = true;
+  }
 }
 
 // Everything that has happened by now.
@@ -377,6 +401,8 @@ void Lane::post(std::span<const Task> tasks) {
   s.tasks.clear();
   s.tasks.resize(tasks.size());
   s.strays.clear();
+  s.posted_at = std::chrono::steady_clock::now();
+  if (s.is_over()) return;
   for (std::uint32_t i = 0; i < tasks.size(); ++i) s.enqueue(tasks[i], i);
   for (const auto& side : s.sides) s.launch(*side);
 }
@@ -387,10 +413,11 @@ std::vector<Outcome> Lane::collect() {
     return std::any_of(s.sides.begin(), s.sides.end(),
                        [](const auto& side) { return side->worker.running(); });
   };
-  for (s.advance(); running(); s.advance()) s.sleep();
+  for (s.advance(); running() && !s.is_over(); s.advance()) s.sleep();
+  if (s.is_over()) s.abandon();
   // Nobody did it again alone: it stays with the call whose buffers were hit.
   for (const StrayGroup& group : s.strays)
-    if (!group.found)
+    if (!group.found && !s.tasks[group.victim].outcome.stopped)
       s.decide(s.tasks[group.victim], Outcome::Kind::memory,
                group.sentence + "; when the calls of its batch ran one by one it did not happen again");
   std::vector<Outcome> outcomes;

@@ -31,6 +31,7 @@ struct Outcome {
     not_run,  // the worker process could not be started; detail says why and what to do
   } kind = Kind::not_run;
   std::string detail;
+  bool stopped = false;     // not_run: give_up said so, and nothing is known of the kernel
   bool declared = false;    // refused: the table's `refuses` said so before `run` was tried
   std::string information;  // what the kernel reported about itself (oneDNN's impl_info_str), or empty
   bool changed_float_state = false;  // rounding mode, FTZ or DAZ differed after the call (restored)
@@ -44,6 +45,9 @@ class Zygotes;
 
 struct RunOptions {
   std::chrono::milliseconds time_limit{10'000};  // for one run of one kernel
+  // Asked while kernels run, with the time since the tasks were posted. True ends the workers; what had run by then
+  // counts. None: the time limit alone ends them.
+  std::function<bool(std::chrono::steady_clock::duration)> give_up = {};
 };
 
 // One lane of work with a worker process for each environment; used by one thread. Destroying it ends its workers.

@@ -1,4 +1,4 @@
-// Libraries that crash, or call exit(), while they are loaded: the process can still say so.
+// Libraries that crash, call exit() or hang while they are loaded: the process can still say so.
 #pragma once
 
 #include <span>
@@ -17,6 +17,20 @@ class LoadingGuard {
   ~LoadingGuard();
   LoadingGuard(const LoadingGuard&) = delete;
   LoadingGuard& operator=(const LoadingGuard&) = delete;
+};
+
+// While it lives, a library of somebody's, one that the worker's arguments name as a plugin, is in this function. If it does
+// not return in time, that is told as above. Nothing without a guard.
+class LoadingLimit {
+ public:
+  static constexpr unsigned kSeconds = 10;
+  explicit LoadingLimit(std::string_view function);
+  ~LoadingLimit();
+  LoadingLimit(const LoadingLimit&) = delete;
+  LoadingLimit& operator=(const LoadingLimit&) = delete;
+
+ private:
+  bool armed_ = false;
 };
 
 }  // namespace assay

@@ -58,8 +58,9 @@ struct Crash {
     nothing,
     signal,
     exit,
-    no_memory
-  };  // no_memory: the worker could not map buffers
+    no_memory,  // the worker could not map buffers
+    forked      // a child of a kernel's fork() returned from the kernel
+  };
   std::atomic<std::uint32_t> what;
   std::int32_t number;  // signal, or exit status
   std::int32_t code;    // si_code

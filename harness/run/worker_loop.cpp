@@ -18,6 +18,7 @@
 
 #include "crash_handler.h"
 #include "float_state.h"
+#include "fork_watch.h"
 #include "futex.h"
 
 namespace assay {
@@ -77,6 +78,7 @@ class Worker {
 
   [[noreturn]] void serve() {
     control_->process.store(getpid());
+    forks_.begin(getpid(), control_->crash);
     // Of what kernels may overwrite, nothing is read again once a batch has begun.
     for (std::uint32_t done = control_->done.load();;) {
       std::uint32_t posted = control_->posted.load();
@@ -234,6 +236,7 @@ class Worker {
       status = EntryResult::threw;
       copy_text(result.message, exception_text());
     }
+    forks_.returned();
     result.changed_float_state = FloatState::now() == FloatState::standard() ? 0 : 1;
     before.set();
     if (table_.information && result.information[0] == 0 && status == EntryResult::returned &&
@@ -250,6 +253,7 @@ class Worker {
   EntryResult* results_ = nullptr;
   const std::byte* messages_ = nullptr;
   Bell* bell_ = nullptr;
+  ForkWatch forks_;
   std::bitset<window_count()> mapped_;
   std::vector<assay_tensor> tensors_;
   std::vector<assay_tensor*> outputs_;

@@ -96,7 +96,7 @@ std::string selftest_table(const SelftestResult& result, const Style& style) {
 
   std::array<std::uint64_t, kRivals> alarms{};
   std::uint64_t ours = 0;
-  for (const Control& c : result.controls) {
+  for (const ControlRow& c : result.controls) {
     for (std::size_t r = 0; r < kRivals; ++r) alarms[r] += c.alarms_of_rivals[r] ? 1 : 0;
     if (c.alarm.empty()) continue;
     if (ours++ == 0) text += "\nFalse alarms: right kernels that Assay calls wrong.\n";
@@ -134,7 +134,7 @@ std::string selftest_json(const SelftestResult& result) {
                        {"by", by_rivals(p.by_rivals)},
                        {"unobservable", p.unobservable}});
   }
-  for (const Control& c : result.controls)
+  for (const ControlRow& c : result.controls)
     controls.push_back({{"op", c.op},
                         {"dtype", c.dtype},
                         {"kernel", c.kernel},
@@ -157,7 +157,7 @@ std::string selftest_json(const SelftestResult& result) {
 int selftest_exit_code(const SelftestResult& result) {
   const bool well = std::ranges::none_of(result.planted, survived) &&
                     std::ranges::none_of(result.planted, wrongly_excused) &&
-                    std::ranges::all_of(result.controls, [](const Control& c) { return c.alarm.empty(); });
+                    std::ranges::all_of(result.controls, [](const ControlRow& c) { return c.alarm.empty(); });
   return well ? 0 : 1;
 }
 

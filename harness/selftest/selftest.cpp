@@ -53,9 +53,11 @@ SelftestResult selftest(const Registry& registry, const std::string& program, co
   std::mutex generator, mutex;
   std::atomic<std::size_t> next{0};
   std::exception_ptr error;
+  RunOptions run = options.run;
+  run.give_up = [&](auto) { return interrupted.load(); };
   const auto work = [&] {
     for (std::size_t i = next++; i < all.size() && !interrupted; i = next++) {
-      Examiner examiner(zygotes, options.run);  // which remembers kernels
+      Examiner examiner(zygotes, run);  // which remembers kernels
       Trial trial = [&] {
         const std::scoped_lock lock(generator);  // of cases, which are counted
         return Trial(all[i], program, options);

@@ -46,7 +46,7 @@ struct Planted {
 };
 
 // A right kernel on the same cases: what it is called wrong for is a false alarm.
-struct Control {
+struct ControlRow {
   std::string op;
   std::string dtype;
   std::string kernel;
@@ -55,8 +55,8 @@ struct Control {
 };
 
 struct SelftestResult {
-  std::vector<Planted> planted;   // sorted by operator, dtype, variant
-  std::vector<Control> controls;  // the same
+  std::vector<Planted> planted;      // sorted by operator, dtype, variant
+  std::vector<ControlRow> controls;  // the same
   std::uint64_t fit_nowhere =
       0;  // variants that no case allows: what they change makes results of other shapes
   bool complete = true;

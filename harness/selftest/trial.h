@@ -28,7 +28,7 @@ class Trial {
   // `generator` guards the generation of cases, which is for one thread at a time.
   void run(Examiner& examiner, std::mutex& generator, const std::atomic<bool>& interrupted);
 
-  const std::deque<Control>& controls() const { return controls_; }
+  const std::deque<ControlRow>& controls() const { return controls_; }
   std::vector<Planted> planted() const;
   std::uint64_t fit_nowhere() const;
 
@@ -51,7 +51,7 @@ class Trial {
   const SelftestOptions& options_;
   Kernel none_;
   std::deque<Suspect> suspects_;
-  std::deque<Control> controls_;
+  std::deque<ControlRow> controls_;
 };
 
 }  // namespace assay

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "mapped_tensors.h"
+#include "reports/json_reader.h"
 
 namespace assay::tensors {
 namespace {
@@ -76,7 +77,7 @@ json parse_header(std::string_view text, const Place& place) {
       return keys(depth, event, parsed);
     });
   } catch (const json::exception& e) {
-    place.fail(fmt::format("its header is no JSON: {}", in_quotes(e.what())));
+    place.fail(fmt::format("its header is no JSON: {}", in_quotes(json_error(e))));
   }
   if (!header.is_object()) place.fail("its header is no object of JSON");
   return header;

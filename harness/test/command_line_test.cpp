@@ -1,53 +1,15 @@
-// The program as a user runs it. ASSAY_PROGRAM is its path.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
+// The program as a user runs it.
 #include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
+#include <set>
 
-#include "harness/registry/subprocess.h"
-#include "reports/temporary_folder.h"
-#include "test/effort.h"
+#include "command_line_fixture.h"
 
 namespace assay {
 namespace {
 
 using nlohmann::json;
 using ::testing::HasSubstr;
-namespace fs = std::filesystem;
-
-class CommandLine : public ::testing::Test {
- protected:
-  void SetUp() override {
-    // PyTorch takes seconds to load under a sanitizer, in every command; oracle_torch_test runs it.
-    if (kSanitized) setenv("ASSAY_TORCH_PYTHON", "/nowhere/python3", 1);
-  }
-
-  static Finished assay(const std::vector<std::string>& arguments) {
-    return run_program(ASSAY_PROGRAM, arguments);
-  }
-  // With results in this test's folder.
-  Finished verify(std::vector<std::string> arguments) const {
-    arguments.insert(arguments.begin(), {"verify", "--out", file("out")});
-    return assay(arguments);
-  }
-  std::string file(const std::string& name) const { return folder_.file(name); }
-  static void expect_usage_error(const Finished& f, const std::string& part) {
-    EXPECT_EQ(f.status, 2) << f.err;
-    EXPECT_THAT(f.err, HasSubstr(part));
-  }
-  // What must not depend on how the work was split.
-  static json results(const Finished& f) {
-    json run = json::parse(f.out);
-    EXPECT_EQ(run["format"], "assay.run/1");
-    for (json& row : run["results"])
-      for (json& failure : row["failures"]) failure.erase("replay");
-    return run["results"];
-  }
-
-  TemporaryFolder folder_;
-};
+using ::testing::Not;
 
 // `verify --impl cpu.baseline relu` asks for one operator, not for kernels named relu.
 TEST_F(CommandLine, ListsEndWithTheirWord) {
@@ -146,6 +108,65 @@ TEST_F(CommandLine, ShardsJoinToTheWholeRun) {
     EXPECT_EQ(whole[i]["counts"], joined[i]["counts"]);
     EXPECT_EQ(whole[i]["worst"], joined[i]["worst"]);
   }
+}
+
+// What belongs to other runs, or not to all of one, is not a run that passed.
+TEST_F(CommandLine, MergeTakesAllPartsOfOneRunAlone) {
+  const auto shard = [&](const std::string& op, const std::string& which, const std::string& to) {
+    EXPECT_EQ(verify({op, "--impl", "cpu.baseline", "--dtype", "f32", "--cases", "48", "--shard", which,
+                      "--json", file(to)})
+                  .status,
+              0);
+  };
+  shard("relu", "1/3", "a.json");
+  shard("relu", "3/3", "c.json");
+  shard("tanh", "2/3", "other.json");
+  expect_usage_error(assay({"merge", file("a.json"), file("other.json"), "-o", file("all.json")}),
+                     "they are not of one run");
+  const Finished hole = assay({"merge", file("a.json"), file("c.json"), "-o", file("all.json")});
+  expect_usage_error(hole, "shard 2/3 is missing");
+  EXPECT_THAT(hole.out, HasSubstr("INCOMPLETE: shard 2/3 is missing"));
+  EXPECT_THAT(hole.out, Not(HasSubstr("PASSED")));
+}
+
+TEST_F(CommandLine, NoCaseFileOfAnotherRunIsLost) {
+  const auto files = [&] {
+    std::set<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(file("out")))
+      if (entry.path().extension() == ".h5") names.insert(entry.path().filename());
+    return names;
+  };
+  const auto run = [&](const std::string& seed) {
+    const Finished f = verify({"relu", "--plugin", ASSAY_COMMAND_TEST_PLUGIN, "--impl", "plugin:wrong",
+                               "--dtype", "f32", "--cases", "30", "--seed", seed, "--shrink", "0"});
+    EXPECT_EQ(f.status, 1) << f.err;
+    return files().size();
+  };
+  const std::size_t first = run("1");
+  EXPECT_GT(first, 0u);
+  EXPECT_EQ(run("1"), first) << "the same files again are those that are there";
+  EXPECT_EQ(run("2"), 2 * first);
+}
+
+// A name that no file system takes, and two that differ at the end.
+TEST_F(CommandLine, KernelsMayHaveLongNames) {
+  const Finished f = verify({"relu", "--plugin", ASSAY_COMMAND_TEST_PLUGIN, "--impl", "plugin:long*",
+                             "--dtype", "f32", "--cases", "30", "--shrink", "0", "--json", file("run.json")});
+  EXPECT_EQ(f.status, 1) << f.err;
+  std::ifstream in(file("run.json"));
+  std::set<std::string> replays;
+  const json run = json::parse(in);
+  ASSERT_EQ(run["results"].size(), 2u);
+  std::size_t failures = 0;
+  for (const json& row : run["results"])
+    for (const json& failure : row["failures"]) {
+      ++failures;
+      const std::string path = failure["replay"];
+      EXPECT_TRUE(std::filesystem::exists(path)) << path;
+      EXPECT_TRUE(replays.insert(path).second);
+    }
+  EXPECT_GE(failures, 2u);
+  EXPECT_EQ(assay({"replay", *replays.begin(), "--impl", "cpu.baseline"}).status, 0);
 }
 
 TEST_F(CommandLine, ACutRunLeavesAValidReport) {

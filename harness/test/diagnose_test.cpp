@@ -231,6 +231,27 @@ TEST(Diagnose, TakesNaNInfinitiesAndEmptyTensors) {
   EXPECT_EQ(d.elements, 0u);
 }
 
+// Whatever makes one NaN of everything would explain it: the square root, or the last element for every one.
+TEST(Diagnose, ResultsThatAreAllNaNTellNoCause) {
+  for (const char* text :
+       {"sqrt:f32:self=7x31:data=normal:seed=5", "relu:f32:self=2x3x4:data=edge:seed=3",
+        "prelu:f32:self=2x6x5x7,weight=6:data=edge:seed=3",
+        "div.Tensor:f32:self=9x5,other=9x5:data=ones:seed=3", "rsqrt:f32:self=9x5:data=normal:seed=3"}) {
+    SCOPED_TRACE(text);
+    Experiment e(text);
+    for (const double nothing : {std::numeric_limits<double>::quiet_NaN(), HUGE_VAL}) {
+      e.fill([&](std::int64_t) { return nothing; });
+      const Diagnosis d = e.diagnosis(std::chrono::milliseconds(100));
+      EXPECT_EQ(d.kind, Diagnosis::Kind::unknown) << summary(d);
+      EXPECT_THAT(to_text(d, Style(false)), HasSubstr("no cause can be told from another"));
+    }
+  }
+  // One number among them says more: where it stands, the fault gives what is right.
+  Experiment e("prelu:f32:self=2x6x5x7,weight=6:data=normal:seed=3");
+  e.fill([&](std::int64_t i) { return i == 7 ? 0.5 : std::numeric_limits<double>::quiet_NaN(); });
+  EXPECT_NE(e.diagnosis(std::chrono::milliseconds(100)).kind, Diagnosis::Kind::named);
+}
+
 // A window that is moved off the image by a fault has no elements to divide by the number of.
 TEST(Diagnose, SurvivesFaultsThatDivideByZero) {
   Experiment e(

@@ -214,7 +214,7 @@ TEST(Picture, IsDrawnAsSvg) {
   set.set(5);
   const std::string svg = to_svg({{"a < b & c", picture({3, 4}, set, 16, 16)}});
   EXPECT_TRUE(svg.starts_with("<svg "));
-  EXPECT_THAT(svg, HasSubstr("a &lt; b &amp; c"));
+  EXPECT_THAT(svg, HasSubstr("a &#60; b &#38; c"));
   EXPECT_THAT(svg, HasSubstr("fill-opacity=\"1.00\""));
   EXPECT_TRUE(svg.ends_with("</svg>\n"));
   EXPECT_THAT(to_svg(std::vector<Drawn>{}), HasSubstr("Nothing to draw"));

@@ -17,12 +17,12 @@ namespace {
 
 using ::testing::HasSubstr;
 using Outputs = std::vector<PackedOutput>;
-using Kernel = std::function<Outputs(const Call&)>;
+using FakeKernel = std::function<Outputs(const Call&)>;
 
 const TensorData& tensor(const Call& call, std::size_t i) { return std::get<TensorData>(call.arguments[i]); }
 
 // The toys: one output, element by element from a function of the call and the row-major index.
-Kernel toy(const std::function<double(const Call&, std::int64_t)>& element) {
+FakeKernel toy(const std::function<double(const Call&, std::int64_t)>& element) {
   return [element](const Call& call) {
     TensorData out(call.outputs[0].dtype, call.outputs[0].shape);
     for (std::int64_t i = 0; i < out.numel(); ++i) out.set(i, element(call, i));
@@ -83,7 +83,7 @@ struct Verdicts {
   std::string said;  // the last complaint
 };
 
-Verdicts verify(const Operator& op, const Kernel& kernel, const Contract& contract,
+Verdicts verify(const Operator& op, const FakeKernel& kernel, const Contract& contract,
                 std::uint64_t cases = 400) {
   toys::all();
   Verdicts v;

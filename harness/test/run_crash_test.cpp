@@ -1,6 +1,7 @@
 // Kernels that end, hang or spoil their process, and what that costs the others.
 #include "run_fixture.h"
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <future>
@@ -225,6 +226,27 @@ TEST_F(RunCrash, ManyLanesShareZygotes) {
       return right;
     }));
   for (std::future<int>& l : lanes) EXPECT_EQ(l.get(), 400);
+}
+
+// What had run when the lane gave up counts; the call that hung and those behind it did not run.
+TEST_F(RunCrash, GivingUpEndsTheWait) {
+  const auto start = std::chrono::steady_clock::now();
+  std::atomic<bool> over{false};
+  options_.give_up = [&](auto waited) { return over || waited > std::chrono::milliseconds(300); };
+  const Call call = twice_call({3});
+  const Kernel& good = kernel("twice");
+  const Kernel& hang = kernel("hang");
+  const Task tasks[] = {{&good, &call}, {&hang, &call}, {&good, &call}};
+  std::vector<Outcome> outcomes = lane().run(tasks);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2));
+  expect_twice(outcomes[0], call);
+  for (const std::size_t i : {1u, 2u}) {
+    EXPECT_EQ(outcomes[i].kind, Outcome::Kind::not_run);
+    EXPECT_TRUE(outcomes[i].stopped);
+  }
+  expect_twice(run(good, call), call);  // the lane goes on
+  over = true;
+  EXPECT_TRUE(lane().run({tasks, 1})[0].stopped);
 }
 
 TEST_F(RunCrash, WhatCannotStartIsNotRun) {

@@ -125,6 +125,23 @@ TEST_F(RunLife, WhatAKernelStartedEndsWithItsWorker) {
   EXPECT_TRUE(soon([&] { return processes(mark_).size() == 1; }));
 }
 
+// Its child comes back from the kernel as a second worker, which would fork again at the next call.
+TEST_F(RunLife, AChildThatReturnsFromItsKernelEnds) {
+  const Call call = twice_call({3});
+  for (const char* name : {"forks and returns", "forks and returns late"}) {
+    SCOPED_TRACE(name);
+    const Kernel& forks = marked(name);
+    const Kernel& good = marked("twice");
+    const Task tasks[] = {{&good, &call}, {&forks, &call}, {&good, &call}};
+    const std::vector<Outcome> outcomes = lane().run(tasks);
+    expect_twice(outcomes[0], call);
+    expect_crashed(outcomes[1], "the kernel forked, and its child returned, in run A");
+    expect_twice(outcomes[2], call);
+    EXPECT_TRUE(soon([&] { return processes(mark_).size() == 2; }));  // the zygote and a worker
+  }
+  expect_twice(run(marked("forks and exits"), call), call);
+}
+
 TEST_F(RunLife, InterruptsReachTheHarnessAlone) {
   const Call call = twice_call({3});
   const Kernel& sleeps = marked("sleeps");

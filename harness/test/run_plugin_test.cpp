@@ -1,6 +1,7 @@
 // Shared libraries of kernels: what they list, how they run, and how bad ones are turned down.
 #include <filesystem>
 #include <fstream>
+#include <future>
 
 #include "../registry/subprocess.h"
 #include "../run/describe.h"
@@ -76,6 +77,23 @@ TEST_F(RunPlugin, BadOnesAreTurnedDownInPlainWords) {
     EXPECT_EQ(outcome.kind, Outcome::Kind::not_run);
     EXPECT_THAT(outcome.detail, HasSubstr(sentence));
   }
+}
+
+TEST_F(RunPlugin, OnesThatHangAreTurnedDownInTime) {
+  const std::pair<const char*, const char*> hanging[] = {
+      {"HANGS", "assay_plugin_v1() did not return within 10 s"},
+      {"HANGS_UNAVAILABLE",
+       "unavailable() of the kernel other for twice(Tensor self) -> Tensor did not return"}};
+  std::vector<std::future<Finished>> listed;
+  for (const auto& hang : hanging) listed.push_back(std::async(std::launch::async, list, plugin(hang.first)));
+  for (std::size_t i = 0; i < listed.size(); ++i) {
+    const Finished f = listed[i].get();
+    EXPECT_EQ(f.status, 1);
+    EXPECT_THAT(f.err, HasSubstr(plugin(hanging[i].first) + ": " + hanging[i].second));
+  }
+  const Outcome outcome = run(kernel("twice", {}, {"--plugin", plugin("HANGS")}), twice_call({5}));
+  EXPECT_EQ(outcome.kind, Outcome::Kind::not_run);
+  EXPECT_THAT(outcome.detail, HasSubstr(hanging[0].second));
 }
 
 TEST_F(RunPlugin, FilesThatAreNoLibraries) {

@@ -3,6 +3,7 @@
 #include <assay/kernel.h>
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #define GOOD 0
 #define LONGER 1
@@ -19,6 +20,8 @@
 #define CRASHES 12
 #define EXITS 13
 #define UNDEFINED 14
+#define HANGS 15
+#define HANGS_UNAVAILABLE 16
 
 #if CASE == NO_SYMBOL
 
@@ -47,7 +50,12 @@ static int run(const assay_call* call) {
   return ASSAY_OK;
 }
 
-static const char* unavailable(void) { return "needs a better machine"; }
+static const char* unavailable(void) {
+#if CASE == HANGS_UNAVAILABLE
+  for (;;) pause();
+#endif
+  return "needs a better machine";
+}
 
 typedef struct entry {
   assay_kernel known;
@@ -82,6 +90,9 @@ const assay_plugin* assay_plugin_v1(void) {
       .kernels = CASE == NULL_KERNELS ? NULL : &kernels[0].known,
       .name = "mine",
       .version = "1.5"};
+#if CASE == HANGS
+  for (;;) pause();
+#endif
   return CASE == NULL_TABLE ? NULL : &plugin;
 }
 

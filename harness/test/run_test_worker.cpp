@@ -233,6 +233,18 @@ int forks(const assay_call* call) {
   }
   return twice(call);
 }
+int forks_and_returns(const assay_call* call) {
+  fork();
+  return twice(call);
+}
+int forks_and_returns_late(const assay_call* call) {
+  if (fork() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  return twice(call);
+}
+int forks_and_exits(const assay_call* call) {
+  if (fork() == 0) std::exit(4);
+  return twice(call);
+}
 int nothing(const assay_call*) { return ASSAY_OK; }
 
 // What a stray write may hit: the start of a file that harness and worker share.
@@ -361,6 +373,9 @@ assay::WorkerTable table(std::span<const std::string> arguments) {
   one("reports environment", reports_environment);
   one("prints", prints);
   one("forks", forks);
+  one("forks and returns", forks_and_returns);
+  one("forks and returns late", forks_and_returns_late);
+  one("forks and exits", forks_and_exits);
   one("nothing", nothing);
   add("sum", sum,
       "sum(Tensor[] tensors, *, Scalar scale, int[] shift, bool negate, str mode, ScalarType? dtype, float[] weights) "

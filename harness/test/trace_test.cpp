@@ -133,6 +133,45 @@ TEST_F(Trace, StackedFaultsAreAllFound) {
   EXPECT_EQ(call(b, "head/addmm")["status"], "inherited");
 }
 
+// A tensor of another shape is a finding, and says whether its numbers are the right ones elsewhere.
+TEST_F(Trace, AnotherShapeIsAFinding) {
+  const auto edited = [&](const std::string& edit) {
+    run_engine({});
+    const std::string program =
+        "import numpy, sys; d = dict(numpy.load(sys.argv[1])); " + edit + "; numpy.savez(sys.argv[1], **d)";
+    const Finished f = run_program("/usr/bin/python3", {"-c", program, file("dump.npz")});
+    ASSERT_EQ(f.status, 0) << f.err;
+  };
+  const struct {
+    const char *edit, *call, *status, *says;
+  } kShapes[] = {
+      {"d['act'] = d['act'].transpose(1, 2, 3, 0)", "act/prelu", "wrong",
+       "out: its shape is [8x8x8x4] instead of [4x8x8x8]; rearranged: its dimensions in the order (1, 2, 3, 0)"},
+      {"d['act'] = d['act'].reshape(32, 8, 8)", "act/prelu", "wrong",
+       "rearranged: the same numbers in the same order, as shape [32x8x8]"},
+      {"d['act'] = numpy.sort(d['act'].reshape(-1))", "act/prelu", "wrong",
+       "no permutation or reshape that is known gives its numbers"},
+      {"d['act'] = d['act'][:, :5]", "act/prelu", "wrong", "its shape is [4x5x8x8] instead of [4x8x8x8]"},
+      {"d['act.weight'] = d['act.weight'][:5]", "act/prelu", "parameters",
+       "act.weight of the dump: its shape is [5] instead of [8]"},
+      {"d['conv:input'] = numpy.zeros((2, 3, 5, 5), 'f')", "conv/convolution", "changed",
+       "conv:input of the dump: its shape is [2x3x5x5] instead of [4x3x8x8]"},
+  };
+  for (const auto& [edit, name, status, says] : kShapes) {
+    edited(edit);
+    const Finished f = bisect({"--json", "-"});
+    EXPECT_EQ(f.status, 1) << edit;
+    const json b = json::parse(f.out);
+    EXPECT_EQ(b["first"], name) << edit;
+    EXPECT_EQ(call(b, name)["status"], status) << edit;
+    EXPECT_THAT(call(b, name)["says"].dump(), HasSubstr(says)) << edit;
+  }
+  edited("d = {'act': numpy.full(d['act'].shape, 0.1)}");
+  const Finished f = bisect();
+  EXPECT_EQ(f.status, 2) << f.out;
+  EXPECT_THAT(f.err, HasSubstr("nothing was compared: act/prelu: act of the dump is f64"));
+}
+
 // 40 results of 4 MiB, of which the program needs one at a time.
 TEST_F(Trace, KeepsNoResultAliveThatTheProgramDrops) {
   std::ofstream(file("drops.py"))
@@ -161,6 +200,73 @@ TEST_F(Trace, IsOfTheProgramsFirstProcess) {
   EXPECT_EQ(f.status, 2);
   EXPECT_THAT(f.err, HasSubstr("that was all"));
   EXPECT_EQ(read_case_file(file("forks.h5")).calls.size(), 2u) << f.err;
+}
+
+// What a program may do beside calling operators, and what that does to its trace.
+TEST_F(Trace, TakesProgramsAsTheyAre) {
+  const auto record = [](const std::string& text) {
+    std::ofstream(file("program.py")) << "import os, signal, sys, threading, torch\n" << text;
+    fs::remove(file("program.h5"));
+    const Finished f = run_program(ASSAY_PROGRAM, {"record", file("program.py"), "-o", file("program.h5")});
+    EXPECT_FALSE(fs::exists(file("program.h5.part"))) << text;
+    return f;
+  };
+  const auto calls = [] { return read_case_file(file("program.h5")).calls.size(); };
+
+  const Finished meta = record(
+      "torch.relu(torch.ones(3))\n"
+      "torch.relu(torch.ones(3, device='meta'))\n"
+      "torch.nn.Linear(2, 3, device='meta')(torch.ones(4, 2, device='meta'))\n");
+  EXPECT_EQ(meta.status, 0) << meta.err;
+  EXPECT_THAT(
+      meta.err,
+      HasSubstr("2 not recorded: tensors without numbers of their own, such as those on the device meta."));
+  EXPECT_EQ(calls(), 1u);
+
+  const Finished threads = record(
+      "from concurrent.futures import ThreadPoolExecutor\n"
+      "late = threading.Thread(target=lambda: (late_start.wait(), torch.relu(torch.ones(2))))\n"
+      "late_start = threading.Event()\n"
+      "late.start()\n"
+      "model = torch.nn.PReLU()\n"
+      "with ThreadPoolExecutor(2) as pool: list(pool.map(lambda x: model(x), [torch.ones(n) for n in range(1, 9)]))\n"
+      "threading.Timer(0.2, late_start.set).start()\n");
+  EXPECT_EQ(threads.status, 0) << threads.err;
+  EXPECT_EQ(calls(), 9u);
+  EXPECT_THAT(read_case_file(file("program.h5")).calls[0].notes.at("source"), HasSubstr("program.py:7"));
+
+  const struct {
+    const char* text;
+    int status;
+    bool kept;
+    const char* says;
+  } kEnds[] = {
+      {"os._exit(0)", 0, true, "1 call"},
+      {"os._exit(3)", 2, true, "ended with 3; the trace has what it did before"},
+      {"os.abort()", 2, false, "ended with 134 (signal 6) and took the trace with it"},
+      {"os.kill(os.getpid(), signal.SIGINT)", 130, true, "was interrupted; the trace has what it did before"},
+      {"signal.signal(signal.SIGINT, signal.SIG_DFL); os.kill(os.getpid(), signal.SIGINT)", 130, false,
+       "took the trace with it"},
+      {"sys.exit(0)", 0, true, "1 call"},
+  };
+  for (const auto& [text, status, kept, says] : kEnds) {
+    const Finished f = record("torch.relu(torch.ones(3))\n" + std::string(text) + "\n");
+    EXPECT_EQ(f.status, status) << text << f.err;
+    EXPECT_EQ(fs::exists(file("program.h5")), kept) << text;
+    EXPECT_THAT(f.err, HasSubstr(says)) << text;
+  }
+
+  EXPECT_EQ(record("").status, 0);
+  EXPECT_EQ(calls(), 0u);
+  run_engine({});
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"diagnose", file("program.h5")},
+        std::vector<std::string>{"replay", file("program.h5")},
+        std::vector<std::string>{"bisect", file("program.h5"), file("dump.npz")}}) {
+    const Finished f = run_program(ASSAY_PROGRAM, command);
+    EXPECT_EQ(f.status, 2) << command[0];
+    EXPECT_THAT(f.err, HasSubstr("has no calls")) << command[0];
+  }
 }
 
 TEST_F(Trace, SaysWhatIsWrongWithItsFiles) {

@@ -69,10 +69,15 @@ class Bisector {
       if (auto* t = std::get_if<TensorData>(&engines.arguments[i]))
         input(k, std::string(engines.op->schema.argument_storage[i].name), *t, result, inherited);
     ExpectedOutputs dumped(engines.outputs.size());
+    std::map<std::size_t, TensorData> misshapen;
     bool any = false;
     for (std::size_t o = 0; o < engines.outputs.size(); ++o) {
       const std::string output = output_name(*engines.op, o);
       auto t = result_of(k, output, engines.outputs[o], result);
+      if (t && t->shape != engines.outputs[o].shape) {
+        misshapen.emplace(o, std::move(*t));
+        continue;
+      }
       if (!t) continue;
       dumped[o] = t->packed();
       read_by_consumer(k, output, *t, result);
@@ -89,6 +94,8 @@ class Bisector {
       result.diagnosis->case_text = result.case_text;
       result.diagnosis->impl = file_.path();
       if (options_.contract.empty()) result.diagnosis->contract = diagnose::kOfStrangers;
+    } else if (!misshapen.empty()) {
+      result.status = Status::wrong;
     } else if (!result.blames.empty()) {
       result.status = kStatuses.at(*result.blames.begin());
     } else if (any) {
@@ -101,6 +108,8 @@ class Bisector {
       if (results_.contains({k, output})) continue;
       TensorData t(engines.outputs[o].dtype, engines.outputs[o].shape);
       t.memory = evidence.expectation().rounded(static_cast<int>(o));
+      if (const auto other = misshapen.find(o); other != misshapen.end())
+        result.says.push_back(fmt::format("{}: {}", output, diagnose::change(t, other->second)));
       results_[{k, output}] = std::move(t);
     }
   }
@@ -110,15 +119,15 @@ class Bisector {
     return c.name.empty() ? fmt::format("{}:{}", k, c.op) : c.name;
   }
 
+  // As it is dumped if it has another shape, else in the dtype that is expected.
   std::optional<TensorData> result_of(std::size_t k, const std::string& output,
                                       const Checked::Output& expected, BisectedCall& result) {
     const auto found = dump_.result(k, output);
     if (!found) return std::nullopt;
-    const TensorData t = dump_.read(found->name);
+    TensorData t = dump_.read(found->name);
     if (t.shape != expected.shape) {
-      result.says.push_back(fmt::format("{} of the dump is [{}], but {} gives [{}]: not compared",
-                                        found->name, text(t.shape), output, text(expected.shape)));
-      return std::nullopt;
+      if (result.dumped_as.empty()) result.dumped_as = found->name;
+      return t;
     }
     std::int64_t misfit = 0;
     auto same = exactly_as(t, expected.dtype, &misfit);
@@ -151,8 +160,8 @@ class Bisector {
           snapshots.push_back({"own", *own == parameter ? "that of the dump" : *own + " of the dump",
                                Blame::parameters, std::move(*fits)});
         else
-          result.says.push_back(
-              fmt::format("{} of the dump has not the shape of {}: not compared", *own, parameter));
+          other_shape(fmt::format("{} of the dump", *own), packed_copy(t), dump_.read(*own),
+                      Blame::parameters, result);
       }
     } else if (const auto origin = parse_origin(note_of(recorded, "from." + argument))) {
       if (auto produced = produced_by(*origin, t)) {
@@ -176,6 +185,9 @@ class Bisector {
         snapshots.push_back({*moment == '\0' ? "received" : std::string(moment, std::strlen(moment) - 1),
                              *name + " of the dump", blame, dump_.read(*name)});
       }
+    // Of the program's own inputs nothing is known but their shape.
+    if (!snapshots.empty() && snapshots[0].moment == "received" && snapshots[0].data.shape != t.shape)
+      other_shape(snapshots[0].phrase, packed_copy(t), snapshots[0].data, Blame::changed, result);
     for (Snapshot& s : snapshots)
       if (s.data.shape == t.shape) s.data = reshaped(s.data, shape);
     for (diagnose::Step& s :
@@ -188,6 +200,12 @@ class Bisector {
     for (const Snapshot& s : snapshots)
       if (s.moment != "after" && s.data.shape == shape)
         if (auto same = exactly_as(reshaped(s.data, own), t.dtype)) t = std::move(*same);
+  }
+
+  static void other_shape(const std::string& what, const TensorData& before, const TensorData& after,
+                          Blame blame, BisectedCall& result) {
+    result.says.push_back(fmt::format("{}: {}", what, diagnose::change(before, after)));
+    result.blames.insert(blame);
   }
 
   void read_by_consumer(std::size_t k, const std::string& output, const TensorData& returned,
@@ -244,6 +262,11 @@ class Bisector {
       if (!o.actual) continue;
       const TensorData torchs = tensor_of(*o.actual);
       auto dumped = result_of(k, out, {torchs.dtype, torchs.shape}, result);
+      if (dumped && dumped->shape != torchs.shape) {
+        result.says.push_back(fmt::format("{}: {}", out, diagnose::change(torchs, *dumped)));
+        result.status = Status::wrong;
+        dumped.reset();
+      }
       if (dumped && !same_bits(*dumped, torchs))
         result.says.push_back(
             fmt::format("{} differs from PyTorch's: {}", out, diagnose::change(torchs, *dumped)));

@@ -23,12 +23,12 @@ namespace assay {
 
 struct BisectedCall {
   enum class Status : std::uint8_t {
-    right,         // what the engine gave is right, and what PyTorch gave is inside the same bound
-    inherited,     // right for the engine's own inputs, which are not PyTorch's
-    parameters,    // the engine's parameters are not those recorded; with its own the operator is right
-    packing,       // the engine packed or converted them wrongly
-    changed,       // a tensor is not what it was before: something wrote to it in between
-    wrong,         // the operator is wrong on the engine's own inputs and parameters
+    right,       // what the engine gave is right, and what PyTorch gave is inside the same bound
+    inherited,   // right for the engine's own inputs, which are not PyTorch's
+    parameters,  // the engine's parameters are not those recorded; with its own the operator is right
+    packing,     // the engine packed or converted them wrongly
+    changed,     // a tensor is not what it was before: something wrote to it in between
+    wrong,  // the operator is wrong on the engine's own inputs and parameters, or its result has another shape
     not_dumped,    // the dump has nothing of it: its reference's result stands for it
     no_reference,  // Assay does not have the operator
   };

@@ -97,6 +97,9 @@ RecordSummary record(const Registry& registry, const RecordOptions& options) {
   // nothing back: a program that frees its results would grow by all of them.
   setenv("MALLOC_MMAP_THRESHOLD_", "1048576", 0);
   const int exit = run_here(command);
+  // Whatever ended it, half a trace is none.
+  std::error_code ignored;
+  fs::remove(options.trace + ".part", ignored);
   if (!fs::exists(folder.file("summary.json"))) {
     const Finished needs = run_program(command[0], {"-c", "import torch, h5py"});
     if (needs.status != 0)
@@ -104,13 +107,15 @@ RecordSummary record(const Registry& registry, const RecordOptions& options) {
           "recording needs PyTorch and h5py for {} (apt install python3-torch python3-h5py, or name another "
           "interpreter by ASSAY_TORCH_PYTHON): {}",
           command[0], needs.err.empty() ? "it cannot be started" : needs.err));
-    throw CannotRecord(
-        fmt::format("the recording ended with {} before the program did; no trace was written", exit));
+    RecordSummary none;
+    none.exit = exit;
+    none.kept = false;
+    return none;
   }
   const json said = json::parse(read_file(folder.file("summary.json")));
   RecordSummary summary;
   summary.recorded = said.at("recorded").get<std::uint64_t>();
-  summary.passed = said.at("passed").get<std::uint64_t>();
+  summary.passed = said.at("passed").get<std::map<std::string, std::uint64_t>>();
   summary.full = said.at("full").get<bool>();
   summary.unknown = said.at("unknown").get<std::map<std::string, std::uint64_t>>();
   summary.exit = exit;

@@ -30,10 +30,11 @@ struct RecordOptions {
 
 struct RecordSummary {
   std::uint64_t recorded = 0;
-  std::uint64_t passed = 0;                      // calls that were chosen not to be recorded
+  std::map<std::string, std::uint64_t> passed;   // calls that are not recorded, by the reason
   bool full = false;                             // the limit was reached
   std::map<std::string, std::uint64_t> unknown;  // recorded calls of operators that Assay does not have
   int exit = 0;                                  // the program's exit code
+  bool kept = true;  // false: the program was killed, or killed itself, and took the trace with it
 };
 
 // This machine cannot record: the message says what to install.

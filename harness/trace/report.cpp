@@ -37,7 +37,9 @@ std::string finding(const BisectedCall& c, std::size_t number, Style style) {
   std::string s =
       fmt::format("{}. {}  {}{}\n", number, style.bad(c.name), c.op, c.source.empty() ? "" : "  " + c.source);
   for (const diagnose::Blame b : c.blames) s += line(fmt::format("{}.", meaning(b)));
-  if (c.status == Status::wrong) s += line("algorithm: wrong on the engine's own inputs and parameters.");
+  if (c.status == Status::wrong)
+    s += line(c.diagnosis ? "algorithm: wrong on the engine's own inputs and parameters."
+                          : "algorithm: its result has another shape.");
   for (const std::string& said : c.says) s += line(said + ".");
   if (c.status != Status::wrong && !c.dumped_as.empty())
     s += line("With what it was given, its result is right.");

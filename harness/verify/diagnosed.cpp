@@ -24,7 +24,7 @@ void diagnose_failures(Examiner& examiner, const Kernel& kernel, std::vector<Fai
   std::deque<diagnose::Evidence> evidence;
   std::vector<diagnose::Evidence*> calls;
   for (const Examined& e : shown) {
-    if (e.findings[0].outputs.empty() || !e.call.error.empty()) continue;
+    if (e.findings[0].stopped || e.findings[0].outputs.empty() || !e.call.error.empty()) continue;
     ExpectedOutputs outputs(e.findings[0].outputs.begin(), e.findings[0].outputs.end());
     evidence.emplace_back(e.call, contract_for(kernel, e.call), std::move(outputs));
     if (evidence.back().diverging() > 0) calls.push_back(&evidence.back());

@@ -135,6 +135,8 @@ std::vector<Examined> Examiner::examine(std::vector<Call> calls, std::span<const
     const Call& call = all[r.call].call;
     Outcome& main = outcomes[r.task];
     Judgement& j = r.finding->judgement;
+    r.finding->stopped = main.stopped;
+    if (main.stopped) continue;
     j = judge(*r.kernel, r.contract, call, expectations[r.call].get(), main);
     r.finding->information = main.information;
 
@@ -142,6 +144,10 @@ std::vector<Examined> Examiner::examine(std::vector<Call> calls, std::span<const
     const auto related = [&](const Outcome& other, const std::string& relation, auto&& compare) {
       if (main.kind != Outcome::Kind::ok || is_fault(j.verdict) || other.kind == Outcome::Kind::refused)
         return;
+      if (other.stopped) {
+        r.finding->stopped = true;
+        return;
+      }
       if (other.kind != Outcome::Kind::ok) {
         const Judgement fault = judge(*r.kernel, r.contract, call, expectations[r.call].get(), other);
         j.verdict = fault.verdict;
@@ -162,6 +168,7 @@ std::vector<Examined> Examiner::examine(std::vector<Call> calls, std::span<const
               [&](const Outcome& other) {
                 return r.derived->compare(packed(call, main.outputs), packed(r.derived->call, other.outputs));
               });
+    if (is_fault(j.verdict)) r.finding->stopped = false;  // which no other run takes back
     if (options.keep_outputs) r.finding->outputs = std::move(main.outputs);
   }
   return all;

@@ -20,6 +20,7 @@ struct Finding {
   std::string information;
   std::vector<std::vector<std::byte>> outputs;  // packed; empty unless the kernel returned them
   bool applicable = true;  // false: the case asks for an argument check that is not this kernel's business
+  bool stopped = false;    // the lane gave up before all runs that the judgement needs: there is none
 };
 
 struct Examined {

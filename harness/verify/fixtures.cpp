@@ -24,8 +24,8 @@ class FixtureRun {
         fixtures_(fixtures),
         options_(options),
         report_(progress),
-        examiner_(make_zygotes(), options.run),
-        stretch_(options, interrupted) {
+        stretch_(options, interrupted),
+        examiner_(make_zygotes(), patient(options.run)) {
     select();
   }
 
@@ -35,6 +35,7 @@ class FixtureRun {
       if (stretch_.over()) break;
       examine(i);
     }
+    recording_ = true;
     for (const auto& [key, tally] : rows_) {
       Row row = tally.row();
       row.named = !options_.impls.empty() && !key.first->name.starts_with(kFixturePrefix);
@@ -47,6 +48,13 @@ class FixtureRun {
   }
 
  private:
+  RunOptions patient(RunOptions run) const {
+    run.give_up = [this](auto waited) {
+      return recording_ ? stretch_.ends_recording(waited) : stretch_.ends_cases();
+    };
+    return run;
+  }
+
   bool wanted(const Fixture& f) const {
     const bool dtype =
         options_.dtypes.empty() || std::ranges::find(options_.dtypes, row_dtype(f)) != options_.dtypes.end();
@@ -115,7 +123,7 @@ class FixtureRun {
     const std::vector<Examined> examined = examiner_.examine({f.call}, choices, kernels);
     for (const Finding& finding : examined[0].findings) add(finding, i);
     add(judged(f), i);
-    ++progress_.done;
+    if (std::ranges::none_of(examined[0].findings, &Finding::stopped)) ++progress_.done;
     report_(progress_);
   }
 
@@ -153,8 +161,9 @@ class FixtureRun {
   const Fixtures& fixtures_;
   const VerifyOptions& options_;
   const std::function<void(const Progress&)>& report_;
-  Examiner examiner_;
   Stretch stretch_;
+  bool recording_ = false;
+  Examiner examiner_;
   std::deque<Kernel> producers_;
   std::map<std::pair<const Kernel*, Dtype>, Tally> rows_;
   std::vector<std::size_t> chosen_;

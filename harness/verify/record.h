@@ -8,12 +8,17 @@
 
 namespace assay {
 
-// Shrinks the failure's case with at most `shrink_budget` tries (0: not at all), each of which must show the same
+struct RecordOptions {
+  bool run = true;        // false: the case is not run again, and its file has no results
+  int shrink_budget = 0;  // tries
+};
+
+// Shrinks the failure's case with at most so many tries (0: not at all), each of which must show the same
 // verdict on the same kernel, then writes a case file into `folder` and fills failure.case_text, detail and replay.
-// A failure that does not show again keeps its detail, and the file says so. Throws FileError when the file cannot be
-// written.
+// A failure that does not show again keeps its detail, and the file says so. Where no file can be written, the detail says
+// why, and replay stays empty.
 void record_failure(Examiner& examiner, const Kernel& kernel, Failure& failure, const std::string& dtype,
-                    const std::string& folder, int shrink_budget);
+                    const std::string& folder, const RecordOptions& options);
 
 // The file of a failure that was shown by `shown`, the case run again on this kernel alone with its outputs kept.
 // `found_as` says where the case came from.

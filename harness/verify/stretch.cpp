@@ -9,6 +9,27 @@
 
 namespace assay {
 
+namespace {
+
+constexpr std::chrono::seconds kGrace{1};
+constexpr std::chrono::seconds kAfterInterrupt{2};
+
+}  // namespace
+
+bool Stretch::was_interrupted(Clock::duration ago) const {
+  if (!interrupted_) return false;
+  const Clock::rep now = Clock::now().time_since_epoch().count();
+  Clock::rep seen = 0;
+  if (interrupted_at_.compare_exchange_strong(seen, now)) seen = now;
+  return now - seen >= ago.count();
+}
+
+bool Stretch::ends_cases() const { return was_interrupted(kGrace) || is_late(kGrace); }
+
+bool Stretch::ends_recording(Clock::duration waited) const {
+  return was_interrupted(kAfterInterrupt) || (over() && waited > kGrace);
+}
+
 void Stretch::conclude(RunResult& result, const Progress& progress) const {
   std::ranges::sort(result.rows, {}, [](const Row& r) { return std::tie(r.op, r.dtype, r.impl); });
   result.cases_not_run = progress.total - progress.done;

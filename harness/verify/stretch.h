@@ -12,19 +12,32 @@ class Stretch {
  public:
   // Both are borrowed.
   Stretch(const VerifyOptions& options, const std::atomic<bool>& interrupted)
-      : options_(options), interrupted_(interrupted), start_(std::chrono::steady_clock::now()) {}
+      : options_(options), interrupted_(interrupted), start_(Clock::now()) {}
 
-  bool over() const { return interrupted_ || (options_.time && elapsed() > *options_.time); }
+  bool over() const { return interrupted_ || is_late({}); }
+
+  // For lanes: when waiting for a kernel has lost its point. While cases run, soon after the end; while failures are
+  // recorded, any one call after the end may take so long, and after an interrupt all of them together.
+  bool ends_cases() const;
+  bool ends_recording(std::chrono::steady_clock::duration waited) const;
 
   // What every result has once its rows are there: their order, how complete it is, machine, options and time.
   void conclude(RunResult& result, const Progress& progress) const;
 
  private:
-  std::chrono::duration<double> elapsed() const { return std::chrono::steady_clock::now() - start_; }
+  using Clock = std::chrono::steady_clock;
+
+  std::chrono::duration<double> elapsed() const { return Clock::now() - start_; }
+  // Whether the time was over so long ago.
+  bool is_late(std::chrono::duration<double> ago) const {
+    return options_.time && elapsed() > *options_.time + ago;
+  }
+  bool was_interrupted(Clock::duration ago) const;
 
   const VerifyOptions& options_;
   const std::atomic<bool>& interrupted_;
-  std::chrono::steady_clock::time_point start_;
+  Clock::time_point start_;
+  mutable std::atomic<Clock::rep> interrupted_at_{0};  // when it was first seen; 0: not yet
 };
 
 }  // namespace assay

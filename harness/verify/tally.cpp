@@ -17,7 +17,7 @@ Tally::Tally(const Kernel& kernel, Dtype dtype) {
 }
 
 void Tally::add(const Finding& finding, const std::string& case_text, std::uint64_t index) {
-  if (!finding.applicable) return;
+  if (!finding.applicable || finding.stopped) return;
   const Judgement& j = finding.judgement;
   ++row_.cases;
   ++row_.counts[static_cast<std::size_t>(j.verdict)];

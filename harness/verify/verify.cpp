@@ -59,6 +59,8 @@ Dtype row_dtype(const Case& c) {
   return Dtype::f32;
 }
 
+bool is_complete(const Examined& e) { return std::ranges::none_of(e.findings, &Finding::stopped); }
+
 using RowKey = std::pair<const Kernel*, Dtype>;
 
 class Run {
@@ -86,7 +88,9 @@ class Run {
   }
 
   RunResult run() {
-    parallel([this](Examiner& examiner) { generate_and_examine(examiner); });
+    RunOptions running = options_.run;
+    running.give_up = [this](auto) { return stretch_.ends_cases(); };
+    parallel(running, [this](Examiner& examiner) { generate_and_examine(examiner); });
     RunResult result;
     for (const auto& [key, tally] : rows_) {
       result.rows.push_back(tally.row());
@@ -113,7 +117,7 @@ class Run {
   }
 
   // Calls `work` with a lane of its own on every job's thread.
-  void parallel(const std::function<void(Examiner&)>& work) {
+  void parallel(const RunOptions& lane, const std::function<void(Examiner&)>& work) {
     const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
     const std::size_t jobs =
         std::min<std::size_t>(options_.jobs > 0 ? static_cast<unsigned>(options_.jobs) : cores,
@@ -123,7 +127,7 @@ class Run {
     for (std::size_t i = 0; i < jobs; ++i)
       threads.emplace_back([&] {
         try {
-          Examiner examiner(zygotes_, options_.run);
+          Examiner examiner(zygotes_, lane);
           work(examiner);
         } catch (...) {
           const std::scoped_lock lock(mutex_);
@@ -166,7 +170,7 @@ class Run {
         if (is_fault(f.judgement.verdict) && !f.kernel->peer) ++progress_.faults;
       }
     }
-    progress_.done += cases.size();
+    progress_.done += static_cast<std::uint64_t>(std::ranges::count_if(examined, is_complete));
     progress_.doing = fmt::format("{} {}", s.op->schema.name, name(s.dtype));
     report_(progress_);
   }
@@ -206,7 +210,9 @@ class Run {
         }
     }
     std::atomic<std::size_t> next{0};
-    parallel([&](Examiner& examiner) {
+    RunOptions recording = options_.run;
+    recording.give_up = [this](auto waited) { return stretch_.ends_recording(waited); };
+    parallel(recording, [&](Examiner& examiner) {
       for (std::size_t i = next++; i < jobs.size(); i = next++) {
         {
           const std::scoped_lock lock(mutex_);
@@ -214,13 +220,16 @@ class Run {
               fmt::format("recording {} {} {}", jobs[i].row->op, jobs[i].row->impl, jobs[i].row->dtype);
           report_(progress_);
         }
-        diagnose_failures(examiner, *jobs[i].kernel, jobs[i].row->failures);
+        if (!interrupted_) diagnose_failures(examiner, *jobs[i].kernel, jobs[i].row->failures);
         std::vector<Verdict> shrunk;
         for (Failure& f : jobs[i].row->failures) {
           const bool first = std::ranges::find(shrunk, f.kind) == shrunk.end();
           shrunk.push_back(f.kind);
+          // What did not come back once need not be waited for again when the time is over.
+          const bool in_vain = f.kind == Verdict::timeout && stretch_.over();
+          const int budget = first && !interrupted_ && !in_vain ? options_.shrink_budget : 0;
           record_failure(examiner, *jobs[i].kernel, f, jobs[i].row->dtype, options_.out,
-                         first && !interrupted_ ? options_.shrink_budget : 0);
+                         {.run = !in_vain, .shrink_budget = budget});
         }
       }
     });

@@ -1,0 +1,65 @@
+"""Runs a program as Python does, until all of it has ended: its threads, and os._exit, which ends no `with`."""
+
+import _thread
+import os
+import runpy
+import sys
+import threading
+import traceback
+
+INTERRUPTED = 130
+
+
+def run(script, arguments):
+    """The program's exit code."""
+    sys.argv = [script, *arguments]
+    sys.path[0] = os.path.dirname(os.path.abspath(script))
+    try:
+        runpy.run_path(script, run_name="__main__")
+        wait_for_threads()
+    except SystemExit as e:
+        if e.code is not None and not isinstance(e.code, int):
+            print(e.code, file=sys.stderr)
+        return e.code if isinstance(e.code, int) else 0 if e.code is None else 1
+    except KeyboardInterrupt:
+        traceback.print_exc()
+        return INTERRUPTED
+    except BaseException:  # the trace so far is worth keeping
+        traceback.print_exc()
+        return 1
+    return 0
+
+
+def wait_for_threads():
+    """For those that Python itself would wait for."""
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread() and not thread.daemon:
+            thread.join()
+
+
+def enter_in_threads(mode):
+    """A mode holds for the thread that entered it: every thread that the program starts enters it, too."""
+    def entering(function):
+        def entered(*args, **kwargs):
+            with mode:
+                return function(*args, **kwargs)
+        return entered
+
+    def starting(start):
+        return lambda function, *args, **kwargs: start(entering(function), *args, **kwargs)
+
+    for module, name in ((_thread, "start_new_thread"), (_thread, "start_new"), (threading, "_start_new_thread"),
+                         (threading, "_start_joinable_thread")):
+        if hasattr(module, name):
+            setattr(module, name, starting(getattr(module, name)))
+
+
+def before_exit(finish):
+    """os._exit ends the process at once: finish(code) runs before it."""
+    leave = os._exit
+
+    def finish_and_leave(status):
+        finish(status)
+        leave(status)
+
+    os._exit = finish_and_leave

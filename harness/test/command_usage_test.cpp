@@ -1,0 +1,122 @@
+// What a user gets wrong is said before any work is done.
+#include "command_line_fixture.h"
+
+namespace assay {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// What a case takes is told by its text, results included: nothing is allocated to find out.
+TEST_F(CommandLine, CasesThatAreTooLargeAreWrongUsage) {
+  const auto large = [](const std::string& size) {
+    return "upsample_nearest2d:f32:self=1x1x4x4,output_size=[" + size + "]";
+  };
+  expect_usage_error(verify({"--case", large("1000000,1000")}),
+                     "the output out is f32[1x1x1000000x1000]: the case needs about");
+  expect_usage_error(verify({"--case", large("1000000000,1000000000")}),
+                     "the output out is f32[1x1x1000000000x1000000000]: the case needs about");
+  expect_usage_error(assay({"explain", large("1000000,1000")}), "the output out is");
+  expect_usage_error(verify({"--case", "add.Tensor:f32:self=100000x1,other=1x100000"}),
+                     "the output out is f32[100000x100000]");
+  std::string shape = "1";
+  for (int i = 1; i < 70; ++i) shape += "x1";
+  expect_usage_error(verify({"--case", "relu:f32:self=" + shape}), "it has 70 dimensions");
+}
+
+TEST_F(CommandLine, WhatContradictsItselfIsWrongUsage) {
+  const std::string x = file("x.bin"), raw = "raw:f32[4]@" + x;
+  std::ofstream(x, std::ios::binary) << std::string(16, '\0');
+  expect_usage_error(verify({"relu", "--json", "-", "--junit", "-"}), "--json and --junit are both -");
+  expect_usage_error(verify({"relu", "--json", file("a"), "--junit", file("a")}),
+                     "--json and --junit are both");
+  expect_usage_error(assay({"diff", raw, raw, "--json", "-", "--svg", "-"}), "--json and --svg are both -");
+  expect_usage_error(assay({"ops", "relu", "--json", "-", "--yaml", "-"}), "--json and --yaml are both -");
+  const std::vector<std::string> relu{"diagnose", "--op", "relu", "--arg", "self=@" + raw};
+  const auto diagnose = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), relu.begin(), relu.end());
+    return assay(more);
+  };
+  expect_usage_error(diagnose({"--actual", raw, "--json", "-", "--svg", "-"}), "--json and --svg are both -");
+  expect_usage_error(diagnose({"--actual", raw, "--actual", "out=" + raw}), "the result out is given twice");
+  expect_usage_error(diagnose({"--actual", raw, "--time", "nan"}), "is nan: must be a number of seconds");
+  EXPECT_EQ(diagnose({"--actual", raw}).status, 0);
+  expect_usage_error(assay({"diagnose", file("a.h5"), "--call", "-1"}),
+                     "--call: is -1: must be a whole number");
+  expect_usage_error(verify({"--case", "relu:f32:self=2", "--dtype", "f64"}),
+                     "--case and --dtype exclude each other");
+  expect_usage_error(verify({"--case", "relu:f32:self=2:seed=1:seed=2"}), "given twice");
+  expect_usage_error(verify({"relu", "--time", "nan"}), "--time is \"nan\"");
+  expect_usage_error(verify({"relu", "--time", "inf"}), "--time is \"inf\"");
+  expect_usage_error(assay({"bisect", file("a.h5"), raw, "--time", "nan"}),
+                     "is nan: must be a number of seconds");
+  expect_usage_error(assay({"record", x, "--limit", "-1"}), "--limit: is -1: must be a whole number");
+  expect_usage_error(assay({"selftest", "relu", "--list", "--json", "-"}),
+                     "--list and --json exclude each other");
+}
+
+TEST_F(CommandLine, WhatCannotBeReadIsWrongUsage) {
+  expect_usage_error(assay({"diff", "raw:f32[4]@/dev/zero", "raw:f32[4]@/dev/zero"}),
+                     "cannot read /dev/zero: it is a device");
+  expect_usage_error(assay({"merge", "/dev/zero", "-o", file("all.json")}), "it is a device");
+  const auto save = [&](const std::string& name, const std::string& header) {
+    std::string length(8, '\0');
+    length[0] = static_cast<char>(header.size());
+    std::ofstream(file(name), std::ios::binary) << length << header << "1234";
+  };
+  save("dtype.safetensors", R"({"w":{"dtype":"F4","shape":[8],"data_offsets":[0,4]}})");
+  expect_usage_error(assay({"diff", file("dtype.safetensors"), file("dtype.safetensors")}),
+                     "nothing was compared, as no tensor can be read");
+  save("header.safetensors", R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4}})");
+  const Finished bad = assay({"diff", file("header.safetensors"), file("header.safetensors")});
+  expect_usage_error(bad, "its header is no JSON: ");
+  EXPECT_THAT(bad.err, Not(HasSubstr("json.exception")));
+}
+
+TEST_F(CommandLine, AFullDiskIsNoSuccess) {
+  const std::string x = file("x.bin"), raw = "raw:f32[4]@" + x;
+  std::ofstream(x, std::ios::binary) << std::string(16, '\0');
+  const std::vector<std::vector<std::string>> commands{
+      {"--version"},
+      {"--help"},
+      {"ops", "relu"},
+      {"ops", "--json", "-"},
+      {"explain", "relu:f32:self=3"},
+      {"diff", raw, raw},
+      {"diff", raw, raw, "--json", "-"},
+      {"diagnose", "--op", "relu", "--arg", "self=@" + raw, "--actual", raw},
+      {"selftest", "relu", "--list"},
+      {"verify", "relu", "--impl", "cpu.baseline", "--cases", "4", "--out", file("out")},
+      {"verify", "relu", "--impl", "cpu.baseline", "--cases", "4", "--out", file("out"), "--json", "-"},
+      {"merge", file("out/run.json"), "-o", file("all.json")},
+      {"replay", std::string(ASSAY_FIXTURES) + "/../peers/mm-onednn.avx512-bf16.h5", "--impl",
+       "cpu.baseline"}};
+  for (const std::vector<std::string>& command : commands) {
+    std::vector<std::string> words{"-c", "exec \"$@\" > /dev/full", "sh", ASSAY_PROGRAM};
+    words.insert(words.end(), command.begin(), command.end());
+    const Finished f = run_program("/bin/sh", words);
+    EXPECT_EQ(f.status, 2) << command[0];
+    EXPECT_THAT(f.err, HasSubstr("cannot write standard output: No space left on device")) << command[0];
+  }
+}
+
+// Names and messages come from anywhere; what is written of them is UTF-8.
+TEST_F(CommandLine, BytesThatAreNotUtf8AreReplaced) {
+  const Finished json = assay({"ops", "relu", "--plugin", ASSAY_COMMAND_TEST_PLUGIN, "--json", "-"});
+  EXPECT_EQ(json.status, 0) << json.err;
+  EXPECT_THAT(nlohmann::json::parse(json.out)[0].dump(), HasSubstr("not in \xEF\xBF\xBD"));
+  const Finished yaml = assay({"ops", "relu", "--plugin", ASSAY_COMMAND_TEST_PLUGIN, "--yaml", "-"});
+  EXPECT_EQ(yaml.status, 0) << yaml.err;
+  EXPECT_THAT(yaml.out, HasSubstr("op: relu"));
+  EXPECT_EQ(yaml.out.find('\xff'), std::string::npos);
+  const std::string a = file("a\xff.bin"), b = file("b<\xfe.bin");
+  std::ofstream(a, std::ios::binary) << std::string(16, '\0');
+  std::ofstream(b, std::ios::binary) << std::string(16, '\1');
+  const Finished svg = assay({"diff", "raw:f32[4]@" + a, "raw:f32[4]@" + b, "--svg", "-"});
+  EXPECT_EQ(svg.status, 1) << svg.err;
+  EXPECT_TRUE(svg.out.starts_with("<svg "));
+  EXPECT_EQ(svg.out.find_first_of("\xff\xfe"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace assay
