@@ -2,18 +2,16 @@
 
 #include <cstring>
 
+#include "../run/page.h"
 #include "../run/strided_copy.h"
 
 namespace assay {
 namespace {
 
 constexpr std::size_t kLine = 64;
-constexpr std::size_t kPage = 4096;
-
-std::size_t rounded_up(std::size_t n, std::size_t to) { return (n + to - 1) / to * to; }
 
 // With room for where in a page it begins.
-std::size_t room(std::size_t bytes) { return rounded_up(bytes, kLine) + kPage; }
+std::size_t room(std::size_t bytes) { return round_up(bytes, kLine) + kPage; }
 
 struct Out {
   Strided strided;

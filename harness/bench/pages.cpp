@@ -6,20 +6,19 @@
 #include <new>
 #include <utility>
 
+#include "../run/page.h"
+
 namespace assay {
 namespace {
 
-constexpr std::size_t kPage = 4096;
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 constexpr std::size_t kHugeFrom = std::size_t{1} << 20;  // below, a huge page would be mostly empty
-
-std::size_t rounded_up(std::size_t n, std::size_t to) { return (n + to - 1) / to * to; }
 
 }  // namespace
 
 Pages::Pages(std::size_t bytes) {
   const bool huge = bytes >= kHugeFrom;
-  mapped_bytes_ = huge ? rounded_up(bytes, kHugePage) + kHugePage : rounded_up(bytes + 1, kPage);
+  mapped_bytes_ = huge ? round_up(bytes, kHugePage) + kHugePage : round_up(bytes + 1, kPage);
   void* const mapped =
       mmap(nullptr, mapped_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED) throw std::bad_alloc();
@@ -28,7 +27,7 @@ Pages::Pages(std::size_t bytes) {
   if (huge) {
     madvise(mapped, mapped_bytes_, MADV_HUGEPAGE);  // where the system has none, small ones do
     data_ +=
-        rounded_up(reinterpret_cast<std::size_t>(mapped), kHugePage) - reinterpret_cast<std::size_t>(mapped);
+        round_up(reinterpret_cast<std::size_t>(mapped), kHugePage) - reinterpret_cast<std::size_t>(mapped);
   }
   std::memset(data_, 0, bytes);
 }

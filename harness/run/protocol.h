@@ -17,9 +17,10 @@
 
 #include <assay/kernel.h>
 
+#include "page.h"
+
 namespace assay {
 
-inline constexpr std::size_t kPage = 4096;
 inline constexpr std::size_t kGuard =
     64 * 1024;  // address space only; it catches indices that are far off, too
 inline constexpr std::uint32_t kEntries = 128;  // two runs for each of 64 calls
@@ -92,8 +93,6 @@ struct Bell {
   std::atomic<std::uint32_t> rings;
   std::atomic<std::uint32_t> listening;
 };
-
-constexpr std::size_t round_up(std::size_t n, std::size_t to) { return (n + to - 1) / to * to; }
 
 inline constexpr std::size_t kControlBytes = round_up(sizeof(Control), kPage);
 inline constexpr std::size_t kResultBytes = round_up(kEntries * sizeof(EntryResult), kPage);

@@ -118,7 +118,7 @@ HWY_INLINE void store(hn::Vec<D> v, D d, T* p) {
 
 // The first n < N lanes, by halves: before AVX-512 processors take long for masked stores.
 template <class D>
-HWY_INLINE void store_halves(hn::Vec<D> v, D d, hn::TFromD<D>* p, std::int64_t n) {
+HWY_INLINE void store_halves(hn::Vec<D> v, D /*d*/, hn::TFromD<D>* p, std::int64_t n) {
   constexpr auto half = static_cast<std::int64_t>(hn::MaxLanes(D()) / 2);
   if constexpr (half > 0) {
     const hn::Half<D> dh;
