@@ -85,6 +85,11 @@ bool is_known_fault(const Case& c, const Judgement& j) {
   if (op == "native_group_norm" &&
       (in_channels_last(*tensors_of(c).front()) || has_gaps(c.arguments[1]) || has_gaps(c.arguments[2])))
     return true;
+  // oneDNN's products of pairs, where the processor has AVX-512: the number beside the last of an odd count is taken as 0.
+  if (op == "convolution" || op == "convolution_backward")
+    return tensors_of(c).front()->dtype == Dtype::bf16 &&
+           (j.detail.find("nan, but must be inf") != std::string::npos ||
+            j.detail.find("nan, but must be -inf") != std::string::npos);
   // The inverse of the root of 0 is 0 (native/Normalization.cpp InvStd): a channel becomes 0, or its bias, in place of NaN.
   if (op == "native_batch_norm" || op == "_native_batch_norm_legit_functional")
     return j.detail.find(" is 0, but must be") != std::string::npos ||
