@@ -65,7 +65,7 @@ class Group {
   // Runs every contestant once and judges a sample of what it gives. Those that are not right take no further part.
   std::vector<Checking> check();
 
-  // Times at most `rounds` rounds, and stops after `seconds` once there were three.
+  // Times at most `rounds` rounds, and stops after `seconds` once there were enough for an interval.
   void measure(int rounds, double seconds);
 
   // Looks at the results once more: a contestant that now gives others is wrong, unless they are right, too.

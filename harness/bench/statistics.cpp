@@ -74,10 +74,14 @@ double spread(std::span<const double> samples) {
 
 double detectable_effect(std::span<const double> log_ratios, double threshold) {
   if (log_ratios.empty()) return std::numeric_limits<double>::infinity();
-  // The normal quantiles of 99% on both sides and of 80%; 1.2533 is what a median is less certain than a mean.
+  // The normal quantiles of 99% on both sides and of 80%; 1.2533 is what a median is less certain than a mean. Noise with two
+  // peaks is not what its spread says: the interval is.
+  constexpr double kBothSides = 2.576, kFound = 0.842;
+  const Estimate e = median_interval(log_ratios);
   const double standard_error =
-      1.2533 * spread(log_ratios) / std::sqrt(static_cast<double>(log_ratios.size()));
-  return std::expm1(std::log1p(threshold) + (2.576 + 0.842) * standard_error);
+      std::max(1.2533 * spread(log_ratios) / std::sqrt(static_cast<double>(log_ratios.size())),
+               std::max(e.high - e.median, e.median - e.low) / kBothSides);
+  return std::expm1(std::log1p(threshold) + (kBothSides + kFound) * standard_error);
 }
 
 }  // namespace assay

@@ -57,7 +57,7 @@ void order_weights(W* to, const View& weight, const Channels& channels, std::spa
     const W* const group = data + g * (transposed ? channels.inputs : channels.outputs) * weight.stride(0);
     for (const Movement& m : movements) {
       const std::vector<std::int64_t> offsets = tap_offsets(m, weight.all_strides().subspan(2));
-      bool neighbours = channels.inputs > 1;  // taps, in memory
+      bool neighbours = channels.inputs > 1 && offsets.size() > 1;  // taps, in memory
       for (std::size_t t = 0; t < offsets.size(); ++t)
         neighbours = neighbours && offsets[t] == static_cast<std::int64_t>(t);
       for (std::int64_t k = 0; k < channels.outputs; ++k) {

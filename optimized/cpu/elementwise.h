@@ -65,13 +65,17 @@ struct Operands {
 
 // out[i] = op(in[0][i], ...). If step[j] is 0, kLanes equal elements lie at in[j], and stand for all.
 template <class T, class Op, std::size_t... k>
-HWY_NOINLINE void process(const Op& op, T* out, const T* const* in, const std::int64_t* step, std::int64_t n,
-                          std::index_sequence<k...>) {
+HWY_NOINLINE void process(const Op& given, T* out, const T* const* in, const std::int64_t* steps,
+                          std::int64_t n, std::index_sequence<k...>) {
   using C = Compute<T>;
   const hn::ScalableTag<C> d;
+  // Copies, which a store to `out` cannot change: they stay in registers.
+  const Op op = given;
+  const T* const from[] = {in[k]...};
+  const std::int64_t step[] = {steps[k]...};
   std::int64_t i = 0;
-  for (; i + kLanes<C> <= n; i += kLanes<C>) store(op(d, load(d, in[k] + i * step[k])...), d, out + i);
-  if (i < n) store_n(op(d, load_n(d, in[k] + i * step[k], n - i)...), d, out + i, n - i);
+  for (; i + kLanes<C> <= n; i += kLanes<C>) store(op(d, load(d, from[k] + i * step[k])...), d, out + i);
+  if (i < n) store_n(op(d, load_n(d, from[k] + i * step[k], n - i)...), d, out + i, n - i);
 }
 
 // Rows in place in memory. Preconditions: every operand has the output's dtype, and stride 1 in dimension 0

@@ -62,21 +62,32 @@ struct Rows {
   }
 
   // `count` numbers from x to y, which may be one memory. weigh(i, m): the weights of numbers i to i + m - 1.
-  template <class Weigh, class Add>
-  HWY_INLINE void finish(const C* x, C* y, std::int64_t count, C mean, C rstd, const Weigh& weigh,
-                         const Add& add) const {
+  template <bool weighs, bool adds, class Weigh, class Add>
+  HWY_INLINE void finish_with(const C* x, C* y, std::int64_t count, V middle, V factor, const Weigh& weigh,
+                              const Add& add) const {
     const D d;
-    const V middle = hn::Set(d, mean), factor = hn::Set(d, rstd);
-    const bool weighs = !weight.empty(), adds = !bias.empty();
     const auto result = [&](std::int64_t i, std::int64_t m) HWY_ATTR {
       V value = hn::Mul(hn::Sub(at(x + i, m), middle), factor);
-      if (weighs) value = hn::Mul(value, weigh(i, m));
-      if (adds) value = hn::Add(value, add(i, m));
+      if constexpr (weighs) value = hn::Mul(value, weigh(i, m));
+      if constexpr (adds) value = hn::Add(value, add(i, m));
       return value;
     };
     std::int64_t i = 0;
     for (; i + lanes <= count; i += lanes) hn::StoreU(result(i, lanes), d, y + i);
     if (i < count) store_n(result(i, count - i), d, y + i, count - i);
+  }
+  template <class Weigh, class Add>
+  HWY_INLINE void finish(const C* x, C* y, std::int64_t count, C mean, C rstd, const Weigh& weigh,
+                         const Add& add) const {
+    const V middle = hn::Set(D(), mean), factor = hn::Set(D(), rstd);
+    if (weight.empty() && bias.empty())
+      finish_with<false, false>(x, y, count, middle, factor, weigh, add);
+    else if (bias.empty())
+      finish_with<true, false>(x, y, count, middle, factor, weigh, add);
+    else if (weight.empty())
+      finish_with<false, true>(x, y, count, middle, factor, weigh, add);
+    else
+      finish_with<true, true>(x, y, count, middle, factor, weigh, add);
   }
 
   HWY_NOINLINE void finish_row(const C* x, C* y, C mean, C rstd, std::int64_t number) const {

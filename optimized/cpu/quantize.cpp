@@ -10,6 +10,8 @@
 #define HWY_TARGET_INCLUDE "cpu/quantize.cpp"
 #include "levels.h"
 
+#include <bit>
+
 #include "lanes.h"
 #include "ops/quantize.h"
 #include "parallel.h"
@@ -31,17 +33,20 @@ struct Affine {
 };
 
 // The low bits are those of either dtype.
-HWY_NOINLINE void quantize(const Affine& a, std::uint8_t* to, const float* from, std::int64_t n) {
+HWY_NOINLINE void quantize(Affine a, std::uint8_t* to, const float* from, std::int64_t n) {
   const hn::ScalableTag<float> d;
   const hn::RebindToSigned<decltype(d)> di;
   const hn::RebindToUnsigned<decltype(d)> du;
   const hn::Rebind<std::uint8_t, decltype(d)> bytes;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  // The last bit of a number of this size is 1: adding it rounds to an integer, ties to even.
+  const float unit = 12582912.0f;
+  const std::int32_t offset = a.zero_point - std::bit_cast<std::int32_t>(unit);
   const auto quantized = [&](auto x) HWY_ATTR {
     const auto steps =
         hn::Min(hn::Max(hn::Div(x, hn::Set(d, a.scale)), hn::Set(d, -1024.0f)), hn::Set(d, 1024.0f));
-    const auto q = hn::Add(hn::NearestInt(hn::IfThenElse(hn::Eq(x, x), steps, hn::Set(d, -1024.0f))),
-                           hn::Set(di, a.zero_point));
+    const auto integer = hn::Add(hn::IfThenElse(hn::Eq(x, x), steps, hn::Set(d, -1024.0f)), hn::Set(d, unit));
+    const auto q = hn::Add(hn::BitCast(di, integer), hn::Set(di, offset));
     const auto in_range = hn::Min(hn::Max(q, hn::Set(di, a.least)), hn::Set(di, a.greatest));
     return hn::TruncateTo(bytes, hn::BitCast(du, in_range));
   };
@@ -51,7 +56,7 @@ HWY_NOINLINE void quantize(const Affine& a, std::uint8_t* to, const float* from,
 }
 
 template <class I>
-HWY_NOINLINE void dequantize(const Affine& a, float* to, const I* from, std::int64_t n) {
+HWY_NOINLINE void dequantize(Affine a, float* to, const I* from, std::int64_t n) {
   const hn::ScalableTag<float> d;
   const hn::RebindToSigned<decltype(d)> di;
   const hn::Rebind<I, decltype(d)> bytes;

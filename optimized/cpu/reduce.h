@@ -89,8 +89,10 @@ class Reduction {
 
   // n elements into the chains, the first one into chain 0.
   template <bool second, class E>
-  HWY_INLINE void accumulate(V* chain, const E* x, std::int64_t n, V mean) const {
+  HWY_INLINE void accumulate(V* chains, const E* x, std::int64_t n, V mean) const {
     const D d;
+    V chain[vectors];
+    for (std::int64_t v = 0; v < vectors; ++v) chain[v] = chains[v];
     const std::int64_t whole = n / kReduceChains * kReduceChains;
     std::int64_t i = 0;
     if constexpr (Op::exact) {  // fewer operations wait for the last one
@@ -106,11 +108,13 @@ class Reduction {
     for (; i < whole; i += kReduceChains)
       for (std::int64_t v = 0; v < vectors; ++v)
         chain[v] = op_.combine(d, chain[v], term<second>(load(d, x + i + v * lanes), mean));
+    for (std::int64_t v = 0; v < vectors; ++v) chains[v] = chain[v];
     for (std::int64_t v = 0; i < n; i += lanes, ++v) {
       const std::int64_t left = HWY_MIN(n - i, lanes);
       const V value = term<second>(left < lanes ? load_n(d, x + i, left) : load(d, x + i), mean);
-      chain[v] = op_.combine(
-          d, chain[v], hn::IfThenElse(hn::FirstN(d, static_cast<std::size_t>(left)), value, op_.identity(d)));
+      chains[v] =
+          op_.combine(d, chains[v],
+                      hn::IfThenElse(hn::FirstN(d, static_cast<std::size_t>(left)), value, op_.identity(d)));
     }
   }
 
