@@ -106,7 +106,7 @@ std::string_view token(BenchRow::Status status) {
 }
 
 Bench::Bench(const Registry& registry, std::string program, const BenchOptions& options)
-    : options_(options), modules_(std::move(program)) {
+    : registry_(registry), options_(options), modules_(std::move(program)) {
   // Every library that any group wants, so that a process serves them all.
   for (const BenchGroup& g : plan(registry, options))
     for (const Kernel* k : g.kernels) modules_.of(*k);
@@ -149,19 +149,61 @@ std::vector<std::string> Bench::fatal(const BenchGroup& group) {
   return reasons;
 }
 
+namespace {
+
+std::pair<std::string, std::string> library_and_dtype(const BenchGroup& group, const Kernel& kernel) {
+  return {kernel.name.substr(0, kernel.name.find('.')), row_of(group, kernel).dtype};
+}
+
+}  // namespace
+
+BenchGroup Bench::known(const BenchGroup& asked) const {
+  BenchGroup group = asked;
+  for (std::size_t i = 0; i < group.kernels.size(); ++i) {
+    const auto found = settled_.find(library_and_dtype(group, *group.kernels[i]));
+    if (found == settled_.end()) continue;
+    for (const Kernel* k = group.kernels[i]; k != nullptr; k = narrower(registry_, *k))
+      if (k->name == found->second) group = with_other(group, i, *k).value_or(group);
+  }
+  return group;
+}
+
+std::optional<BenchGroup> Bench::next(const BenchGroup& group, const nlohmann::json& statuses) {
+  for (std::size_t i = 0; i < group.kernels.size(); ++i) {
+    const Kernel& k = *group.kernels[i];
+    const auto key = library_and_dtype(group, k);
+    if (!k.peer || settled_.contains(key)) continue;
+    if (statuses[i]["status"] != "refused") {
+      settled_[key] = k.name;
+      continue;
+    }
+    if (const Kernel* other = narrower(registry_, k))
+      if (std::optional<BenchGroup> changed = with_other(group, i, *other)) return changed;
+  }
+  return std::nullopt;
+}
+
 std::vector<BenchRow> Bench::measure(const BenchGroup& asked) {
   std::vector<BenchRow> rows;
   for (const Kernel* k : asked.missing) {
     rows.push_back(row_of(asked, *k));
     rows.back().reason = k->unavailable;
   }
-  BenchGroup group = asked;
+  BenchGroup group = options_.impls.empty() ? known(asked) : asked;
   Json opened, measured, closed;
   for (int attempt = 0; attempt < 2; ++attempt) {
     if (group.kernels.empty()) return rows;
     try {
+      const auto open = [&] {
+        return session(group).ask(open_request(group, group.kernels, modules_, options_), kOpenSeconds);
+      };
+      opened = open();
+      if (options_.impls.empty())
+        while (const std::optional<BenchGroup> other = next(group, opened["kernels"])) {
+          group = *other;
+          opened = open();
+        }
       Session& s = session(group);
-      opened = s.ask(open_request(group, group.kernels, modules_, options_), kOpenSeconds);
       measured = s.ask({{"do", "measure"}, {"rounds", options_.rounds}, {"seconds", options_.seconds}},
                        kOpenSeconds + 20 * options_.seconds);
       closed = s.ask({{"do", "close"}}, kOpenSeconds);

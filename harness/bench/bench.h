@@ -82,9 +82,16 @@ struct BenchGroup {
 // Kernels that want other environments are timed in other processes, each time beside those that want none.
 std::vector<BenchGroup> plan(const Registry& registry, const BenchOptions& options);
 
+// The peer's kernel for the next narrower instruction set that runs here; nullptr if there is none.
+const Kernel* narrower(const Registry& registry, const Kernel& kernel);
+
+// The group with another kernel in the place of its i-th; nothing if no process can have all their variables.
+std::optional<BenchGroup> with_other(const BenchGroup& group, std::size_t i, const Kernel& other);
+
 // Times groups, one after the other; keeps a process while it lives and the next group wants one like it.
 class Bench {
  public:
+  // `registry` must outlive this.
   Bench(const Registry& registry, std::string program, const BenchOptions& options);
 
   // A row for each kernel of the group, missing ones included.
@@ -99,13 +106,20 @@ class Bench {
   Session& session(const BenchGroup& group);
   // Which of the kernels end the process or never return, each tried alone.
   std::vector<std::string> fatal(const BenchGroup& group);
+  // By default a peer's widest kernel is timed; where that refuses a dtype that narrower ones take (oneDNN's for bf16 refuse
+  // f32), theirs is. What is known of that from earlier groups, and what the answer of a process adds: the next group to try.
+  BenchGroup known(const BenchGroup& asked) const;
+  std::optional<BenchGroup> next(const BenchGroup& group, const nlohmann::json& statuses);
 
+  const Registry& registry_;
   BenchOptions options_;
   Modules modules_;
   std::map<int, Placement> placements_;
   std::optional<Session> session_;
   int session_threads_ = 0;
   std::vector<std::string> session_variables_;
+  // For each library and dtype the kernel that took it.
+  std::map<std::pair<std::string, std::string>, std::string> settled_;
 };
 
 }  // namespace assay

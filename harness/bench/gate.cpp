@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kRounds[] = {40, 120, 480};  // more only while it is not clear
+constexpr int kRounds[] = {40, 120, 480, 1280, 3840};  // more only while it is not clear
 constexpr int kProcesses = 8;              // at most, in which a finding is tried again
 constexpr std::size_t kEnough = 5;         // of them, where nobody else had the processor
 constexpr double kOpenSeconds = 300;

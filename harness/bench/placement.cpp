@@ -12,6 +12,9 @@
 #include <memory>
 #include <stdexcept>
 
+// libnuma prints what is wrong with a list of processors, unless its user has a function of this name. We say it ourselves.
+extern "C" void numa_warn(int /*number*/, char* /*format*/, ...) {}
+
 namespace assay {
 namespace {
 
@@ -20,7 +23,6 @@ struct FreeMask {
 };
 using Mask = std::unique_ptr<bitmask, FreeMask>;
 
-// libnuma's own reader complains on standard error, so that the text is looked at first.
 void check_list(const std::string& flag, const std::string& text) {
   if (text.empty() || text.find_first_not_of("0123456789,-") != std::string::npos || text.front() == ',' ||
       text.front() == '-' || text.back() == ',' || text.back() == '-')

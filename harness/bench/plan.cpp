@@ -78,6 +78,26 @@ std::vector<Process> processes(const std::vector<const Kernel*>& kernels) {
 
 }  // namespace
 
+const Kernel* narrower(const Registry& registry, const Kernel& kernel) {
+  const Kernel* before = nullptr;
+  if (!kernel.peer || kernel.name.starts_with(kPluginPrefix)) return nullptr;
+  for (const Kernel* k : registry.kernels_of(*kernel.op)) {
+    if (k == &kernel) return before;
+    if (k->unavailable.empty() && family(k->name) == family(kernel.name)) before = k;
+  }
+  return nullptr;
+}
+
+std::optional<BenchGroup> with_other(const BenchGroup& group, std::size_t i, const Kernel& other) {
+  BenchGroup changed = group;
+  changed.kernels[i] = &other;
+  changed.variables.clear();
+  for (const Kernel* k : changed.kernels)
+    if (!merge(changed.variables, k->environment.variables)) return std::nullopt;
+  std::ranges::sort(changed.variables);
+  return changed;
+}
+
 std::vector<BenchGroup> plan(const Registry& registry, const BenchOptions& options) {
   std::vector<BenchGroup> groups;
   for (const int threads : options.threads)

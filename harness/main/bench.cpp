@@ -167,7 +167,7 @@ void add_bench(CLI::App& app, Command& chosen) {
       "  assay bench --case mm:f32:self=256x256,mat2=256x256 --threads 1,2 --json mm.json\n"
       "  assay bench mm --plugin ./libmine.so         your own kernel beside ours and the peers'\n\n"
       "With --against, a regression gate: our kernels (or those of --plugin) beside BASE.so, another build of\n"
-      "them, both in one process, 40 to 640 rounds. Verdicts by the 99% interval of the ratio: REGRESSED and IMPROVED\n"
+      "them, both in one process, 40 rounds or more. Verdicts by the 99% interval of the ratio: REGRESSED and IMPROVED\n"
       "if it lies wholly beyond 1% (3% where the data comes from DRAM) and three to five more processes agree, SAME if it lies\n"
       "within, AMBIGUOUS else, UNCHANGED if the machine code is the same. \"finds\" is what a row would have shown in\n"
       "80% of tries. Every tenth comparison is followed by one of the baseline with a copy of itself: if those\n"
@@ -214,10 +214,12 @@ void add_bench(CLI::App& app, Command& chosen) {
       ->check(CLI::Range(3, 100'000))
       ->capture_default_str()
       ->type_name("N");
-  command->add_option("--time", o.seconds, "seconds that the rounds of one case may take")
-      ->check(positive_number())
-      ->capture_default_str()
-      ->type_name("S");
+  CLI::Option* time =
+      command
+          ->add_option("--time", o.seconds,
+                       "seconds that the rounds of one case may take (default: 2; 4 with --against)")
+          ->check(positive_number())
+          ->type_name("S");
   command->add_option("--seed", o.seed, "of the order of rounds and the places of tensors")
       ->capture_default_str()
       ->type_name("N");
@@ -235,7 +237,10 @@ void add_bench(CLI::App& app, Command& chosen) {
       ->check(CLI::Range(1, 1'000'000))
       ->type_name("N");
   command->add_option("--json", flags->json, "write a benchmark file; - is standard output")->type_name("F");
-  command->callback([flags, &chosen] { chosen = [flags] { return bench_command(*flags); }; });
+  command->callback([flags, time, &chosen] {
+    if (time->count() == 0 && !flags->against.empty()) flags->options.seconds = 4;
+    chosen = [flags] { return bench_command(*flags); };
+  });
 }
 
 }  // namespace assay

@@ -56,9 +56,25 @@ void convert_as(C* to, const T* from, Dtype as, std::int64_t n) {
   convert(to, from, n);
 }
 
+// Of from[0], from[2], ... as many as whole vectors can be read without what lies behind the last one; returns how many.
+template <class C>
+HWY_NOINLINE std::int64_t gather_every_other(C* to, const C* from, std::int64_t n) {
+  const hn::ScalableTag<C> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  std::int64_t i = 0;
+  for (; i + lanes < n; i += lanes)
+    hn::StoreU(hn::ConcatEven(d, hn::LoadU(d, from + 2 * i + lanes), hn::LoadU(d, from + 2 * i)), d, to + i);
+  return i;
+}
+
 template <class C, class T>
 void gather_elements(C* to, const T* from, std::int64_t step, Dtype as, std::int64_t n) {
   if (step == 1) return convert_as(to, from, as, n);
+  if constexpr (std::is_same_v<C, T>)
+    if (step == 2 && bytes(as) == static_cast<int>(sizeof(C))) {
+      const std::int64_t done = gather_every_other(to, from, n);
+      to += done, from += done * step, n -= done;
+    }
   if (step == 0) {
     C value;
     convert_as(&value, from, as, 1);
