@@ -93,6 +93,32 @@ void add_selftest(std::string& out, const SelftestFile& file) {
   end_table(out, survived.size());
 }
 
+// Our kernels beside the best peer of each case, the slowest first.
+void add_against_peers(std::string& out, const BenchmarkFile& file) {
+  constexpr std::size_t kMostCases = 500;
+  std::vector<const Measurement*> rows;
+  for (const Measurement& row : file.rows)
+    if (row.measured() && row.best_peer) rows.push_back(&row);
+  if (rows.empty()) return;
+  std::stable_sort(rows.begin(), rows.end(), [](const Measurement* a, const Measurement* b) {
+    return a->best_peer->ratio.value > b->best_peer->ratio.value;
+  });
+  out +=
+      "\n| case | kernel | cache | time | of the limit | best peer | time / peer's | interval |\n"
+      "|---|---|---|--:|--:|---|--:|---|\n";
+  for (std::size_t i = 0; i < std::min(rows.size(), kMostCases); ++i) {
+    const Measurement& row = *rows[i];
+    const std::string share =
+        row.limit ? fmt::format("{:.0f}% ({})", 100 * row.limit->share, cell(row.limit->binds)) : "";
+    out += fmt::format("| {} | {} | {} | {} | {} | {} | {:.2f} | {:.2f} to {:.2f} |\n", cell(row.case_text),
+                       cell(row.impl), cell(row.cache), time_text(row.ns.value), share,
+                       cell(row.best_peer->impl), row.best_peer->ratio.value, row.best_peer->ratio.low,
+                       row.best_peer->ratio.high);
+  }
+  if (rows.size() > kMostCases)
+    out += fmt::format("\nand {} more in the report\n", grouped(rows.size() - kMostCases));
+}
+
 void add_bench(std::string& out, const Report& report, const BenchmarkFile& file) {
   out += "\n## Performance";
   if (report.benches.size() > 1) out += " of " + cell(file.name);
@@ -102,6 +128,7 @@ void add_bench(std::string& out, const Report& report, const BenchmarkFile& file
                      counted(file.rows.size(), "kernel call"), duration(file.seconds));
   if (!file.gate) {
     out += "\n";
+    add_against_peers(out, file);
     return;
   }
   const auto counts = gate_counts(file);

@@ -209,6 +209,16 @@ TEST(Markdown, HasTheVerdictFirst) {
           "| **REGRESSED** | relu | relu\\:f32\\:self=4 | cpu.avx2 | warm | 1.100 | 1.080 to 1.120 | 100 ns |"));
 }
 
+TEST(Markdown, HasOursBesideTheBestPeer) {
+  Report report;
+  report.benches.push_back(bench_from_json(kBenchSample, "b.json"));
+  report.benches.front().gate.reset();
+  EXPECT_THAT(
+      markdown(report),
+      HasSubstr(
+          "| relu\\:f32\\:self=4 | cpu.avx2 | warm | 100 ns | 50% (memory L1) | torch | 0.80 | 0.79 to 0.82 |"));
+}
+
 TEST(JUnitOfReport, RegressionsAndSurvivorsFail) {
   Report report = sample_report();
   report.benches.push_back(bench_from_json(kBenchSample, "b.json"));
