@@ -17,8 +17,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr int kRounds[] = {40, 120, 480, 1280, 3840};  // more only while it is not clear
-constexpr int kProcesses = 8;              // at most, in which a finding is tried again
-constexpr std::size_t kEnough = 5;         // of them, where nobody else had the processor
+constexpr int kProcesses = 8;                          // at most, in which a finding is tried again
 constexpr double kOpenSeconds = 300;
 
 bool own_kernel(const Kernel& k, const std::string& library) {

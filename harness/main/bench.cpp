@@ -168,7 +168,7 @@ void add_bench(CLI::App& app, Command& chosen) {
       "  assay bench mm --plugin ./libmine.so         your own kernel beside ours and the peers'\n\n"
       "With --against, a regression gate: our kernels (or those of --plugin) beside BASE.so, another build of\n"
       "them, both in one process, 40 rounds or more. Verdicts by the 99% interval of the ratio: REGRESSED and IMPROVED\n"
-      "if it lies wholly beyond 1% (3% where the data comes from DRAM) and three to five more processes agree, SAME if it lies\n"
+      "if it lies wholly beyond 1% (3% where the data comes from DRAM) and three to eight more processes agree, SAME if it lies\n"
       "within, AMBIGUOUS else, UNCHANGED if the machine code is the same. \"finds\" is what a row would have shown in\n"
       "80% of tries. Every tenth comparison is followed by one of the baseline with a copy of itself: if those\n"
       "differ, the machine is not fit to judge (exit code 3).\n\n"

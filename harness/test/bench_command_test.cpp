@@ -1,8 +1,10 @@
 // `assay bench` as a user runs it.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "harness/registry/subprocess.h"
 #include "reports/file.h"
@@ -59,6 +61,28 @@ TEST_F(BenchCommand, WritesGoogleBenchmarksFormatWithOurNumbers) {
   EXPECT_GE(ours["ns"]["high"], ours["ns"]["median"]);
   EXPECT_GT(ours["limit"]["share"], 0);
   EXPECT_THAT(ours["limit"]["binds"].get<std::string>(), HasSubstr("memory L"));
+}
+
+// The widest kernel of a library may be for other dtypes.
+TEST_F(BenchCommand, TimesAKernelOfEveryLibraryThatTakesTheCase) {
+  const auto libraries = [](const char* dtype, const std::vector<std::string>& impls) {
+    std::vector<std::string> arguments{
+        "--case", fmt::format("relu:{}:self=64", dtype), "--rounds", "3", "--json", "-"};
+    arguments.insert(arguments.end(), impls.begin(), impls.end());
+    const json run = json::parse(bench(arguments).out);
+    std::set<std::string> measured;
+    for (const json& b : run["benchmarks"]) {
+      const std::string impl = b["assay"]["impl"];
+      if (b["assay"]["status"] == "measured") measured.insert(impl.substr(0, impl.find('.')));
+    }
+    return measured;
+  };
+  for (const char* dtype : {"f32", "bf16", "f64"}) {
+    if (kSanitized && std::string_view(dtype) != "f32") continue;  // one of them takes minutes there
+    const std::set<std::string> all = libraries(dtype, {"--impl", "*"});
+    EXPECT_TRUE(all.contains("cpu"));
+    EXPECT_EQ(libraries(dtype, {}), all) << dtype;
+  }
 }
 
 TEST_F(BenchCommand, KernelsThatAreNotRightAreNotTimed) {
