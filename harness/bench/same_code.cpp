@@ -15,9 +15,18 @@
 namespace assay {
 namespace {
 
-constexpr std::size_t kConstantBytes = 64;  // the widest vector
 constexpr std::size_t kTableBytes = 4096;
 constexpr std::size_t kPointerBytes = 256;
+
+// How much of memory an instruction with these operands reads at most. Names as objdump writes them.
+std::size_t bytes_read(std::string_view instruction) {
+  const std::string_view name = instruction.substr(0, instruction.find(' '));
+  const bool packed_integers = name.starts_with("p") || name.starts_with("vp");
+  const bool one = instruction.find("{1to") != std::string_view::npos;  // a number that stands for all
+  if (one || (!packed_integers && (name.ends_with("ss") || name.ends_with("sd")))) return 8;
+  if (instruction.find("%zmm") != std::string_view::npos) return 64;
+  return instruction.find("%ymm") != std::string_view::npos ? 32 : 16;
+}
 
 std::optional<std::uint64_t> hexadecimal(std::string_view text) {
   std::uint64_t value = 0;
@@ -151,10 +160,10 @@ bool CodeComparison::same(std::uint64_t first_a, std::uint64_t first_b) {
   const auto follow = [&](std::uint64_t a, std::uint64_t b) {
     if (!equal_.contains({a, b}) && seen.emplace(a, b).second) waiting.emplace_back(a, b);
   };
-  const auto same_data = [&](std::uint64_t a, std::uint64_t b, bool table) {
+  const auto same_data = [&](std::uint64_t a, std::uint64_t b, const Library::Instruction& user) {
     const std::uint64_t named = a_->elf.left_of_variable(a);
     if (named != b_->elf.left_of_variable(b)) return false;
-    const std::size_t n = named > 0 ? named : table ? kTableBytes : kConstantBytes;
+    const std::size_t n = named > 0 ? named : user.takes_address ? kTableBytes : bytes_read(user.text);
     const auto x = a_->elf.bytes(a, n), y = b_->elf.bytes(b, n);
     const std::size_t reach = named > 0 ? named : kPointerBytes;
     const auto p = a_->elf.pointers(a, reach), q = b_->elf.pointers(b, reach);
@@ -190,7 +199,7 @@ bool CodeComparison::same(std::uint64_t first_a, std::uint64_t first_b) {
         const std::uint64_t begin_a = a_->beginning(a), begin_b = b_->beginning(b);
         if (a - begin_a != b - begin_b) return false;
         follow(begin_a, begin_b);
-      } else if (!same_data(a, b, p.takes_address)) {
+      } else if (!same_data(a, b, p)) {
         return false;
       }
     }
