@@ -21,17 +21,12 @@ std::vector<std::string> seeds() {
 }
 
 bool run(std::string_view input) {
-  try {
-    const ResultFile file = result_file_from(input, "fuzz input");
+  return accepted([&] {
+    const ResultFile file = result_file_from(input, kInputName);
     for (const ResultRow& r : file.rows)
       if (!(r.ns.median > 0)) broken("a row without a time");
     if (compare(file, file).rows.size() > file.rows.size()) broken("more rows than there are");
-  } catch (const FileError& e) {
-    if (std::string_view(e.what()).find("fuzz input") == std::string_view::npos)
-      broken("an error that does not name the file");
-    return false;
-  }
-  return true;
+  });
 }
 
 }  // namespace

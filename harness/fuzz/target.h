@@ -4,6 +4,7 @@
 // included, ends the program and with it the fuzzer, which keeps the input.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,6 +23,10 @@ extern const Target kBenchFile, kCaseText, kContract, kLayout, kNpy, kNpz, kOnnx
 
 std::span<const Target* const> targets();
 const Target* find_target(std::string_view name);  // nullptr if there is none
+
+// Reads what is called by this name. Whether it was taken; what is not must be a FileError that names it.
+inline constexpr const char* kInputName = "fuzz input";
+bool accepted(const std::function<void()>& read);
 
 // The reader did what it must not: says so and aborts.
 [[noreturn]] void broken(std::string_view what);

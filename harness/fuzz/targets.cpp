@@ -1,6 +1,7 @@
 #include <cstdlib>
 #include <iostream>
 
+#include "reports/file.h"
 #include "target.h"
 
 namespace assay::fuzz {
@@ -16,6 +17,17 @@ const Target* find_target(std::string_view name) {
   for (const Target* t : targets())
     if (t->name == name) return t;
   return nullptr;
+}
+
+bool accepted(const std::function<void()>& read) {
+  try {
+    read();
+  } catch (const FileError& e) {
+    if (std::string_view(e.what()).find(kInputName) == std::string_view::npos)
+      broken("an error that does not name the file");
+    return false;
+  }
+  return true;
 }
 
 void broken(std::string_view what) {
