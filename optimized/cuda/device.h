@@ -1,0 +1,90 @@
+// What kernels are written in: CUDA C++, or the same read by a C++ compiler, which runs it on the processor (emulation/).
+// Everything of this folder includes CUDA through this header alone.
+//
+// A kernel of this folder keeps these rules, so that both readings mean the same:
+//   - shared memory is declared by ASSAY_SHARED and ASSAY_SHARED_DYNAMIC, and a launch is a call of launch<kernel>()
+//     (call.h);
+//   - accesses of more than one element go through load_vector and store_vector;
+//   - kernels and what they are instantiated with have names: no lambdas, nothing in unnamed namespaces, for they are
+//     found by name in compiled code;
+//   - integers have fixed widths; nothing relies on lanes going in lock-step; masks name exactly the lanes that come;
+//   - a multiplication and an addition are fused where fma() says so, and nowhere else (nvcc --fmad=false), so that the
+//     bits of an element do not depend on the code around it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#if defined(__CUDACC__)
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+#define ASSAY_CUDA_BACKEND gpu
+#define ASSAY_UNROLL _Pragma("unroll")
+#define ASSAY_SHARED(T, name, ...) __shared__ T name __VA_ARGS__
+#define ASSAY_SHARED_DYNAMIC(T, name)                                     \
+  extern __shared__ __align__(16) unsigned char assay_dynamic_shared_[]; \
+  T* name = reinterpret_cast<T*>(assay_dynamic_shared_)
+
+#else
+
+#include "emulation/cuda.h"
+
+#define ASSAY_CUDA_BACKEND emulated
+#define ASSAY_UNROLL
+#define ASSAY_SHARED(T, name, ...)                                                              \
+  static const char assay_key_##name = 0;                                                       \
+  using assay_type_##name = T __VA_ARGS__;                                                      \
+  assay_type_##name& name = *static_cast<assay_type_##name*>(::assay::cuda::emulation::shared_variable( \
+      &assay_key_##name, sizeof(assay_type_##name), #name))
+#define ASSAY_SHARED_DYNAMIC(T, name) \
+  T* name = static_cast<T*>(::assay::cuda::emulation::dynamic_shared_memory())
+
+#endif
+
+namespace assay::cuda {
+inline namespace ASSAY_CUDA_BACKEND {
+
+// 16 bytes, the widest access of a thread. A pointer must be a multiple of 16.
+template <class T>
+struct alignas(16) Vector {
+  static constexpr int size = 16 / sizeof(T);
+  T element[size];
+};
+
+#if defined(__CUDACC__)
+template <class T>
+__device__ __forceinline__ Vector<T> load_vector(const T* from) {
+  const uint4 bits = *reinterpret_cast<const uint4*>(from);
+  Vector<T> v;
+  memcpy(&v, &bits, sizeof v);
+  return v;
+}
+template <class T>
+__device__ __forceinline__ void store_vector(T* to, const Vector<T>& v) {
+  uint4 bits;
+  memcpy(&bits, &v, sizeof v);
+  *reinterpret_cast<uint4*>(to) = bits;
+}
+#else
+// One access for the checker; memcpy, for the elements are no uint4.
+template <class T>
+ASSAY_EMULATION __attribute__((noinline)) Vector<T> load_vector(const T* from) {
+  if (reinterpret_cast<std::uintptr_t>(from) % 16 != 0) emulation::fail("16 bytes read at no multiple of 16");
+  emulation::checker_access(from, 16, false, false, __builtin_return_address(0));
+  Vector<T> v;
+  std::memcpy(&v, from, sizeof v);
+  return v;
+}
+template <class T>
+ASSAY_EMULATION __attribute__((noinline)) void store_vector(T* to, const Vector<T>& v) {
+  if (reinterpret_cast<std::uintptr_t>(to) % 16 != 0) emulation::fail("16 bytes written at no multiple of 16");
+  emulation::checker_access(to, 16, true, false, __builtin_return_address(0));
+  std::memcpy(to, &v, sizeof v);
+}
+#endif
+
+}  // namespace ASSAY_CUDA_BACKEND
+}  // namespace assay::cuda

@@ -1,0 +1,399 @@
+#include "block.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include <cstdio>
+
+#include "checker.h"
+#include "text.h"
+
+// The variables that CUDA gives every thread.
+thread_local uint3 threadIdx, blockIdx;
+thread_local dim3 blockDim, gridDim;
+
+namespace assay::cuda::emulation {
+namespace {
+
+constexpr std::size_t kStack = 64 << 10;
+constexpr std::size_t kBetween = 128;  // bytes behind a variable that nobody may write; alignment, too
+constexpr std::byte kUntouched{0xa5};
+constexpr std::size_t kVariables = 32;
+
+thread_local Scheduler* active;
+
+}  // namespace
+
+int ReadySet::first_from(unsigned start) const {
+  for (std::size_t i = 0; i <= words_.size(); ++i) {
+    const std::size_t at = (start / 64 + i) % words_.size();
+    std::uint64_t word = words_[at];
+    if (i == 0) word &= ~std::uint64_t{0} << start % 64;
+    if (word != 0) return static_cast<int>(at * 64) + std::countr_zero(word);
+  }
+  return -1;
+}
+
+int ReadySet::take(Order order, Random& random) {
+  int found = -1;
+  if (order == Order::reverse) {
+    for (std::size_t i = words_.size(); i-- > 0 && found < 0;)
+      if (words_[i] != 0) found = static_cast<int>(i * 64) + 63 - std::countl_zero(words_[i]);
+  } else {
+    found = first_from(order == Order::random ? static_cast<unsigned>(random() >> 32) % kMaxThreads : 0);
+  }
+  if (found >= 0) words_[static_cast<std::size_t>(found) / 64] &= ~(std::uint64_t{1} << found % 64);
+  return found;
+}
+
+Scheduler& Scheduler::own() {
+  static thread_local Scheduler scheduler;
+  return scheduler;
+}
+
+Scheduler* Scheduler::running() { return active; }
+
+void Scheduler::run(const Launch& launch, const Options& options) {
+  const dim3 grid = launch.grid, block = launch.block;
+  const std::uint64_t blocks = std::uint64_t{grid.x} * grid.y * grid.z;
+  const std::uint64_t threads = std::uint64_t{block.x} * block.y * block.z;
+  const auto triple = [](dim3 d) {
+    return "(" + std::to_string(d.x) + ", " + std::to_string(d.y) + ", " + std::to_string(d.z) + ")";
+  };
+  // The limits of compute capability 9.0, CUDA C++ Programming Guide, table of technical specifications.
+  if (threads == 0 || threads > kMaxThreads || block.z > 64 || blocks == 0 || grid.x > 0x7fffffffu ||
+      grid.y > 65535 || grid.z > 65535)
+    throw Fault("no GPU runs a grid of " + triple(grid) + " blocks of " + triple(block) + " threads");
+  if (launch.shared_bytes > kMaxShared)
+    throw Fault("no GPU has " + std::to_string(launch.shared_bytes) + " bytes of shared memory for a block");
+
+  launch_ = &launch;
+  options_ = options;
+  random_ = Random(options.seed);
+  count_ = static_cast<unsigned>(threads);
+  threads_.resize(count_);
+  warps_.resize((count_ + kWarp - 1) / kWarp);
+  if (shared_ == nullptr)
+    shared_ = std::make_unique_for_overwrite<std::byte[]>(kMaxShared + (kVariables + 1) * kBetween);
+  fault_.clear();
+  blockDim = block;
+  gridDim = grid;
+  fiber_ = &main_;
+  active = this;
+  checker_begin(launch);
+  // Blocks in the order of threads, or beginning anywhere.
+  const std::uint64_t start = options.order == Order::random ? random_() % blocks : 0;
+  for (std::uint64_t i = 0; i < blocks && fault_.empty(); ++i) {
+    const std::uint64_t k = options.order == Order::reverse ? blocks - 1 - i : (start + i) % blocks;
+    run_block({static_cast<unsigned>(k % grid.x), static_cast<unsigned>(k / grid.x % grid.y),
+               static_cast<unsigned>(k / grid.x / grid.y)});
+  }
+  checker_end();
+  active = nullptr;
+  if (!fault_.empty()) throw Fault(fault_);
+}
+
+void Scheduler::run_block(uint3 index) {
+  blockIdx = index;
+  std::fill(threads_.begin(), threads_.end(), Thread{});
+  std::fill(warps_.begin(), warps_.end(), Warp{});
+  ready_.clear();
+  for (unsigned i = 0; i < count_; ++i) ready_.add(i);
+  alive_ = count_;
+  at_barrier_ = 0;
+  barrier_sum_ = 0;
+  checker_block(index);
+  while (fault_.empty()) {
+    const int next = ready_.take(options_.order, random_);
+    if (next < 0) break;
+    resume(static_cast<unsigned>(next));
+  }
+  if (fault_.empty() && alive_ != 0) fault_ = deadlock();
+  end_block();
+}
+
+void Scheduler::end_block() {
+  for (const Variable& v : variables_)
+    if (fault_.empty() && std::any_of(v.address + v.bytes, v.address + v.bytes + kBetween,
+                                      [](std::byte b) { return b != kUntouched; }))
+      fault_ = std::string("written behind shared memory ") + v.name + ", which has " +
+               std::to_string(v.bytes) + " bytes, in block " + name(0);
+  variables_.clear();
+  by_key_.clear();
+  dynamic_ = nullptr;
+  shared_used_ = 0;
+  if (alive_ == 0) return;
+  // What threads that have not ended left on their stacks is forgotten.
+  for (Thread& t : threads_)
+    if (t.fiber != nullptr) {
+      t.fiber->reset();
+      idle_.push_back(t.fiber);
+      t.fiber = nullptr;
+    }
+}
+
+void Scheduler::bind(unsigned thread) {
+  current_ = thread;
+  const dim3 block = launch_->block;
+  threadIdx = {thread % block.x, thread / block.x % block.y, thread / block.x / block.y};
+  checker_thread(thread);
+}
+
+void Scheduler::resume(unsigned thread) {
+  Thread& t = threads_[thread];
+  bind(thread);
+  if (t.fiber == nullptr) {
+    if (idle_.empty()) {
+      fibers_.push_back(std::make_unique<Fiber>(kStack, fiber_main));
+      idle_.push_back(fibers_.back().get());
+    }
+    t.fiber = idle_.back();
+    idle_.pop_back();
+  }
+  fiber_ = t.fiber;
+  checker_enable(true);
+  Fiber::switch_to(main_, *fiber_);
+  checker_enable(false);
+}
+
+void Scheduler::fiber_main() {
+  Fiber::arrive();
+  for (;;) {
+    Scheduler& s = *active;
+    s.launch_->thread(s.launch_->arguments);
+    checker_enable(false);
+    s.finish_thread();
+    // A thread that has not begun goes on right here.
+    const int next = s.fault_.empty() ? s.ready_.take(s.options_.order, s.random_) : -1;
+    if (next >= 0 && s.threads_[static_cast<std::size_t>(next)].fiber == nullptr) {
+      s.bind(static_cast<unsigned>(next));
+      s.threads_[static_cast<std::size_t>(next)].fiber = s.fiber_;
+      checker_enable(true);
+      continue;
+    }
+    if (next >= 0) s.ready_.add(static_cast<unsigned>(next));
+    s.idle_.push_back(s.fiber_);
+    Fiber* const self = s.fiber_;
+    s.fiber_ = &s.main_;
+    Fiber::switch_to(*self, s.main_);
+  }
+}
+
+void Scheduler::leave() {
+  checker_enable(false);
+  Fiber* const self = fiber_;
+  fiber_ = &main_;
+  Fiber::switch_to(*self, main_);
+}
+
+void Scheduler::finish_thread() {
+  Thread& t = threads_[current_];
+  t.state = Thread::State::done;
+  t.fiber = nullptr;
+  warps_[current_ / kWarp].exited |= 1u << current_ % kWarp;
+  --alive_;
+  // Threads that have ended do not take part in barriers (PTX ISA, bar.sync: of the threads that have not exited).
+  if (at_barrier_ != 0 && at_barrier_ == alive_) complete_barrier();
+}
+
+void Scheduler::complete_barrier() {
+  barrier_result_ = barrier_kind_ == Barrier::all   ? barrier_sum_ == static_cast<int>(at_barrier_)
+                    : barrier_kind_ == Barrier::any ? barrier_sum_ != 0
+                                                    : barrier_sum_;
+  at_barrier_ = 0;
+  barrier_sum_ = 0;
+  checker_barrier();
+  for (unsigned i = 0; i < count_; ++i)
+    if (threads_[i].state == Thread::State::at_barrier) {
+      threads_[i].state = Thread::State::ready;
+      ready_.add(i);
+    }
+}
+
+int Scheduler::wait_for_block(Barrier kind, int predicate, Location where) {
+  checker_enable(false);
+  Thread& t = threads_[current_];
+  t.where = where;
+  if (at_barrier_ != 0)
+    for (unsigned i = 0; i < count_; ++i) {
+      const Thread& other = threads_[i];
+      if (other.state != Thread::State::at_barrier) continue;
+      if (other.where.line != where.line || std::strcmp(other.where.file, where.file) != 0)
+        fail("divergent __syncthreads(): " + name(i) + " waits at " + text(other.where) + ", " + here() + " at " +
+             text(where));
+      break;
+    }
+  barrier_kind_ = kind;
+  barrier_sum_ += predicate != 0 ? 1 : 0;
+  t.state = Thread::State::at_barrier;
+  if (++at_barrier_ == alive_) complete_barrier();
+  leave();
+  return barrier_result_;
+}
+
+void Scheduler::wait_for_warp(const char* operation, unsigned mask, void* slot, Complete complete,
+                              Location where) {
+  checker_enable(false);
+  const unsigned lane = current_ % kWarp, first = current_ - lane;
+  Warp& warp = warps_[current_ / kWarp];
+  const auto misuse = [&](const std::string& what) {
+    fail(std::string(operation) + " at " + text(where) + ", " + here() + ": " + what);
+  };
+  const auto hex = [](unsigned m) {
+    char buffer[16];
+    std::snprintf(buffer, sizeof buffer, "0x%x", m);
+    return std::string(buffer);
+  };
+  if ((mask >> lane & 1) == 0) misuse("the mask " + hex(mask) + " leaves out the lane that calls, " + std::to_string(lane));
+  if ((mask & warp.exited) != 0)
+    misuse("the mask " + hex(mask) + " names lane " + std::to_string(std::countr_zero(mask & warp.exited)) +
+           ", which has ended");
+  const unsigned there = count_ - first < kWarp ? (1u << (count_ - first)) - 1 : ~0u;
+  if ((mask & ~there) != 0)
+    misuse("the mask " + hex(mask) + " names lane " + std::to_string(std::countr_zero(mask & ~there)) +
+           ", which the block does not have");
+
+  Thread& t = threads_[current_];
+  t.state = Thread::State::in_warp;
+  t.where = where;
+  t.operation = operation;
+  t.mask = mask;
+  t.slot = slot;
+  warp.waiting |= 1u << lane;
+  bool all = (warp.waiting & mask) == mask;
+  void* slots[kWarp] = {};
+  for (unsigned m = warp.waiting & mask; m != 0; m &= m - 1) {
+    const auto i = static_cast<unsigned>(std::countr_zero(m));
+    const Thread& other = threads_[first + i];
+    if (other.mask != mask) {
+      all = false;  // it waits for others first
+      continue;
+    }
+    if (std::strcmp(other.operation, operation) != 0)
+      misuse("lane " + std::to_string(i) + " of the same mask executes " + other.operation + " at " +
+             text(other.where));
+    slots[i] = other.slot;
+  }
+  if (all) {
+    complete(slots, mask);
+    checker_warp(current_ / kWarp, mask, std::strcmp(operation, "__syncwarp") == 0);
+    warp.waiting &= ~mask;
+    for (unsigned m = mask; m != 0; m &= m - 1) {
+      const auto i = first + static_cast<unsigned>(std::countr_zero(m));
+      threads_[i].state = Thread::State::ready;
+      if (i != current_) ready_.add(i);
+    }
+    // Whoever came last may as well be the last to go on.
+    if (options_.order != Order::random) {
+      checker_enable(true);
+      return;
+    }
+    ready_.add(current_);
+  }
+  leave();
+}
+
+unsigned Scheduler::lanes_left() const {
+  const unsigned first = current_ - current_ % kWarp;
+  const unsigned there = count_ - first < kWarp ? (1u << (count_ - first)) - 1 : ~0u;
+  return there & ~warps_[current_ / kWarp].exited;
+}
+
+void* Scheduler::allocate(std::size_t bytes, const char* name) {
+  const std::size_t whole = (bytes + kBetween - 1) / kBetween * kBetween;
+  if (shared_used_ + bytes > kMaxShared || variables_.size() == kVariables)
+    fail("more shared memory than a block can have: " + std::string(name));
+  auto* base = shared_.get();
+  base += (kBetween - reinterpret_cast<std::uintptr_t>(base) % kBetween) % kBetween;
+  std::byte* address = base + shared_used_ + variables_.size() * kBetween;
+  if (options_.order == Order::random) {
+    for (std::size_t i = 0; i < bytes; i += 8) {
+      const std::uint64_t r = random_();
+      std::memcpy(address + i, &r, std::min<std::size_t>(8, bytes - i));
+    }
+  } else {
+    std::memset(address, 0xff, bytes);  // NaN, in every format
+  }
+  std::memset(address + bytes, static_cast<int>(kUntouched), kBetween + whole - bytes);
+  variables_.push_back({address, bytes, name});
+  shared_used_ += whole;
+  checker_shared(address, bytes, name);
+  return address;
+}
+
+void* Scheduler::shared_variable(const void* key, std::size_t bytes, const char* name) {
+  void*& found = by_key_[key];
+  if (found == nullptr) {
+    checker_enable(false);
+    found = allocate(bytes, name);
+    checker_enable(true);
+  }
+  return found;
+}
+
+void* Scheduler::dynamic_shared_memory() {
+  if (dynamic_ == nullptr) {
+    checker_enable(false);
+    dynamic_ = allocate(launch_->shared_bytes, "(dynamic)");
+    checker_enable(true);
+  }
+  return dynamic_;
+}
+
+void Scheduler::fail(const std::string& what) {
+  checker_enable(false);
+  fault_ = what;
+  if (launch_->kernel != nullptr) fault_ += ", in kernel " + demangled(launch_->kernel);
+  Fiber* const self = fiber_;
+  fiber_ = &main_;
+  Fiber::switch_to(*self, main_);
+  __builtin_unreachable();
+}
+
+std::string Scheduler::name(unsigned thread) const {
+  const dim3 block = launch_->block;
+  const auto triple = [](unsigned x, unsigned y, unsigned z) {
+    std::string s = "(" + std::to_string(x);
+    if (y != 0 || z != 0) s += ", " + std::to_string(y);
+    if (z != 0) s += ", " + std::to_string(z);
+    return s + ")";
+  };
+  return "block " + triple(blockIdx.x, blockIdx.y, blockIdx.z) + " thread " +
+         triple(thread % block.x, thread / block.x % block.y, thread / block.x / block.y);
+}
+
+std::string Scheduler::deadlock() const {
+  std::string s = "deadlock:";
+  int listed = 0;
+  for (unsigned i = 0; i < count_ && listed < 4; ++i) {
+    const Thread& t = threads_[i];
+    if (t.state != Thread::State::at_barrier && t.state != Thread::State::in_warp) continue;
+    s += std::string(listed++ == 0 ? " " : "; ") + name(i) + " waits at " +
+         (t.state == Thread::State::at_barrier ? "__syncthreads()" : t.operation) + ", " + text(t.where);
+  }
+  return s + "; " + std::to_string(count_ - alive_) + " of " + std::to_string(count_) + " threads have ended" +
+         (launch_->kernel != nullptr ? ", in kernel " + demangled(launch_->kernel) : "");
+}
+
+Options& options() {
+  static thread_local Options own;
+  return own;
+}
+
+void run(const Launch& launch) { Scheduler::own().run(launch, options()); }
+void* shared_variable(const void* key, std::size_t bytes, const char* name) {
+  return active->shared_variable(key, bytes, name);
+}
+void* dynamic_shared_memory() { return active->dynamic_shared_memory(); }
+int wait_for_block(Barrier kind, int predicate, Location where) {
+  return active->wait_for_block(kind, predicate, where);
+}
+void wait_for_warp(const char* name, unsigned mask, void* slot, Complete complete, Location where) {
+  active->wait_for_warp(name, mask, slot, complete, where);
+}
+int lane() { return static_cast<int>(active->thread() % kWarp); }
+unsigned lanes_left() { return active->lanes_left(); }
+void fail(const std::string& what) { active->fail(what + ": " + active->here()); }
+
+}  // namespace assay::cuda::emulation

@@ -1,0 +1,129 @@
+// The threads of one block, and who of them goes on.
+#pragma once
+
+#include <array>
+#include <bitset>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "fiber.h"
+#include "launch.h"
+
+namespace assay::cuda::emulation {
+
+inline constexpr unsigned kMaxThreads = 1024;
+inline constexpr unsigned kWarp = 32;
+inline constexpr std::size_t kMaxShared = 227 * 1024;  // a block's, on sm_90
+
+// xorshift64*, Vigna 2016: orders and poison need no better one.
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15u + 0x2545f4914f6cdd1du) {}
+  std::uint64_t operator()() {
+    state_ ^= state_ >> 12;
+    state_ ^= state_ << 25;
+    state_ ^= state_ >> 27;
+    return state_ * 0x2545f4914f6cdd1du;
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+struct Thread {
+  enum class State : std::uint8_t { fresh, ready, at_barrier, in_warp, done };
+  State state = State::fresh;
+  Fiber* fiber = nullptr;  // where it stands still
+  Location where{};        // of what it waits for
+  const char* operation = nullptr;
+  unsigned mask = 0;
+  void* slot = nullptr;
+};
+
+// Which threads can go on; picks one in the order asked for.
+class ReadySet {
+ public:
+  void clear() { words_.fill(0); }
+  void add(unsigned thread) { words_[thread / 64] |= std::uint64_t{1} << thread % 64; }
+  // A thread, which is no longer in the set, or -1.
+  int take(Order order, Random& random);
+
+ private:
+  int first_from(unsigned start) const;
+  std::array<std::uint64_t, kMaxThreads / 64> words_{};
+};
+
+// Runs the blocks of launches, one at a time, on the calling thread of the program.
+class Scheduler {
+ public:
+  // This thread's.
+  static Scheduler& own();
+  // The one that runs a block now, or null.
+  static Scheduler* running();
+
+  // Throws Fault.
+  void run(const Launch& launch, const Options& options);
+
+  int wait_for_block(Barrier kind, int predicate, Location where);
+  void wait_for_warp(const char* name, unsigned mask, void* slot, Complete complete, Location where);
+  void* shared_variable(const void* key, std::size_t bytes, const char* name);
+  void* dynamic_shared_memory();
+  unsigned thread() const { return current_; }
+  unsigned lanes_left() const;
+  // Ends the launch; what threads have on their stacks is forgotten.
+  [[noreturn]] void fail(const std::string& what);
+  // "block (1, 0, 0) thread (3, 0, 0)"
+  std::string here() const { return name(current_); }
+
+ private:
+  struct Warp {
+    unsigned waiting = 0;  // lanes at an operation
+    unsigned exited = 0;
+  };
+  struct Variable {
+    std::byte* address;
+    std::size_t bytes;
+    const char* name;
+  };
+
+  void run_block(uint3 index);
+  void resume(unsigned thread);
+  void bind(unsigned thread);
+  void leave();  // the running thread waits
+  void finish_thread();
+  void complete_barrier();
+  void end_block();
+  void* allocate(std::size_t bytes, const char* name);
+  std::string name(unsigned thread) const;
+  std::string deadlock() const;
+  static void fiber_main();
+
+  const Launch* launch_ = nullptr;
+  Options options_;
+  Random random_{1};
+  unsigned count_ = 0;  // threads of a block
+  std::vector<Thread> threads_;
+  std::vector<Warp> warps_;
+  ReadySet ready_;
+  unsigned current_ = 0;
+  unsigned alive_ = 0, at_barrier_ = 0;
+  Barrier barrier_kind_ = Barrier::plain;
+  int barrier_sum_ = 0, barrier_result_ = 0;
+  std::string fault_;
+
+  Fiber main_;
+  std::vector<std::unique_ptr<Fiber>> fibers_;
+  std::vector<Fiber*> idle_;
+  Fiber* fiber_ = nullptr;  // that runs
+
+  // Shared memory: variables one after another, with bytes between them that nobody may write.
+  std::unique_ptr<std::byte[]> shared_;
+  std::size_t shared_used_ = 0;
+  std::vector<Variable> variables_;
+  std::unordered_map<const void*, void*> by_key_;
+  void* dynamic_ = nullptr;
+};
+
+}  // namespace assay::cuda::emulation

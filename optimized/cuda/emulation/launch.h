@@ -1,0 +1,65 @@
+// Runs a kernel on the processor: every thread of a block is a fiber, and blocks follow each other.
+//
+// A thread runs until it waits for others: at __syncthreads() or at an operation of its warp. Who goes on then is decided
+// by the order, of which there are three: the first thread that can, the last one, or any, by a seed. What depends on who
+// is faster shows as different results of two runs. Shared memory starts as NaN or as random bits.
+//
+// What ends a launch with an error, which names the thread and the line: threads that wait for different barriers, or for
+// each other without end; an operation of a warp whose mask names lanes that are not there or leaves the caller out.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "types.h"
+
+namespace assay::cuda::emulation {
+
+// A launch that went wrong, in words.
+struct Fault : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+struct Location {
+  const char* file;
+  int line;
+};
+
+enum class Order { forward, reverse, random };
+
+struct Options {
+  Order order = Order::forward;
+  std::uint64_t seed = 1;  // of the random order, and of what shared memory holds then
+};
+// Of this thread's launches.
+Options& options();
+
+struct Launch {
+  dim3 grid, block;
+  std::size_t shared_bytes = 0;
+  void (*thread)(const void* arguments) = nullptr;
+  const void* arguments = nullptr;
+  std::size_t arguments_bytes = 0;
+  const char* kernel = nullptr;  // its name as the compiler writes it
+};
+// Throws Fault.
+void run(const Launch& launch);
+
+// For what kernels call.
+void* shared_variable(const void* key, std::size_t bytes, const char* name);
+void* dynamic_shared_memory();
+enum class Barrier : std::uint8_t { plain, count, all, any };
+int wait_for_block(Barrier kind, int predicate, Location where);
+// Called by each lane of the mask with a slot of its own; the last to come calls `complete` with those of all. `name` says
+// which operation it is: lanes that wait for each other must call the same.
+using Complete = void (*)(void* const* slots, unsigned mask);
+void wait_for_warp(const char* name, unsigned mask, void* slot, Complete complete, Location where);
+int lane();
+unsigned lanes_left();
+[[noreturn]] void fail(const std::string& what);
+
+}  // namespace assay::cuda::emulation
