@@ -1,5 +1,27 @@
 // Clauses of these kernels' contracts that many share. A contract joins them with "\n".
+//
+// What CUDA's elementary functions promise: the largest difference from the correctly rounded result that the CUDA C++
+// Programming Guide lists (appendix "Mathematical Functions", standard functions; of its editions the larger number),
+// and half a unit for that rounding. In the emulation they are the C library's, which promise no less (glibc manual, "Known
+// Maximum Errors in Math Functions").
 #pragma once
 
 #define ASSAY_CUDA_IN_PLACE \
   "in_place=yes -- optimized/cuda/elementwise.h: an element is read before it is written, by the same thread"
+
+// The kernel for a sum, and so its order, is chosen by where its elements lie.
+#define ASSAY_CUDA_BY_LAYOUT \
+  "layout_invariant=no -- optimized/cuda/reduce.h: how threads share a sum depends on strides"
+
+#define ASSAY_CUDA_ACCURACY(f32, f64)                                             \
+  "f32,f16,bf16: " f32                                                            \
+  " -- CUDA C++ Programming Guide, Mathematical Functions, single precision\n"    \
+  "f64: " f64 " -- CUDA C++ Programming Guide, Mathematical Functions, double precision"
+
+#define ASSAY_CUDA_EXP ASSAY_CUDA_ACCURACY("exp=2.5ulp", "exp=1.5ulp")
+#define ASSAY_CUDA_EXPM1 ASSAY_CUDA_ACCURACY("expm1=1.5ulp", "expm1=1.5ulp")
+#define ASSAY_CUDA_LOG ASSAY_CUDA_ACCURACY("log=1.5ulp", "log=1.5ulp")
+#define ASSAY_CUDA_LOG1P ASSAY_CUDA_ACCURACY("log1p=2.5ulp", "log1p=1.5ulp")
+#define ASSAY_CUDA_TANH ASSAY_CUDA_ACCURACY("tanh=2.5ulp", "tanh=2.5ulp")
+#define ASSAY_CUDA_ERF ASSAY_CUDA_ACCURACY("erf=2.5ulp", "erf=2.5ulp")
+#define ASSAY_CUDA_ACOS ASSAY_CUDA_ACCURACY("acos=3.5ulp", "acos=2.5ulp")
