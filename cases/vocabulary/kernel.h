@@ -40,6 +40,11 @@ struct Refused : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// Thrown by a kernel that cannot go on and whose device says why: the message of a fault that would else be a crash.
+struct Crashed : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 struct KernelOptions {
   const char* contract = nullptr;
   int (*refuses)(const assay_call*) = nullptr;
@@ -248,6 +253,8 @@ consteval assay_kernel kernel(const char* name, KernelOptions options = {}) {
       deliver_information(call);
     } catch (const Refused& refused) {
       return refuse(call, refused.what());
+    } catch (const Crashed&) {
+      throw;
     } catch (const std::exception& error) {
       refuse(call, error.what());
       return 1;

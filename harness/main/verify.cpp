@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "../generate/check_case.h"
+#include "../verify/access_table.h"
 #include "commands.h"
 #include "interrupt.h"
 #include "number_checks.h"
@@ -39,6 +40,7 @@ struct VerifyFlags {
   std::string html;
   std::string out;
   double timeout = 10;
+  bool check = false;
 };
 
 // "90", "90s", "5m", "1h"
@@ -90,6 +92,16 @@ std::string page_of(const RunResult& result, const VerifyFlags& flags) {
   return html(report);
 }
 
+// The kernels of the CUDA emulation, compiled so that they report each access to memory.
+std::string checked_library() {
+#ifdef ASSAY_CUDA_CHECKED_PLUGIN
+  return ASSAY_CUDA_CHECKED_PLUGIN;
+#else
+  throw UsageError(
+      "--check: this build has no kernels that report their accesses: build with GCC, without sanitizers");
+#endif
+}
+
 int verify_command(VerifyFlags& flags) {
   VerifyOptions& options = flags.options;
   options.dtypes = parse_dtypes(flags.dtypes);
@@ -116,6 +128,12 @@ int verify_command(VerifyFlags& flags) {
     if (v.find('=') == std::string::npos || v.starts_with('='))
       throw UsageError(fmt::format("--env is \"{}\": write NAME=VALUE", v));
   const auto registry = load_registry(flags.plugins, with_torch);
+  std::optional<AccessFile> accesses;
+  if (flags.check) {
+    registry->check_cuda(checked_library());
+    accesses.emplace();
+    flags.variables.push_back(fmt::format("{}={}", kAccessCountsVariable, accesses->path().string()));
+  }
   registry->set_variables(flags.variables);
   if (!flags.only.empty()) options.only = parse_case(flags.only);
 
@@ -138,6 +156,9 @@ int verify_command(VerifyFlags& flags) {
     if (options.only)
       if (const Checked checked = check_case(*options.only); !checked.ok())
         text = fmt::format("Wrong arguments, which a kernel must reject: {}\n\n{}", checked.error, text);
+    if (accesses)
+      if (const auto counts = accesses->counts(); !counts.empty())
+        text = fmt::format("{}\n{}", access_table(counted_lines(counts, checked_library())), text);
     write_or_complain(complained, [&] { write_file("-", text); });
   }
   if (!flags.json.empty()) write_or_complain(complained, [&] { write_run_file(flags.json, result); });
@@ -166,6 +187,7 @@ void add_verify(CLI::App& app, Command& chosen) {
       "  assay verify prelu 'softmax*' --dtype f32      two operators, one dtype\n"
       "  assay verify mm --plugin ./libmine.so --impl 'plugin:*'   your own kernel\n"
       "  assay verify --case prelu:f32:self=2x6x5x7,weight=6:seed=1\n"
+      "  assay verify 'softmax*' --impl cuda.emulated --check   CUDA kernels without a GPU, under a checker\n"
       "  assay verify --fixtures cases/fixtures         recorded cases; what was recorded is judged too");
   auto flags = std::make_shared<VerifyFlags>();
   VerifyOptions& o = flags->options;
@@ -195,6 +217,10 @@ void add_verify(CLI::App& app, Command& chosen) {
           "an environment variable of the kernels' processes (OMP_NUM_THREADS=4, ATEN_CPU_CAPABILITY=avx2); may be "
           "repeated; case files keep it")
       ->type_name("NAME=VALUE");
+  command->add_flag(
+      "--check", flags->check,
+      "run kernels of cuda.emulated with each access to memory looked at: races, bounds, what nobody has "
+      "written, alignment; and count sectors and bank conflicts by line");
   const WorkFlags work = add_work(*command, o.cases, o.seed, o.jobs);
   work.cases->excludes(fixtures);
   work.seed->excludes(fixtures);

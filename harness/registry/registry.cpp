@@ -44,7 +44,8 @@ std::string_view or_empty(const char* text) { return text == nullptr ? "" : text
 
 // Wider vectors first; what is not ours behind.
 int rank(const Kernel& k) {
-  constexpr std::array<std::string_view, 4> ours{"cpu.amx", "cpu.avx512", "cpu.avx2", "cpu.baseline"};
+  constexpr std::array<std::string_view, 7> ours{"cpu.amx",  "cpu.avx512", "cpu.avx2",     "cpu.baseline",
+                                                 "cuda.gpu", "cuda.ptx",   "cuda.emulated"};
   for (std::size_t i = 0; i < ours.size(); ++i)
     if (k.name.starts_with(ours[i])) return static_cast<int>(i);
   return k.peer ? 100 : 50;
@@ -146,6 +147,11 @@ void Registry::add_plugin(const std::string& library) {
   std::error_code ignored;
   const auto path = std::filesystem::absolute(library, ignored);
   add({program_, {"--plugin", path.string()}, {}}, std::string(kPluginPrefix));
+}
+
+void Registry::check_cuda(const std::string& library) {
+  for (Kernel& k : kernels_)
+    if (k.name == "cuda.emulated") k.environment = {program_, {"--plugin", library}, k.environment.variables};
 }
 
 void Registry::add_torch() {

@@ -9,7 +9,6 @@
 #include "checker.h"
 #include "text.h"
 
-// The variables that CUDA gives every thread.
 thread_local uint3 threadIdx, blockIdx;
 thread_local dim3 blockDim, gridDim;
 
@@ -189,6 +188,13 @@ void Scheduler::leave() {
 
 void Scheduler::finish_thread() {
   Thread& t = threads_[current_];
+  const unsigned lane = current_ % kWarp, first = current_ - lane;
+  for (unsigned m = warps_[current_ / kWarp].waiting; m != 0; m &= m - 1) {
+    const unsigned i = first + static_cast<unsigned>(std::countr_zero(m));
+    if ((threads_[i].mask >> lane & 1) != 0)
+      fail(std::string(threads_[i].operation) + " at " + text(threads_[i].where) + ", " + name(i) +
+           ": the mask names lane " + std::to_string(lane) + ", which has ended");
+  }
   t.state = Thread::State::done;
   t.fiber = nullptr;
   warps_[current_ / kWarp].exited |= 1u << current_ % kWarp;
@@ -220,8 +226,8 @@ int Scheduler::wait_for_block(Barrier kind, int predicate, Location where) {
       const Thread& other = threads_[i];
       if (other.state != Thread::State::at_barrier) continue;
       if (other.where.line != where.line || std::strcmp(other.where.file, where.file) != 0)
-        fail("divergent __syncthreads(): " + name(i) + " waits at " + text(other.where) + ", " + here() + " at " +
-             text(where));
+        fail("divergent __syncthreads(): " + name(i) + " waits at " + text(other.where) + ", " + here() +
+             " at " + text(where));
       break;
     }
   barrier_kind_ = kind;
@@ -245,7 +251,8 @@ void Scheduler::wait_for_warp(const char* operation, unsigned mask, void* slot, 
     std::snprintf(buffer, sizeof buffer, "0x%x", m);
     return std::string(buffer);
   };
-  if ((mask >> lane & 1) == 0) misuse("the mask " + hex(mask) + " leaves out the lane that calls, " + std::to_string(lane));
+  if ((mask >> lane & 1) == 0)
+    misuse("the mask " + hex(mask) + " leaves out the lane that calls, " + std::to_string(lane));
   if ((mask & warp.exited) != 0)
     misuse("the mask " + hex(mask) + " names lane " + std::to_string(std::countr_zero(mask & warp.exited)) +
            ", which has ended");
@@ -323,12 +330,10 @@ void* Scheduler::allocate(std::size_t bytes, const char* name) {
 }
 
 void* Scheduler::shared_variable(const void* key, std::size_t bytes, const char* name) {
+  checker_enable(false);
   void*& found = by_key_[key];
-  if (found == nullptr) {
-    checker_enable(false);
-    found = allocate(bytes, name);
-    checker_enable(true);
-  }
+  if (found == nullptr) found = allocate(bytes, name);
+  checker_enable(true);
   return found;
 }
 
@@ -351,11 +356,21 @@ void Scheduler::fail(const std::string& what) {
   __builtin_unreachable();
 }
 
+bool Scheduler::on_stack(const void* address) const {
+  const auto inside = [address](const Fiber& f) {
+    const auto* begin = static_cast<const std::byte*>(f.stack());
+    return address >= begin && address < begin + f.bytes();
+  };
+  return inside(*fiber_) ||
+         std::any_of(fibers_.begin(), fibers_.end(), [&](const auto& f) { return inside(*f); });
+}
+
 std::string Scheduler::name(unsigned thread) const {
   const dim3 block = launch_->block;
   const auto triple = [](unsigned x, unsigned y, unsigned z) {
-    std::string s = "(" + std::to_string(x);
-    if (y != 0 || z != 0) s += ", " + std::to_string(y);
+    std::string s = std::to_string(x);
+    if (y == 0 && z == 0) return s;
+    s = "(" + s + ", " + std::to_string(y);
     if (z != 0) s += ", " + std::to_string(z);
     return s + ")";
   };
@@ -372,7 +387,8 @@ std::string Scheduler::deadlock() const {
     s += std::string(listed++ == 0 ? " " : "; ") + name(i) + " waits at " +
          (t.state == Thread::State::at_barrier ? "__syncthreads()" : t.operation) + ", " + text(t.where);
   }
-  return s + "; " + std::to_string(count_ - alive_) + " of " + std::to_string(count_) + " threads have ended" +
+  return s + "; " + std::to_string(count_ - alive_) + " of " + std::to_string(count_) +
+         " threads have ended" +
          (launch_->kernel != nullptr ? ", in kernel " + demangled(launch_->kernel) : "");
 }
 
@@ -394,6 +410,9 @@ void wait_for_warp(const char* name, unsigned mask, void* slot, Complete complet
 }
 int lane() { return static_cast<int>(active->thread() % kWarp); }
 unsigned lanes_left() { return active->lanes_left(); }
-void fail(const std::string& what) { active->fail(what + ": " + active->here()); }
+void fail(const char* what) {
+  checker_enable(false);
+  active->fail(std::string(what) + ": " + active->here());
+}
 
 }  // namespace assay::cuda::emulation

@@ -74,7 +74,9 @@ class Scheduler {
   unsigned lanes_left() const;
   // Ends the launch; what threads have on their stacks is forgotten.
   [[noreturn]] void fail(const std::string& what);
-  // "block (1, 0, 0) thread (3, 0, 0)"
+  // Whether that is on the stack of a thread of the block.
+  bool on_stack(const void* address) const;
+  // "block 1 thread 3", or "block (1, 2) thread 3" where there are more dimensions
   std::string here() const { return name(current_); }
 
  private:

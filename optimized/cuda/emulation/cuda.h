@@ -25,18 +25,18 @@
   ::assay::cuda::emulation::Location { file, line }
 #define ASSAY_CALLER_ const char *file = __builtin_FILE(), int line = __builtin_LINE()
 
-extern thread_local uint3 threadIdx, blockIdx;
-extern thread_local dim3 blockDim, gridDim;
 inline constexpr int warpSize = 32;
 
 ASSAY_EMULATION inline void __syncthreads(ASSAY_CALLER_) {
   assay::cuda::emulation::wait_for_block(assay::cuda::emulation::Barrier::plain, 0, ASSAY_WHERE_);
 }
 ASSAY_EMULATION inline int __syncthreads_or(int predicate, ASSAY_CALLER_) {
-  return assay::cuda::emulation::wait_for_block(assay::cuda::emulation::Barrier::any, predicate, ASSAY_WHERE_);
+  return assay::cuda::emulation::wait_for_block(assay::cuda::emulation::Barrier::any, predicate,
+                                                ASSAY_WHERE_);
 }
 ASSAY_EMULATION inline int __syncthreads_and(int predicate, ASSAY_CALLER_) {
-  return assay::cuda::emulation::wait_for_block(assay::cuda::emulation::Barrier::all, predicate, ASSAY_WHERE_);
+  return assay::cuda::emulation::wait_for_block(assay::cuda::emulation::Barrier::all, predicate,
+                                                ASSAY_WHERE_);
 }
 ASSAY_EMULATION inline int __syncthreads_count(int predicate, ASSAY_CALLER_) {
   return assay::cuda::emulation::wait_for_block(assay::cuda::emulation::Barrier::count, predicate,
@@ -103,8 +103,8 @@ ASSAY_EMULATION inline unsigned ballot(const char* name, unsigned mask, int pred
 template <class T>
 ASSAY_EMULATION T __shfl_sync(unsigned mask, T value, int from, int width = 32, ASSAY_CALLER_) {
   const int lane = assay::cuda::emulation::lane();
-  return assay::cuda::emulation::shuffle("__shfl_sync", mask, value, (lane & ~(width - 1)) | (from & (width - 1)),
-                                         ASSAY_WHERE_);
+  return assay::cuda::emulation::shuffle("__shfl_sync", mask, value,
+                                         (lane & ~(width - 1)) | (from & (width - 1)), ASSAY_WHERE_);
 }
 template <class T>
 ASSAY_EMULATION T __shfl_up_sync(unsigned mask, T value, unsigned by, int width = 32, ASSAY_CALLER_) {
@@ -121,9 +121,9 @@ ASSAY_EMULATION T __shfl_down_sync(unsigned mask, T value, unsigned by, int widt
 template <class T>
 ASSAY_EMULATION T __shfl_xor_sync(unsigned mask, T value, int with, int width = 32, ASSAY_CALLER_) {
   const int lane = assay::cuda::emulation::lane(), other = lane ^ with;
-  return assay::cuda::emulation::shuffle(
-      "__shfl_xor_sync", mask, value,
-      (other & ~(width - 1)) > (lane & ~(width - 1)) ? lane : other, ASSAY_WHERE_);
+  return assay::cuda::emulation::shuffle("__shfl_xor_sync", mask, value,
+                                         (other & ~(width - 1)) > (lane & ~(width - 1)) ? lane : other,
+                                         ASSAY_WHERE_);
 }
 ASSAY_EMULATION inline unsigned __ballot_sync(unsigned mask, int predicate, ASSAY_CALLER_) {
   return assay::cuda::emulation::ballot("__ballot_sync", mask, predicate, ASSAY_WHERE_);
@@ -158,8 +158,8 @@ inline double __longlong_as_double(long long x) { return std::bit_cast<double>(x
 // Dot product of four signed or unsigned bytes, added to c (the instruction dp4a).
 ASSAY_EMULATION inline int __dp4a(int a, int b, int c) {
   for (int i = 0; i < 4; ++i)
-    c = static_cast<int>(static_cast<unsigned>(c) +
-                         static_cast<unsigned>(static_cast<signed char>(a >> 8 * i) *
-                                               static_cast<signed char>(b >> 8 * i)));
+    c = static_cast<int>(
+        static_cast<unsigned>(c) +
+        static_cast<unsigned>(static_cast<signed char>(a >> 8 * i) * static_cast<signed char>(b >> 8 * i)));
   return c;
 }

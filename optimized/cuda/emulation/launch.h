@@ -10,18 +10,20 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <stdexcept>
 #include <string>
-#include <tuple>
-#include <utility>
 
 #include "types.h"
+#include "vocabulary/kernel.h"
+
+// The variables that CUDA gives every thread.
+extern thread_local uint3 threadIdx, blockIdx;
+extern thread_local dim3 blockDim, gridDim;
 
 namespace assay::cuda::emulation {
 
 // A launch that went wrong, in words.
-struct Fault : std::runtime_error {
-  using std::runtime_error::runtime_error;
+struct Fault : Crashed {
+  using Crashed::Crashed;
 };
 
 struct Location {
@@ -60,6 +62,6 @@ using Complete = void (*)(void* const* slots, unsigned mask);
 void wait_for_warp(const char* name, unsigned mask, void* slot, Complete complete, Location where);
 int lane();
 unsigned lanes_left();
-[[noreturn]] void fail(const std::string& what);
+[[noreturn]] void fail(const char* what);
 
 }  // namespace assay::cuda::emulation

@@ -4,14 +4,37 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <sstream>
+#include <vector>
 
 namespace assay::cuda::emulation {
 
-std::string text(Location where) {
-  const char* file = where.file;
-  for (const char* at = std::strstr(file, "optimized/"); at != nullptr; at = std::strstr(at + 1, "optimized/"))
-    file = at;
-  return std::string(file) + ":" + std::to_string(where.line);
+namespace {
+
+// From the last "optimized/" on.
+std::string from_optimized(const std::string& path) {
+  const std::size_t at = path.rfind("optimized/");
+  return at == std::string::npos ? path : path.substr(at);
+}
+
+}  // namespace
+
+std::string text(Location where) { return from_optimized(where.file) + ":" + std::to_string(where.line); }
+
+std::string place_of_frames(const std::string& lines) {
+  std::vector<std::string> frames;
+  std::istringstream all(lines);
+  for (std::string line; std::getline(all, line);) {
+    if (const std::size_t more = line.find(" (discriminator"); more != std::string::npos) line.resize(more);
+    // Frames of the emulation itself and of the standard library are nobody's code.
+    if (line.find("optimized/cuda/") != std::string::npos &&
+        (line.find("/emulation/") == std::string::npos || line.find("/emulation/test/") != std::string::npos))
+      frames.push_back(from_optimized(line));
+  }
+  if (frames.empty()) return "an unknown place";
+  const auto file = [](const std::string& frame) { return frame.substr(0, frame.rfind(':')); };
+  return file(frames.front()) == file(frames.back()) ? frames.front()
+                                                     : frames.front() + " (" + frames.back() + ")";
 }
 
 std::string demangled(const char* kernel) {

@@ -9,6 +9,8 @@ namespace assay::cuda::emulation {
 
 // "optimized/cuda/reduce.h:40"
 std::string text(Location where);
+// The same of what addr2line -i prints: the innermost place, and the outermost one if that is in another file.
+std::string place_of_frames(const std::string& lines);
 // A kernel's name as its author wrote it, without arguments.
 std::string demangled(const char* kernel);
 
