@@ -46,6 +46,8 @@ __device__ __forceinline__ double rint_of(double x) { return ::rint(x); }
 
 __device__ __forceinline__ bool is_nan(float x) { return x != x; }
 __device__ __forceinline__ bool is_nan(double x) { return x != x; }
+__device__ __forceinline__ bool is_infinite(float x) { return ::fabsf(x) == HUGE_VALF; }
+__device__ __forceinline__ bool is_infinite(double x) { return ::fabs(x) == HUGE_VAL; }
 
 }  // namespace ASSAY_CUDA_BACKEND
 }  // namespace assay::cuda
