@@ -14,6 +14,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <type_traits>
 
 #if defined(__CUDACC__)
 
@@ -47,41 +49,53 @@
 namespace assay::cuda {
 inline namespace ASSAY_CUDA_BACKEND {
 
-// 16 bytes, the widest access of a thread. A pointer must be a multiple of 16.
-template <class T>
-struct alignas(16) Vector {
-  static constexpr int size = 16 / sizeof(T);
-  T element[size];
+// Elements that a thread reads or writes at once: 16 bytes, the widest access, or a smaller power of two. A pointer must be
+// a multiple of as many.
+template <class T, int n = 16 / static_cast<int>(sizeof(T))>
+struct alignas(n * sizeof(T)) Vector {
+  static constexpr int size = n;
+  T element[n];
 };
 
 #if defined(__CUDACC__)
-template <class T>
-__device__ __forceinline__ Vector<T> load_vector(const T* from) {
-  const uint4 bits = *reinterpret_cast<const uint4*>(from);
-  Vector<T> v;
+template <std::size_t bytes>
+using Word = std::conditional_t<
+    bytes == 16, uint4,
+    std::conditional_t<bytes == 8, uint2,
+                       std::conditional_t<bytes == 4, std::uint32_t,
+                                          std::conditional_t<bytes == 2, std::uint16_t, std::uint8_t>>>>;
+
+template <class T, int n = Vector<T>::size>
+__device__ __forceinline__ Vector<T, n> load_vector(const T* from) {
+  Vector<T, n> v;
+  const auto bits = *reinterpret_cast<const Word<sizeof v>*>(from);
+  static_assert(sizeof bits == sizeof v);
   memcpy(&v, &bits, sizeof v);
   return v;
 }
-template <class T>
-__device__ __forceinline__ void store_vector(T* to, const Vector<T>& v) {
-  uint4 bits;
+template <class T, int n>
+__device__ __forceinline__ void store_vector(T* to, const Vector<T, n>& v) {
+  Word<sizeof v> bits;
+  static_assert(sizeof bits == sizeof v);
   memcpy(&bits, &v, sizeof v);
-  *reinterpret_cast<uint4*>(to) = bits;
+  *reinterpret_cast<Word<sizeof v>*>(to) = bits;
 }
 #else
 // One access for the checker; memcpy, for the elements are no uint4.
-template <class T>
-ASSAY_EMULATION __attribute__((noinline)) Vector<T> load_vector(const T* from) {
-  if (reinterpret_cast<std::uintptr_t>(from) % 16 != 0) emulation::fail("16 bytes read at no multiple of 16");
-  emulation::checker_access(from, 16, false, false, __builtin_return_address(0));
-  Vector<T> v;
+template <class T, int n = Vector<T>::size>
+ASSAY_EMULATION __attribute__((noinline)) Vector<T, n> load_vector(const T* from) {
+  Vector<T, n> v;
+  if (reinterpret_cast<std::uintptr_t>(from) % sizeof v != 0)
+    emulation::fail("a vector read at no multiple of its " + std::to_string(sizeof v) + " bytes");
+  emulation::checker_access(from, sizeof v, false, false, __builtin_return_address(0));
   std::memcpy(&v, from, sizeof v);
   return v;
 }
-template <class T>
-ASSAY_EMULATION __attribute__((noinline)) void store_vector(T* to, const Vector<T>& v) {
-  if (reinterpret_cast<std::uintptr_t>(to) % 16 != 0) emulation::fail("16 bytes written at no multiple of 16");
-  emulation::checker_access(to, 16, true, false, __builtin_return_address(0));
+template <class T, int n>
+ASSAY_EMULATION __attribute__((noinline)) void store_vector(T* to, const Vector<T, n>& v) {
+  if (reinterpret_cast<std::uintptr_t>(to) % sizeof v != 0)
+    emulation::fail("a vector written at no multiple of its " + std::to_string(sizeof v) + " bytes");
+  emulation::checker_access(to, sizeof v, true, false, __builtin_return_address(0));
   std::memcpy(to, &v, sizeof v);
 }
 #endif

@@ -96,6 +96,50 @@ __device__ inline Compute<T> load_as(const void* data, Dtype type, std::int64_t 
   }
 }
 
+// The same, if the dtype that it is converted to, one of those computed in C, is known when it runs. A function that is called:
+// kernels for mixed dtypes are many, and stay small.
+template <class C>
+__device__ __attribute__((noinline)) C load_converted(const void* data, Dtype type, Dtype to, std::int64_t i) {
+  if constexpr (std::is_same_v<C, double>) {
+    return load_as<double>(data, type, i);
+  } else if constexpr (std::is_same_v<C, float>) {
+    switch (to) {
+      case Dtype::f16: return load_as<__half>(data, type, i);
+      case Dtype::bf16: return load_as<__nv_bfloat16>(data, type, i);
+      default: return load_as<float>(data, type, i);
+    }
+  } else {
+    switch (to) {
+      case Dtype::i64: return load_as<std::int64_t>(data, type, i);
+      case Dtype::i32: return load_as<std::int32_t>(data, type, i);
+      case Dtype::i16: return load_as<std::int16_t>(data, type, i);
+      case Dtype::i8: return load_as<std::int8_t>(data, type, i);
+      default: return load_as<std::uint8_t>(data, type, i);
+    }
+  }
+}
+
+// Writes element `i` of memory of one of the dtypes that are computed in C.
+template <class C>
+__device__ inline void store_as(void* data, Dtype type, std::int64_t i, C x) {
+  if constexpr (std::is_same_v<C, double>) {
+    static_cast<double*>(data)[i] = x;
+  } else if constexpr (std::is_same_v<C, float>) {
+    switch (type) {
+      case Dtype::f16: static_cast<__half*>(data)[i] = narrowed<__half>(x); break;
+      case Dtype::bf16: static_cast<__nv_bfloat16*>(data)[i] = narrowed<__nv_bfloat16>(x); break;
+      default: static_cast<float*>(data)[i] = x;
+    }
+  } else {
+    switch (type) {
+      case Dtype::i64: static_cast<std::int64_t*>(data)[i] = x; break;
+      case Dtype::i32: static_cast<std::int32_t*>(data)[i] = narrowed<std::int32_t>(x); break;
+      case Dtype::i16: static_cast<std::int16_t*>(data)[i] = narrowed<std::int16_t>(x); break;
+      default: static_cast<std::uint8_t*>(data)[i] = narrowed<std::uint8_t>(x);
+    }
+  }
+}
+
 // Calls f(T{}) with the type of elements of that dtype; bool is read as u8.
 template <class F>
 void with_floating_point(Dtype type, F&& f) {
@@ -125,6 +169,16 @@ void with_element(Dtype type, F&& f) {
     with_floating_point(type, f);
   else
     with_integer(type, f);
+}
+// With integers of as many bytes, for operators that move elements and do not look at them.
+template <class F>
+void with_bits(Dtype type, F&& f) {
+  switch (bytes(type)) {
+    case 8: return f(std::int64_t{});
+    case 4: return f(std::int32_t{});
+    case 2: return f(std::int16_t{});
+    default: return f(std::uint8_t{});
+  }
 }
 
 }  // namespace ASSAY_CUDA_BACKEND

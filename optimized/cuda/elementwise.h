@@ -6,15 +6,18 @@
 //   };
 //   elementwise(Relu{}, out, self);
 //
-// Inputs are converted to the output's dtype first. An input may share the output's memory if it has its shape, strides
-// and dtype: an element is read before it is written, by the same thread.
+// Inputs are converted to the output's dtype first; elementwise_of<Out, In...>() is for operators whose tensors have other
+// dtypes by definition. An input may share the output's memory if it has its shape, strides and dtype: an element is read
+// before it is written, by the same thread.
 //
 // The idea: dimensions are put into the order of the output's memory and joined (cpu/space.h). Where what remains of the
-// innermost one is whole vectors of 16 bytes in the output, and each input has the output's dtype and either lies the
-// same way or repeats one element along it, a thread takes a vector: all accesses of a warp are neighbours. Else a thread
-// takes an element, in the order of the output's memory. Each element meets the same operations either way.
+// innermost one is whole vectors of 16 bytes in the tensor of the widest elements, and each input either lies the same way
+// or repeats one element along it, a thread takes a vector: all accesses of a warp are neighbours. A tensor that is all
+// one row may end with part of a vector. Else a thread takes an element, in the order of the output's memory; where dtypes
+// are mixed, by code that looks at them as it runs. Each element meets the same operations either way.
 #pragma once
 
+#include <algorithm>
 #include <utility>
 
 #include "call.h"
@@ -24,10 +27,11 @@
 namespace assay::cuda {
 inline namespace ASSAY_CUDA_BACKEND {
 
+inline constexpr int kElementwiseThreads = 256;
+
 template <int inputs>
 struct Inputs {
   const void* data[inputs];
-  Dtype type[inputs];
 };
 
 template <class T, class Op, class... C>
@@ -38,87 +42,181 @@ __device__ __forceinline__ T applied(const Op& op, C... x) {
     return narrowed<T>(op(x...));
 }
 
-template <class Op, class T, std::size_t... k>
-__global__ void elementwise_kernel(Op op, T* out, Inputs<sizeof...(k)> in, Space<sizeof...(k) + 1> space) {
-  for (std::int64_t i = global_thread(); i < space.count; i += global_threads()) {
-    std::int64_t offset[sizeof...(k) + 1];
-    space.locate(i, offset);
-    out[offset[0]] = applied<T>(op, load_as<T>(in.data[k], in.type[k], offset[k + 1])...);
-  }
-}
+// ---- Vectors -----------------------------------------------------------------------------------------------------
 
-// A vector of 16 bytes, or one element in all of its places.
-template <class T>
-__device__ __forceinline__ Vector<T> load_row(const void* data, std::int64_t offset, bool repeats) {
+// What a thread takes at once: n elements, of which the last thread may take fewer.
+template <int n>
+struct Chunk {
+  bool whole;
+  int count;
+};
+
+// A vector, or one element in all of its places. Places beyond `count` hold the first element.
+template <class T, int n>
+__device__ __forceinline__ Vector<T, n> load_chunk(const void* data, std::int64_t offset, bool repeats,
+                                                   Chunk<n> chunk) {
   const T* from = static_cast<const T*>(data) + offset;
-  if (!repeats) return load_vector(from);
-  const T x = *from;
-  Vector<T> v;
-  for (int j = 0; j < Vector<T>::size; ++j) v.element[j] = x;
+  if (chunk.whole && !repeats) return load_vector<T, n>(from);
+  const T first = *from;
+  Vector<T, n> v;
+  ASSAY_UNROLL
+  for (int j = 0; j < n; ++j) {
+    v.element[j] = first;
+    if (!repeats && j < chunk.count) v.element[j] = from[j];
+  }
   return v;
 }
 
-// `space` counts vectors in dimension 0.
-template <class Op, class T, std::size_t... k>
-__global__ void elementwise_vector_kernel(Op op, T* out, Inputs<sizeof...(k)> in,
-                                          Space<sizeof...(k) + 1> space) {
+template <class Out, int n, class Op, class... In>
+__device__ __forceinline__ Vector<Out, n> applied_to_each(const Op& op, const Vector<In, n>&... x) {
+  Vector<Out, n> y;
+  ASSAY_UNROLL
+  for (int j = 0; j < n; ++j) y.element[j] = applied<Out>(op, widened(x.element[j])...);
+  return y;
+}
+
+template <class Op, int n, class Out, class... In, std::size_t... k>
+__device__ __forceinline__ void elementwise_chunk(const Op& op, Out* out, const Inputs<sizeof...(In)>& in,
+                                                  const Space<sizeof...(In) + 1>& space,
+                                                  const std::int64_t (&offset)[sizeof...(In) + 1],
+                                                  Chunk<n> chunk, std::index_sequence<k...>) {
+  const Vector<Out, n> y = applied_to_each<Out, n>(
+      op, load_chunk<In, n>(in.data[k], offset[k + 1], space.stride[k + 1][0] == 0, chunk)...);
+  out += offset[0];
+  if (chunk.whole) return store_vector(out, y);
+  ASSAY_UNROLL
+  for (int j = 0; j < n; ++j)
+    if (j < chunk.count) out[j] = y.element[j];
+}
+
+// `space` counts vectors in dimension 0; the very last one has `last` elements.
+template <class Op, int n, class Out, class... In>
+__global__ void elementwise_vector_kernel(Op op, Out* out, Inputs<sizeof...(In)> in,
+                                          Space<sizeof...(In) + 1> space, std::int32_t last) {
   for (std::int64_t i = global_thread(); i < space.count; i += global_threads()) {
-    std::int64_t offset[sizeof...(k) + 1];
+    std::int64_t offset[sizeof...(In) + 1];
     space.locate(i, offset);
-    const Vector<T> x[] = {load_row<T>(in.data[k], offset[k + 1], space.stride[k + 1][0] == 0)...};
-    Vector<T> y;
-    ASSAY_UNROLL
-    for (int j = 0; j < Vector<T>::size; ++j) y.element[j] = applied<T>(op, widened(x[k].element[j])...);
-    store_vector(out + offset[0], y);
+    const bool whole = last == n || i + 1 < space.count;
+    elementwise_chunk<Op, n, Out, In...>(op, out, in, space, offset, Chunk<n>{whole, last},
+                                         std::index_sequence_for<In...>{});
   }
 }
 
-// Whether rows are whole vectors of T, on multiples of 16 bytes, in every tensor.
-template <int operands>
-bool in_vectors(const cpu::Space& space, const View* const* views, int width) {
-  if (space.rank == 0 || space.size[0] % width != 0) return false;
-  for (std::size_t j = 0; j < operands; ++j) {
-    if (views[j]->dtype.bits != views[0]->dtype.bits || views[j]->dtype.code != views[0]->dtype.code) return false;
-    const std::int64_t step = space.stride[j][0];
-    if (step == 0 && j != 0) continue;
-    if (step != 1 || reinterpret_cast<std::uintptr_t>(views[j]->data) % 16 != 0) return false;
+// Whether rows are whole vectors of n elements in every tensor, or the only row is but for its end.
+inline bool in_vectors(const cpu::Space& space, const View* const* views, int n) {
+  if (space.rank == 0 || (space.rank > 1 && space.size[0] % n != 0)) return false;
+  for (std::size_t k = 0; k < static_cast<std::size_t>(space.operands); ++k) {
+    const std::int64_t step = space.stride[k][0];
+    if (step == 0 && k != 0) continue;
+    const auto width = static_cast<std::uintptr_t>(n * views[k]->dtype.bits / 8);
+    if (step != 1 || reinterpret_cast<std::uintptr_t>(views[k]->data) % width != 0) return false;
     for (std::size_t d = 1; d < static_cast<std::size_t>(space.rank); ++d)
-      if (space.stride[j][d] % width != 0) return false;
+      if (space.stride[k][d] % n != 0) return false;
   }
   return true;
 }
 
-inline constexpr int kElementwiseThreads = 256;
+// ---- Elements ----------------------------------------------------------------------------------------------------
 
-template <class T, class Op, std::size_t... k>
-void elementwise_as(const Op& op, const cpu::Space& given, const View* const* views,
-                    std::index_sequence<k...>) {
-  constexpr int operands = sizeof...(k) + 1, width = Vector<T>::size;
-  const Inputs<sizeof...(k)> in{{views[k + 1]->data...}, {views[k + 1]->type()...}};
-  T* const out = views[0]->template as<T>();
-  Space<operands> space(given);
-  if (in_vectors<operands>(given, views, width)) {
-    space.count /= width;
-    space.size[0] /= width;
-    for (auto& stride : space.stride) stride[0] *= width;
-    return launch<elementwise_vector_kernel<Op, T, k...>>(blocks_for(space.count, kElementwiseThreads),
-                                                          kElementwiseThreads, 0, op, out, in, space);
+template <class Op, class Out, class... In, std::size_t... k>
+__device__ __forceinline__ Out element_at(const Op& op, const Inputs<sizeof...(In)>& in,
+                                          const std::int64_t (&offset)[sizeof...(In) + 1],
+                                          std::index_sequence<k...>) {
+  return applied<Out>(op, widened(static_cast<const In*>(in.data[k])[offset[k + 1]])...);
+}
+
+template <class Op, class Out, class... In>
+__global__ void elementwise_kernel(Op op, Out* out, Inputs<sizeof...(In)> in,
+                                   Space<sizeof...(In) + 1> space) {
+  for (std::int64_t i = global_thread(); i < space.count; i += global_threads()) {
+    std::int64_t offset[sizeof...(In) + 1];
+    space.locate(i, offset);
+    out[offset[0]] = element_at<Op, Out, In...>(op, in, offset, std::index_sequence_for<In...>{});
   }
-  launch<elementwise_kernel<Op, T, k...>>(blocks_for(space.count, kElementwiseThreads), kElementwiseThreads, 0,
-                                          op, out, in, space);
+}
+
+template <int inputs>
+struct Types {
+  Dtype out, in[inputs];
+};
+
+// Of any dtypes that are computed in C once they have the output's.
+template <class Op, class C, std::size_t... k>
+__global__ void elementwise_mixed_kernel(Op op, void* out, Inputs<sizeof...(k)> in, Types<sizeof...(k)> types,
+                                         Space<sizeof...(k) + 1> space) {
+  for (std::int64_t i = global_thread(); i < space.count; i += global_threads()) {
+    std::int64_t offset[sizeof...(k) + 1];
+    space.locate(i, offset);
+    store_as<C>(out, types.out, offset[0],
+                applied<C>(op, load_converted<C>(in.data[k], types.in[k], types.out, offset[k + 1])...));
+  }
+}
+
+// ---- Launches ----------------------------------------------------------------------------------------------------
+
+template <class>
+using ViewOf = const View&;
+
+// out = op(in...), of tensors with elements of these types, which the operator defines: nothing is converted.
+template <class Out, class... In, class Op>
+void elementwise_of(const Op& op, View& out, ViewOf<In>... in) {
+  constexpr int operands = sizeof...(In) + 1;
+  constexpr int n = 16 / static_cast<int>(std::max({sizeof(Out), sizeof(In)...}));
+  const View* const views[] = {&out, &in...};
+  const cpu::Space given = cpu::make_space(views, operands);
+  if (given.count == 0) return;
+  const Inputs<sizeof...(In)> inputs{{in.data...}};
+  if (in_vectors(given, views, n)) {
+    const Space<operands> space(given, n);
+    return launch<elementwise_vector_kernel<Op, n, Out, In...>>(
+        blocks_for(space.count, kElementwiseThreads), kElementwiseThreads, 0, op, out.as<Out>(), inputs,
+        space, static_cast<std::int32_t>((given.count - 1) % n + 1));
+  }
+  launch<elementwise_kernel<Op, Out, In...>>(blocks_for(given.count, kElementwiseThreads),
+                                             kElementwiseThreads, 0, op, out.as<Out>(), inputs,
+                                             Space<operands>(given));
+}
+
+template <class C, class Op, std::size_t... k>
+void elementwise_mixed(const Op& op, const View* const* views, std::index_sequence<k...>) {
+  constexpr int operands = sizeof...(k) + 1;
+  const cpu::Space given = cpu::make_space(views, operands);
+  if (given.count == 0) return;
+  launch<elementwise_mixed_kernel<Op, C, k...>>(
+      blocks_for(given.count, kElementwiseThreads), kElementwiseThreads, 0, op, views[0]->data,
+      Inputs<sizeof...(k)>{{views[k + 1]->data...}},
+      Types<sizeof...(k)>{views[0]->type(), {views[k + 1]->type()...}}, Space<operands>(given));
 }
 
 template <class Op>
-inline constexpr bool of_integers = requires { &Op::integers; };
+inline constexpr bool of_integers = requires {
+  &Op::integers;
+};
 
-// out = op(in...). Throws Refused for dtypes that op is not for.
+// out = op(in...), whatever dtypes the inputs have. Throws Refused for an output that op is not for.
+template <class Op, class... In>
+void elementwise_converted(const Op& op, View& out, const In&... in) {
+  const View* const views[] = {&out, &in...};
+  const Dtype type = out.type();
+  constexpr std::index_sequence_for<In...> indices;
+  if (type == Dtype::f64) return elementwise_mixed<double>(op, views, indices);
+  if (is_float(type)) return elementwise_mixed<float>(op, views, indices);
+  if constexpr (of_integers<Op>)
+    elementwise_mixed<std::int64_t>(op, views, indices);
+  else
+    throw Refused("only f64, f32, f16 and bf16 are supported");
+}
+
+template <class, class T>
+using Same = T;
+
+// out = op(in...), inputs converted to the output's dtype. Throws Refused for dtypes that op is not for.
 template <class Op, class... In>
 void elementwise(const Op& op, View& out, const In&... in) {
-  const View* const views[] = {&out, &in...};
-  const cpu::Space space = cpu::make_space(views, sizeof...(In) + 1);
-  if (space.count == 0) return;
+  if (((in.type() != out.type()) || ...)) return elementwise_converted(op, out, in...);
   const auto go = [&](auto element) {
-    elementwise_as<decltype(element)>(op, space, views, std::index_sequence_for<In...>{});
+    using T = decltype(element);
+    elementwise_of<T, Same<In, T>...>(op, out, in...);
   };
   if constexpr (of_integers<Op>)
     with_element(out.type(), go);

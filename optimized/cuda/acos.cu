@@ -1,0 +1,27 @@
+// Arc cosine: CUDA's own, over any layout.
+#include "ops/acos.h"
+
+#include "contracts.h"
+#include "elementary.h"
+#include "elementwise.h"
+
+namespace assay::cuda {
+inline namespace ASSAY_CUDA_BACKEND {
+
+struct Acos {
+  template <class C>
+  __device__ C operator()(C x) const {
+    return acos_of(x);
+  }
+};
+
+}  // namespace ASSAY_CUDA_BACKEND
+namespace {
+
+void run(const View& self, View& out) { elementwise(Acos{}, out, self); }
+
+constexpr assay_kernel kernels[] = {ASSAY_CUDA(ops::acos, run, ASSAY_CUDA_IN_PLACE "\n" ASSAY_CUDA_ACOS)};
+const Enrolled enrolled{kernels};
+
+}  // namespace
+}  // namespace assay::cuda

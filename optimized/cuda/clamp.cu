@@ -1,0 +1,43 @@
+// Numbers brought between two bounds: compares and selects, so that NaN and -0 stay; no arithmetic. A bound that is not
+// given is an infinity, which no number crosses.
+#include "ops/clamp.h"
+
+#include "contracts.h"
+#include "cpu/wrap.h"
+#include "elementwise.h"
+
+namespace assay::cuda {
+inline namespace ASSAY_CUDA_BACKEND {
+
+struct Clamp {
+  double min, max;
+  std::int64_t integer_min, integer_max;
+  template <class C>
+  __device__ C operator()(C x) const {
+    const C least = static_cast<C>(min), most = static_cast<C>(max);
+    x = x < least ? least : x;
+    return x > most ? most : x;
+  }
+  __device__ std::int64_t integers(std::int64_t x) const {
+    x = x < integer_min ? integer_min : x;
+    return x > integer_max ? integer_max : x;
+  }
+};
+
+}  // namespace ASSAY_CUDA_BACKEND
+namespace {
+
+void clamp(const View& self, std::optional<Scalar> min, std::optional<Scalar> max, View& out) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const Dtype type = out.type();
+  elementwise(Clamp{min ? min->real : -infinity, max ? max->real : infinity,
+                    min ? cpu::wrapped_to(type, min->integer) : INT64_MIN,
+                    max ? cpu::wrapped_to(type, max->integer) : INT64_MAX},
+              out, self);
+}
+
+constexpr assay_kernel kernels[] = {ASSAY_CUDA(ops::clamp, clamp, ASSAY_CUDA_IN_PLACE)};
+const Enrolled enrolled{kernels};
+
+}  // namespace
+}  // namespace assay::cuda

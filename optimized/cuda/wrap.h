@@ -1,0 +1,22 @@
+// Integers as kernels compute them: in 64 bits that wrap (cpu/wrap.h, for the device).
+#pragma once
+
+#include "device.h"
+
+namespace assay::cuda {
+inline namespace ASSAY_CUDA_BACKEND {
+
+__host__ __device__ constexpr std::int64_t wrapping_add(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+}
+__host__ __device__ constexpr std::int64_t wrapping_multiply(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+}
+
+// Towards zero; -INT64_MIN wraps, where a processor would trap. b is not 0.
+__host__ __device__ constexpr std::int64_t wrapping_divide(std::int64_t a, std::int64_t b) {
+  return b == -1 ? wrapping_multiply(a, -1) : a / b;
+}
+
+}  // namespace ASSAY_CUDA_BACKEND
+}  // namespace assay::cuda
