@@ -11,7 +11,11 @@
 
 // The kernel for a sum, and so its order, is chosen by where its elements lie.
 #define ASSAY_CUDA_BY_LAYOUT \
-  "layout_invariant=no -- optimized/cuda/reduce.h: how threads share a sum depends on strides"
+  "layout_invariant=no row_invariant=no -- optimized/cuda/reduce.h: how threads share a sum depends on strides, and " \
+  "on how many sums there are"
+
+// A thread adds at most an eighth of a sum's terms, or eight.
+#define ASSAY_CUDA_SUM "chain=blocked(8) -- optimized/cuda/reduce.h: eight sums or more, then a tree"
 
 #define ASSAY_CUDA_ACCURACY(f32, f64)                                             \
   "f32,f16,bf16: " f32                                                            \
