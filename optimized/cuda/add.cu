@@ -1,7 +1,7 @@
 // Addition and subtraction of tensors, with a factor.
 //
-// The idea: a difference is a sum with -alpha, to the bit. alpha is rounded once to what is computed in, then one fused
-// multiply-add an element.
+// The idea: a difference is a sum with -alpha, to the bit. alpha is rounded once to what is computed in, then
+// one fused multiply-add an element.
 #include "ops/add.h"
 
 #include "contracts.h"

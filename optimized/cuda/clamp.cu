@@ -1,5 +1,5 @@
-// Numbers brought between two bounds: compares and selects, so that NaN and -0 stay; no arithmetic. A bound that is not
-// given is an infinity, which no number crosses.
+// Numbers brought between two bounds: compares and selects, so that NaN and -0 stay; no arithmetic. A bound
+// that is not given is an infinity, which no number crosses.
 #include "ops/clamp.h"
 
 #include "contracts.h"

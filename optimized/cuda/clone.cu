@@ -1,6 +1,6 @@
-// A copy into any layout of memory: through tiles in shared memory where the input's rows go along another dimension than the
-// output's (transpose.h), else an element at a time, or a vector. Elements are moved as bits, so that the dtype matters by
-// its size alone.
+// A copy into any layout of memory: through tiles in shared memory where the input's rows go along another
+// dimension than the output's (transpose.h), else an element at a time, or a vector. Elements are moved as
+// bits, so that the dtype matters by its size alone.
 #include "ops/clone.h"
 
 #include "elementwise.h"

@@ -1,8 +1,8 @@
 // Division of tensors, and its quotient as an integer.
 //
-// "floor" takes the floor of the rounded quotient, and one less where that was rounded up to an integer: where
-// self - floor * other, which a fused multiply-add gives the right sign, is beyond 0 on the side away from other. As in
-// Python, 1.0 // 0.1 is 9 and not 10.
+// "floor" takes the floor of the rounded quotient, and one less where that was rounded up to an integer:
+// where self - floor * other, which a fused multiply-add gives the right sign, is beyond 0 on the side away
+// from other. As in Python, 1.0 // 0.1 is 9 and not 10.
 #include "ops/div.h"
 
 #include "contracts.h"

@@ -1,8 +1,8 @@
 // Elementary functions of float and double under one name each, for operators that are written once for both.
 //
-// Called by their C names, which a compiler for the processor and one for the GPU read alike: exp(x) of a float is
-// computed in double by one of them where only the C header is included, and in float by the other. Such a header is
-// why this one is not called math.h. What they promise stands in contracts.h.
+// Called by their C names, which a compiler for the processor and one for the GPU read alike: exp(x) of a
+// float is computed in double by one of them where only the C header is included, and in float by the other.
+// Such a header is why this one is not called math.h. What they promise stands in contracts.h.
 #pragma once
 
 #include "device.h"

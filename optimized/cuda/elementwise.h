@@ -6,15 +6,16 @@
 //   };
 //   elementwise(Relu{}, out, self);
 //
-// Inputs are converted to the output's dtype first; elementwise_of<Out, In...>() is for operators whose tensors have other
-// dtypes by definition. An input may share the output's memory if it has its shape, strides and dtype: an element is read
-// before it is written, by the same thread.
+// Inputs are converted to the output's dtype first; elementwise_of<Out, In...>() is for operators whose
+// tensors have other dtypes by definition. An input may share the output's memory if it has its shape,
+// strides and dtype: an element is read before it is written, by the same thread.
 //
-// The idea: dimensions are put into the order of the output's memory and joined (cpu/space.h). Where what remains of the
-// innermost one is whole vectors of 16 bytes in the tensor of the widest elements, and each input either lies the same way
-// or repeats one element along it, a thread takes a vector: all accesses of a warp are neighbours. A tensor that is all
-// one row may end with part of a vector. Else a thread takes an element, in the order of the output's memory; where dtypes
-// are mixed, by code that looks at them as it runs. Each element meets the same operations either way.
+// The idea: dimensions are put into the order of the output's memory and joined (cpu/space.h). Where what
+// remains of the innermost one is whole vectors of 16 bytes in the tensor of the widest elements, and each
+// input either lies the same way or repeats one element along it, a thread takes a vector: all accesses of a
+// warp are neighbours. A tensor that is all one row may end with part of a vector. Else a thread takes an
+// element, in the order of the output's memory; where dtypes are mixed, by code that looks at them as it
+// runs. Each element meets the same operations either way.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// The larger of two numbers, NaN where either is: of equal numbers only zeros differ, in a sign that their sum settles.
+// The larger of two numbers, NaN where either is: of equal numbers only zeros differ, in a sign that their
+// sum settles.
 #include "ops/maximum.h"
 
 #include "contracts.h"

@@ -1,6 +1,6 @@
-// Rectified linear unit with a learned slope for each channel: the slope is a view that broadcasts along dimension 1. A compare
-// and a select, not max(x, 0) + w * min(x, 0), so that an infinite slope does not touch positive inputs, and NaN and -0
-// come out right.
+// Rectified linear unit with a learned slope for each channel: the slope is a view that broadcasts along
+// dimension 1. A compare and a select, not max(x, 0) + w * min(x, 0), so that an infinite slope does not
+// touch positive inputs, and NaN and -0 come out right.
 #include "ops/prelu.h"
 
 #include "contracts.h"

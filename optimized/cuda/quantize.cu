@@ -1,9 +1,9 @@
 // Real numbers as integers with a scale and a zero point, and back.
 //
-// The quotient is a division, rounded once, and not a product with the reciprocal, which moves some of it across a tie. It
-// is cut to a range that an integer holds before it is converted, and rint() rounds ties to even, as the formula does; the
-// zero point is added after that, in integers, where it cannot move a tie. NaN fails the comparison that keeps a number.
-// The way back has one rounding, that of the product.
+// The quotient is a division, rounded once, and not a product with the reciprocal, which moves some of it
+// across a tie. It is cut to a range that an integer holds before it is converted, and rint() rounds ties to
+// even, as the formula does; the zero point is added after that, in integers, where it cannot move a tie. NaN
+// fails the comparison that keeps a number. The way back has one rounding, that of the product.
 #include "ops/quantize.h"
 
 #include "contracts.h"

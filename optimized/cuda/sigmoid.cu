@@ -1,5 +1,5 @@
-// The logistic function, and its product with the argument (silu): the formulas as they stand. Where exp(-x) overflows they
-// give 0; the true values there are subnormal, or within -3e-37 to 0 for silu in f32.
+// The logistic function, and its product with the argument (silu): the formulas as they stand. Where exp(-x)
+// overflows they give 0; the true values there are subnormal, or within -3e-37 to 0 for silu in f32.
 #include "ops/sigmoid.h"
 
 #include "contracts.h"

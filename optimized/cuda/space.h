@@ -9,8 +9,8 @@
 namespace assay::cuda {
 inline namespace ASSAY_CUDA_BACKEND {
 
-// Division by a number that the host knows: a multiplication and a shift, where an instruction is missing that a division
-// of 32 bits takes about twenty for (Granlund and Montgomery 1994, figure 4.1). For 0 <= x < 2^32, divisor up to 2^31.
+// Division by a number that the host knows: a multiplication, an addition and a shift instead of some twenty
+// instructions (Granlund and Montgomery 1994, figure 4.1). For any x, and divisors from 1 to 2^31.
 struct Divisor {
   std::uint32_t factor, shift;  // of 2^32 + factor
 
@@ -36,7 +36,8 @@ struct Space {
   Divisor by_size[cpu::kMaxRank];  // where it is narrow
 
   Space() = default;
-  // With `width` elements of dimension 0 as one, the last one perhaps fewer. Precondition: a whole number, or rank 1.
+  // With `width` elements of dimension 0 as one, the last one perhaps fewer. Precondition: a whole number, or
+  // rank 1.
   explicit Space(const cpu::Space& space, int width = 1) : rank(space.rank), count(1) {
     for (int d = 0; d < rank; ++d) {
       const auto at = static_cast<std::size_t>(d);

@@ -1,4 +1,5 @@
-// Square root, and its reciprocal: a root and a division, each rounded once, and not rsqrt(), which errs by more.
+// Square root, and its reciprocal: a root and a division, each rounded once, and not rsqrt(), which errs by
+// more.
 #include "ops/sqrt.h"
 
 #include "contracts.h"

@@ -1,4 +1,5 @@
-// Hyperbolic tangent: CUDA's own, over any layout. Its backward is the formula, 1 - output^2 with a fused multiply-add.
+// Hyperbolic tangent: CUDA's own, over any layout. Its backward is the formula, 1 - output^2 with a fused
+// multiply-add.
 #include "ops/tanh.h"
 
 #include "contracts.h"

@@ -1,9 +1,10 @@
 // Copies between layouts of which one is the other transposed.
 //
-// The idea: the input's elements are neighbours along the rows of a plane, the output's along its columns. A block takes a
-// tile of the plane through shared memory: warps read along the input's memory and write along the output's. A tile is 32
-// by 32, or longer where the plane is thin, as with three channels. Elements of one or two bytes are moved in packs of four
-// bytes where sizes and strides are whole packs: a thread then turns a square of as many packs in its registers.
+// The idea: the input's elements are neighbours along the rows of a plane, the output's along its columns. A
+// block takes a tile of the plane through shared memory: warps read along the input's memory and write along
+// the output's. A tile is 32 by 32, or longer where the plane is thin, as with three channels. Elements of
+// one or two bytes are moved in packs of four bytes where sizes and strides are whole packs: a thread then
+// turns a square of as many packs in its registers.
 #pragma once
 
 #include "call.h"
@@ -20,7 +21,8 @@ inline constexpr int kTransposeShared = kTransposeTile + kTransposeTile / 2;
 // A tile's sides are powers of 2.
 struct TransposeTile {
   std::int32_t row_bits, column_bits;
-  // From one column to the next in shared memory: such that a warp that goes along a row meets all banks, too.
+  // From one column to the next in shared memory: such that a warp that goes along a row meets all banks,
+  // too.
   std::int32_t pitch;
 
   TransposeTile(std::int64_t rows, std::int64_t columns) {
@@ -105,8 +107,8 @@ __global__ void transpose_kernel(T* out, const T* in, TransposePlane plane, Tran
   }
 }
 
-// The dimension along which the input's elements are nearest to each other, if that is another one than the output's and
-// planes of the two are worth tiles; else 0. Operand 0 is the output.
+// The dimension along which the input's elements are nearest to each other, if that is another one than the
+// output's and planes of the two are worth tiles; else 0. Operand 0 is the output.
 inline std::size_t transposed_dimension(const cpu::Space& space) {
   const auto& stride = space.stride[1];
   if (space.rank == 0 || stride[0] == 0) return 0;

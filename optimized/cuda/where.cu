@@ -1,5 +1,5 @@
-// One of two numbers, as a condition says: bits are moved, and nothing is computed, so that integers of the same size serve
-// where dtypes agree.
+// One of two numbers, as a condition says: bits are moved, and nothing is computed, so that integers of the
+// same size serve where dtypes agree.
 #include "ops/where.h"
 
 #include "contracts.h"
