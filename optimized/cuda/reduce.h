@@ -40,7 +40,7 @@ inline std::int64_t reduce_parts(std::int64_t units, std::int64_t elements, std:
 template <class T, class Reducer, std::size_t... k>
 void reduce_as(const Reducer& reducer, const ReducePlan& plan, const View* const* inputs,
                std::index_sequence<k...>) {
-  constexpr int count = sizeof...(k);
+  constexpr std::size_t count = sizeof...(k);
   constexpr std::int64_t width = Vector<T>::size;
   using State = typename Reducer::State;
   const Sources<count> in{{inputs[k]->data...}, {inputs[k]->type()...}};
@@ -49,7 +49,7 @@ void reduce_as(const Reducer& reducer, const ReducePlan& plan, const View* const
   const std::int64_t n = reduced.count, outputs = kept.count;
   if (outputs == 0) return;
 
-  const bool typed = (holds<T>(inputs[k]->type()) && ...);
+  const bool typed = ((inputs[k]->type() == dtype_that_is<T>)&&...);
   const bool aligned = (... && (reinterpret_cast<std::uintptr_t>(inputs[k]->data) % 16 == 0));
   const bool along = reduced.rank == 0 || ((reduced.stride[k][0] == 1) && ...);
   const bool columns = !along && kept.rank > 0 && ((kept.stride[k + 1][0] == 1) && ...);
