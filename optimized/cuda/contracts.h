@@ -18,6 +18,9 @@
   "layout_invariant=no row_invariant=no -- optimized/cuda/rows.h: how threads share a row depends on strides, and " \
   "a row among others has other strides than one alone"
 
+#define ASSAY_CUDA_MOMENTS \
+  "moments=updating chain=blocked(8) -- optimized/cuda/moments.h: Welford's update and merges, in reduce.h's order"
+
 // A thread adds at most an eighth of a sum's terms, or eight.
 #define ASSAY_CUDA_SUM "chain=blocked(8) -- optimized/cuda/reduce.h: eight sums or more, then a tree"
 
