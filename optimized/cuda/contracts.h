@@ -18,6 +18,8 @@
   "layout_invariant=no row_invariant=no -- optimized/cuda/rows.h: how threads share a row depends on strides, and " \
   "a row among others has other strides than one alone"
 
+#define ASSAY_CUDA_SUM_OF_ROW "chain=blocked(8) -- optimized/cuda/rows.h: a thread's elements, then a tree of threads"
+
 #define ASSAY_CUDA_MOMENTS \
   "moments=updating chain=blocked(8) -- optimized/cuda/moments.h: Welford's update and merges, in reduce.h's order"
 

@@ -68,6 +68,16 @@ struct RowLaunch {
   dim3 grid, block;
 };
 
+// For rows of n elements, taken in so many pieces, whose threads are neighbours.
+inline RowLaunch along_rows_of(std::int64_t n, std::int64_t rows, std::int64_t pieces, std::int64_t width) {
+  const std::int64_t held = kRowPieces * width;
+  const std::int64_t lanes = n <= kWarpSize * held
+                                 ? std::min<std::int64_t>(power_of_two(pieces), kWarpSize)
+                                 : std::min<std::int64_t>(power_of_two((n + held - 1) / held), kRowThreads);
+  const std::int64_t beside = lanes > kWarpSize ? 1 : 128 / lanes;
+  return {blocks_for(rows, beside), dim3(static_cast<unsigned>(lanes), static_cast<unsigned>(beside))};
+}
+
 // The rows along `dim` of tensors of one shape, whose operand 0 is the output, and how to launch on them.
 template <class T, int operands>
 RowLaunch plan_rows(Rows<operands>& plan, const View* const* views, std::int64_t dim) {
@@ -93,13 +103,7 @@ RowLaunch plan_rows(Rows<operands>& plan, const View* const* views, std::int64_t
                                                          std::max<std::int64_t>(kWarpSize, 128 / down));
     return {blocks_for(rows.count, beside), dim3(static_cast<unsigned>(beside), static_cast<unsigned>(down))};
   }
-  const std::int64_t pieces = plan.access == Access::strided ? plan.n : plan.n / width;
-  const std::int64_t lanes =
-      plan.n <= kWarpSize * kRowPieces * width
-          ? std::min<std::int64_t>(power_of_two(pieces), kWarpSize)
-          : std::min<std::int64_t>(power_of_two((plan.n - 1) / (kRowPieces * width) + 1), kRowThreads);
-  const std::int64_t beside = lanes > kWarpSize ? 1 : 128 / lanes;
-  return {blocks_for(rows.count, beside), dim3(static_cast<unsigned>(lanes), static_cast<unsigned>(beside))};
+  return along_rows_of(plan.n, rows.count, plan.access == Access::strided ? plan.n : plan.n / width, width);
 }
 
 }  // namespace ASSAY_CUDA_BACKEND
