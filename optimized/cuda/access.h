@@ -6,7 +6,7 @@
 namespace assay::cuda {
 inline namespace ASSAY_CUDA_BACKEND {
 
-template <int inputs>
+template <std::size_t inputs>
 struct Sources {
   const void* data[inputs];
   Dtype type[inputs];
@@ -19,12 +19,18 @@ enum class Access : std::int32_t {
   vectors,  // the same, at multiples of 16 bytes
 };
 
-// Whether memory of that dtype holds T, integers of any dtype being computed as i64.
 template <class T>
-bool holds(Dtype type) {
-  if (is_integer<T>) return type == Dtype::i64;
-  return is_float(type) && bytes(type) == sizeof(T) &&
-         (type == Dtype::bf16) == std::is_same_v<T, __nv_bfloat16>;
+inline constexpr Dtype dtype_that_is = std::is_same_v<T, double>          ? Dtype::f64
+                                       : std::is_same_v<T, float>         ? Dtype::f32
+                                       : std::is_same_v<T, __half>        ? Dtype::f16
+                                       : std::is_same_v<T, __nv_bfloat16> ? Dtype::bf16
+                                                                          : Dtype::i64;
+
+// Element `i` of memory of any dtype, converted to T first. Conversions are a call, so that loops that load much stay small.
+template <class T>
+__device__ __forceinline__ Compute<T> load_one(const void* data, Dtype type, std::int64_t i) {
+  if (type == dtype_that_is<T>) return widened(static_cast<const T*>(data)[i]);
+  return load_converted<Compute<T>>(data, type, dtype_that_is<T>, i);
 }
 
 // Calls f(T{}) with what elements of that dtype are reduced as: integers as i64, whose low bits are theirs.
@@ -34,28 +40,6 @@ void with_reduced(Dtype type, F&& f) {
     with_floating_point(type, f);
   else
     f(std::int64_t{});
-}
-
-// A result as an element of `type`, which for floating point holds T.
-template <class T>
-__device__ __forceinline__ void store_as(void* data, Dtype type, std::int64_t i, Compute<T> value) {
-  if constexpr (!is_integer<T>) {
-    static_cast<T*>(data)[i] = narrowed<T>(value);
-  } else {
-    switch (type) {
-      case Dtype::i64:
-        static_cast<std::int64_t*>(data)[i] = value;
-        break;
-      case Dtype::i32:
-        static_cast<std::int32_t*>(data)[i] = static_cast<std::int32_t>(value);
-        break;
-      case Dtype::i16:
-        static_cast<std::int16_t*>(data)[i] = static_cast<std::int16_t>(value);
-        break;
-      default:
-        static_cast<std::int8_t*>(data)[i] = static_cast<std::int8_t>(value);
-    }
-  }
 }
 
 }  // namespace ASSAY_CUDA_BACKEND

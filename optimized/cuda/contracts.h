@@ -10,16 +10,25 @@
   "in_place=yes -- optimized/cuda/elementwise.h: an element is read before it is written, by the same thread"
 
 // The kernel for a sum, and so its order, is chosen by where its elements lie.
-#define ASSAY_CUDA_BY_LAYOUT \
+#define ASSAY_CUDA_BY_LAYOUT                                                                                          \
   "layout_invariant=no row_invariant=no -- optimized/cuda/reduce.h: how threads share a sum depends on strides, and " \
   "on how many sums there are"
+
+#define ASSAY_CUDA_ROWS                                                                                             \
+  "layout_invariant=no row_invariant=no -- optimized/cuda/rows.h: how threads share a row depends on strides, and " \
+  "a row among others has other strides than one alone"
+
+#define ASSAY_CUDA_SUM_OF_ROW "chain=blocked(8) -- optimized/cuda/rows.h: a thread's elements, then a tree of threads"
+
+#define ASSAY_CUDA_MOMENTS \
+  "moments=updating chain=blocked(8) -- optimized/cuda/moments.h: Welford's update and merges, in reduce.h's order"
 
 // A thread adds at most an eighth of a sum's terms, or eight.
 #define ASSAY_CUDA_SUM "chain=blocked(8) -- optimized/cuda/reduce.h: eight sums or more, then a tree"
 
-#define ASSAY_CUDA_ACCURACY(f32, f64)                                             \
-  "f32,f16,bf16: " f32                                                            \
-  " -- CUDA C++ Programming Guide, Mathematical Functions, single precision\n"    \
+#define ASSAY_CUDA_ACCURACY(f32, f64)                                          \
+  "f32,f16,bf16: " f32                                                         \
+  " -- CUDA C++ Programming Guide, Mathematical Functions, single precision\n" \
   "f64: " f64 " -- CUDA C++ Programming Guide, Mathematical Functions, double precision"
 
 #define ASSAY_CUDA_EXP ASSAY_CUDA_ACCURACY("exp=2.5ulp", "exp=1.5ulp")

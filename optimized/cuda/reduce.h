@@ -40,23 +40,23 @@ inline std::int64_t reduce_parts(std::int64_t units, std::int64_t elements, std:
 template <class T, class Reducer, std::size_t... k>
 void reduce_as(const Reducer& reducer, const ReducePlan& plan, const View* const* inputs,
                std::index_sequence<k...>) {
-  constexpr int count = sizeof...(k);
+  constexpr std::size_t count = sizeof...(k);
   constexpr std::int64_t width = Vector<T>::size;
   using State = typename Reducer::State;
   const Sources<count> in{{inputs[k]->data...}, {inputs[k]->type()...}};
-  Space<count + 1> kept(plan.kept);
   const Space<count> reduced(plan.reduced);
-  const std::int64_t n = reduced.count, outputs = kept.count;
+  const std::int64_t n = reduced.count, outputs = plan.kept.count;
   if (outputs == 0) return;
 
-  const bool typed = (holds<T>(inputs[k]->type()) && ...);
+  const bool typed = ((inputs[k]->type() == dtype_that_is<T>)&&...);
   const bool aligned = (... && (reinterpret_cast<std::uintptr_t>(inputs[k]->data) % 16 == 0));
   const bool along = reduced.rank == 0 || ((reduced.stride[k][0] == 1) && ...);
-  const bool columns = !along && kept.rank > 0 && ((kept.stride[k + 1][0] == 1) && ...);
+  const bool columns = !along && plan.kept.rank > 0 && ((plan.kept.stride[k + 1][0] == 1) && ...);
   const bool whole = typed && steps_in_vectors(plan.reduced, 0, count, width, !columns) &&
                      steps_in_vectors(plan.kept, 1, count + 1, width, columns);
   const Access access = !whole ? Access::strided : aligned ? Access::vectors : Access::pieces;
-  const std::int64_t wide = whole ? width : 1, out_step = kept.rank == 0 ? 0 : kept.stride[0][0];
+  const std::int64_t wide = whole ? width : 1, out_step = plan.kept.rank == 0 ? 0 : plan.kept.stride[0][0];
+  const Space<count + 1> kept(plan.kept, columns && whole ? static_cast<int>(width) : 1);
 
   const auto scratch_for = [&](std::int64_t parts) {
     return Scratch<State>(parts == 1 ? 0 : outputs * parts);
@@ -74,11 +74,6 @@ void reduce_as(const Reducer& reducer, const ReducePlan& plan, const View* const
   };
 
   if (columns) {
-    if (whole) {
-      kept.count /= width;
-      kept.size[0] /= width;
-      for (auto& stride : kept.stride) stride[0] *= width;
-    }
     const std::int64_t across = std::min<std::int64_t>(power_of_two(kept.count), kWarpSize);
     const std::int64_t down =
         std::clamp(power_of_two((n + 7) / 8), kWarpSize / across, std::int64_t{kReduceThreads} / across);

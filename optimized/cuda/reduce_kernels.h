@@ -14,7 +14,7 @@ inline constexpr int kReduceAhead = 4;  // vectors that a thread loads before it
 template <class T, std::size_t... k>
 __device__ __forceinline__ void load_at(Compute<T> (&x)[sizeof...(k)], const Sources<sizeof...(k)>& in,
                                         const std::int64_t (&offset)[sizeof...(k)]) {
-  ((x[k] = load_as<T>(in.data[k], in.type[k], offset[k])), ...);
+  ((x[k] = load_one<T>(in.data[k], in.type[k], offset[k])), ...);
 }
 
 // What the `lanes` threads of a group hold of elements [begin, end), this thread's part. `at` is where element 0 lies.

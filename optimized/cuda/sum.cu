@@ -21,7 +21,7 @@ struct Sum : Addition {
     if constexpr (!is_integer<T>) {
       if (mean) s = s / static_cast<State>(n);
     }
-    store_as<T>(out, type, offset, s);
+    store_as(out, type, offset, s);
   }
 };
 
