@@ -6,8 +6,8 @@
 // The gradient goes the other way round: a thread takes an element of the image and adds up what chose it, in the order
 // of the windows, so that no two threads write to one place. It looks through the windows that reach over its element.
 // An index may be anything in the plane, though. Whoever holds the first element of a window's reach looks whether the
-// index lies within it; if one does not, its plane is computed again, each element from all of the plane's indices. Both
-// ways add the same numbers in the same order.
+// index lies within it; if one does not, its plane is computed again from all of the plane's indices. Both ways add the same
+// numbers in the same order.
 #include "ops/max_pool2d.h"
 
 #include <cmath>
@@ -123,25 +123,33 @@ __global__ void max_pool_backward_kernel(T* out, const T* grad, const std::int64
   }
 }
 
-// A block takes a plane. All of its threads read the same index at a time.
+inline constexpr int kMaxPoolOwn = 32, kMaxPoolStrayThreads = 128;
+
+// A thread takes 32 elements of a plane, in shared memory, and goes through all windows of the plane: threads of one plane
+// read the same index at a time, and each has a bank of its own.
 template <class T>
 __global__ void max_pool_stray_kernel(T* out, const T* grad, const std::int64_t* indices, const int* strays,
-                                      MaxPoolBackward s) {
-  const std::int64_t planes = s.out.size[0] * s.out.size[1], elements = s.out.size[2] * s.out.size[3];
-  for (std::int64_t n = blockIdx.x; n < planes; n += gridDim.x) {
-    if (strays[n] == 0) continue;
-    Pixel p{n / s.out.size[1], n % s.out.size[1], 0, 0};
+                                      MaxPoolBackward s, std::int64_t count) {
+  ASSAY_SHARED(Compute<T>, sums, [kMaxPoolOwn][kMaxPoolStrayThreads]);
+  const std::int64_t elements = s.out.size[2] * s.out.size[3];
+  const std::int64_t pieces = (elements + kMaxPoolOwn - 1) / kMaxPoolOwn;
+  for (std::int64_t i = global_thread(); i < count; i += global_threads()) {
+    const std::int64_t plane = quotient(i, pieces), first = (i - plane * pieces) * kMaxPoolOwn;
+    if (strays[plane] == 0) continue;
+    Pixel p{quotient(plane, s.out.size[1]), plane % s.out.size[1], 0, 0};
     const std::int64_t* const all_indices = indices + s.indices.plane(p);
     const T* const all_numbers = grad + s.grad.plane(p);
-    for (std::int64_t place = threadIdx.x; place < elements; place += blockDim.x) {
-      Compute<T> sum = 0;
-      for (std::int64_t y = 0; y < s.grad.size[2]; ++y)
-        for (std::int64_t x = 0; x < s.grad.size[3]; ++x)
-          if (all_indices[y * s.indices.stride[2] + x * s.indices.stride[3]] == place)
-            sum += widened(all_numbers[y * s.grad.stride[2] + x * s.grad.stride[3]]);
-      p.row = quotient(place, s.out.size[3]);
-      p.column = place - p.row * s.out.size[3];
-      out[s.out.offset(p)] = narrowed<T>(sum);
+    for (int j = 0; j < kMaxPoolOwn; ++j) sums[j][threadIdx.x] = 0;
+    for (std::int64_t y = 0; y < s.grad.size[2]; ++y)
+      for (std::int64_t x = 0; x < s.grad.size[3]; ++x) {
+        const std::int64_t at = all_indices[y * s.indices.stride[2] + x * s.indices.stride[3]] - first;
+        if (at >= 0 && at < kMaxPoolOwn)
+          sums[at][threadIdx.x] += widened(all_numbers[y * s.grad.stride[2] + x * s.grad.stride[3]]);
+      }
+    for (int j = 0; j < kMaxPoolOwn && first + j < elements; ++j) {
+      p.row = quotient(first + j, s.out.size[3]);
+      p.column = first + j - p.row * s.out.size[3];
+      out[s.out.offset(p)] = narrowed<T>(sums[j][threadIdx.x]);
     }
   }
 }
@@ -195,6 +203,8 @@ void max_pool2d_with_indices_backward(const View& grad_output, const View& self,
   const Scratch<int> strays(planes);
   launch<max_pool_no_strays_kernel>(blocks_for(planes, kMaxPoolThreads), kMaxPoolThreads, 0, strays.data(),
                                     planes);
+  const std::int64_t plane = s.out.size[2] * s.out.size[3];
+  const std::int64_t pieces = planes * ((plane + kMaxPoolOwn - 1) / kMaxPoolOwn);
   const Walk walk(s.out, s.out.along_channels(), 1);
   with_floating_point(out.type(), [&](auto element) {
     using T = decltype(element);
@@ -203,8 +213,8 @@ void max_pool2d_with_indices_backward(const View& grad_output, const View& self,
     const auto* const chosen = indices.as<const std::int64_t>();
     launch<max_pool_backward_kernel<T>>(blocks_for(walk.count, kMaxPoolThreads), kMaxPoolThreads, 0, to, grad,
                                         chosen, strays.data(), s, walk);
-    launch<max_pool_stray_kernel<T>>(blocks_for(planes, 1), kMaxPoolThreads, 0, to, grad, chosen,
-                                     strays.data(), s);
+    launch<max_pool_stray_kernel<T>>(blocks_for(pieces, kMaxPoolStrayThreads), kMaxPoolStrayThreads, 0, to,
+                                     grad, chosen, strays.data(), s, pieces);
   });
 }
 
