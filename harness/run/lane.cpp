@@ -328,6 +328,8 @@ void Lane::State::take(Side& side, const Entry& entry, const EntryResult& result
     p.outcome.information = text(result.information, sizeof(result.information));
   const std::string message = text(result.message, sizeof(result.message));
 
+  if (status == EntryResult::crashed)
+    return decide(p, Outcome::Kind::crashed, fmt::format("{}, in run {}", message, letter(entry.run)));
   if (status == EntryResult::threw)
     return decide(p, Outcome::Kind::failed,
                   fmt::format("an exception left the kernel: {}, in run {}", message, letter(entry.run)));

@@ -44,7 +44,7 @@ constexpr std::uint32_t window_count() {
 
 // One run of one call, as the worker left it.
 struct EntryResult {
-  enum Status : std::uint32_t { waiting, returned, threw, skipped };
+  enum Status : std::uint32_t { waiting, returned, threw, crashed, skipped };
   std::atomic<std::uint32_t> status;
   std::int32_t code;  // what the kernel returned
   std::uint32_t changed_float_state;

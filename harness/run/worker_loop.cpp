@@ -232,6 +232,9 @@ class Worker {
         result.declared = 1;
     } catch (const abi::__forced_unwind&) {
       throw;  // pthread_exit: the process ends, and that is the verdict
+    } catch (const Crashed& crash) {  // of a device that is not this process
+      status = EntryResult::crashed;
+      copy_text(result.message, crash.what());
     } catch (...) {
       status = EntryResult::threw;
       copy_text(result.message, exception_text());

@@ -86,7 +86,7 @@ template <class T, int n = Vector<T>::size>
 ASSAY_EMULATION __attribute__((noinline)) Vector<T, n> load_vector(const T* from) {
   Vector<T, n> v;
   if (reinterpret_cast<std::uintptr_t>(from) % sizeof v != 0)
-    emulation::fail("a vector read at no multiple of its " + std::to_string(sizeof v) + " bytes");
+    emulation::fail_alignment(sizeof v, "read");
   emulation::checker_access(from, sizeof v, false, false, __builtin_return_address(0));
   std::memcpy(&v, from, sizeof v);
   return v;
@@ -94,7 +94,7 @@ ASSAY_EMULATION __attribute__((noinline)) Vector<T, n> load_vector(const T* from
 template <class T, int n>
 ASSAY_EMULATION __attribute__((noinline)) void store_vector(T* to, const Vector<T, n>& v) {
   if (reinterpret_cast<std::uintptr_t>(to) % sizeof v != 0)
-    emulation::fail("a vector written at no multiple of its " + std::to_string(sizeof v) + " bytes");
+    emulation::fail_alignment(sizeof v, "written");
   emulation::checker_access(to, sizeof v, true, false, __builtin_return_address(0));
   std::memcpy(to, &v, sizeof v);
 }

@@ -410,6 +410,10 @@ void wait_for_warp(const char* name, unsigned mask, void* slot, Complete complet
 }
 int lane() { return static_cast<int>(active->thread() % kWarp); }
 unsigned lanes_left() { return active->lanes_left(); }
+void fail_alignment(std::size_t bytes, const char* done) {
+  checker_enable(false);
+  fail((std::to_string(bytes) + " bytes " + done + " at no multiple of " + std::to_string(bytes)).c_str());
+}
 void fail(const char* what) {
   checker_enable(false);
   active->fail(std::string(what) + ": " + active->here());

@@ -63,5 +63,7 @@ void wait_for_warp(const char* name, unsigned mask, void* slot, Complete complet
 int lane();
 unsigned lanes_left();
 [[noreturn]] void fail(const char* what);
+// A vector that was read, or written, where it cannot be.
+[[noreturn]] void fail_alignment(std::size_t bytes, const char* done);
 
 }  // namespace assay::cuda::emulation
