@@ -97,6 +97,7 @@ void Scheduler::run_block(uint3 index) {
   blockIdx = index;
   std::fill(threads_.begin(), threads_.end(), Thread{});
   std::fill(warps_.begin(), warps_.end(), Warp{});
+  copies_.clear(count_);
   ready_.clear();
   for (unsigned i = 0; i < count_; ++i) ready_.add(i);
   alive_ = count_;

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "copies.h"
 #include "fiber.h"
 #include "launch.h"
 
@@ -71,6 +72,7 @@ class Scheduler {
   void* shared_variable(const void* key, std::size_t bytes, const char* name);
   void* dynamic_shared_memory();
   unsigned thread() const { return current_; }
+  Copies& copies() { return copies_; }
   unsigned lanes_left() const;
   // Ends the launch; what threads have on their stacks is forgotten.
   [[noreturn]] void fail(const std::string& what);
@@ -114,6 +116,7 @@ class Scheduler {
   Barrier barrier_kind_ = Barrier::plain;
   int barrier_sum_ = 0, barrier_result_ = 0;
   std::string fault_;
+  Copies copies_;
 
   Fiber main_;
   std::vector<std::unique_ptr<Fiber>> fibers_;
