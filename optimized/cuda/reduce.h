@@ -3,6 +3,7 @@
 //   template <class T> struct Sum {
 //     using State = Compute<T>;
 //     template <class S> S identity() const;                        // S is State
+//     State start(std::int64_t i) const;                            // if there is one: of output i, in place of that
 //     void add(State& s, std::int64_t j, Compute<T> x, ...) const;  // element j of each input
 //     State combine(State a, State b) const;
 //     void store(std::int64_t i, std::int64_t offset, State s, std::int64_t n) const;  // output i, of n elements

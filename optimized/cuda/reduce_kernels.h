@@ -17,9 +17,18 @@ __device__ __forceinline__ void load_at(Compute<T> (&x)[sizeof...(k)], const Sou
   ((x[k] = load_one<T>(in.data[k], in.type[k], offset[k])), ...);
 }
 
+// What output i starts from, which a reducer may want to know.
+template <class Reducer>
+__device__ __forceinline__ typename Reducer::State start_of(const Reducer& reducer, std::int64_t i) {
+  if constexpr (requires { reducer.start(i); })
+    return reducer.start(i);
+  else
+    return reducer.template identity<typename Reducer::State>();
+}
+
 // What the `lanes` threads of a group hold of elements [begin, end), this thread's part. `at` is where element 0 lies.
 template <class T, class Reducer, std::size_t... k>
-__device__ __forceinline__ typename Reducer::State row_part(const Reducer& reducer,
+__device__ __forceinline__ typename Reducer::State row_part(const Reducer& reducer, std::int64_t i,
                                                             const Sources<sizeof...(k)>& in,
                                                             const std::int64_t (&at)[sizeof...(k) + 1],
                                                             const Space<sizeof...(k)>& reduced,
@@ -28,7 +37,7 @@ __device__ __forceinline__ typename Reducer::State row_part(const Reducer& reduc
   using C = Compute<T>;
   constexpr int width = Vector<T>::size;
   typename Reducer::State state[width];
-  for (auto& s : state) s = reducer.template identity<typename Reducer::State>();
+  for (auto& s : state) s = start_of(reducer, i);
   if (access == Access::vectors) {
     const std::int64_t step = static_cast<std::int64_t>(lanes) * width;
     for (std::int64_t first = begin + lane * width; first < end; first += step * kReduceAhead) {
@@ -59,7 +68,7 @@ __device__ __forceinline__ typename Reducer::State row_part(const Reducer& reduc
         if (j >= end) continue;
         std::int64_t offset[sizeof...(k)];
         reduced.locate(j, offset);
-        for (std::size_t i = 0; i < sizeof...(k); ++i) offset[i] += at[i + 1];
+        for (std::size_t m = 0; m < sizeof...(k); ++m) offset[m] += at[m + 1];
         C x[sizeof...(k)];
         load_at<T, k...>(x, in, offset);
         reducer.add(state[v], j, x[k]...);
@@ -89,8 +98,8 @@ __global__ void __launch_bounds__(kReduceThreads)
     std::int64_t at[sizeof...(k) + 1] = {};
     if (i < kept.count) {
       kept.locate(i, at);
-      state = row_part<T, Reducer, k...>(reducer, in, at, reduced, begin, end, static_cast<int>(threadIdx.x),
-                                         static_cast<int>(blockDim.x), access);
+      state = row_part<T, Reducer, k...>(reducer, i, in, at, reduced, begin, end,
+                                         static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x), access);
     }
     state = group_combined(reducer, state, static_cast<int>(blockDim.x));
     if (threadIdx.x != 0 || i >= kept.count) continue;
@@ -117,7 +126,9 @@ __global__ void __launch_bounds__(kReduceThreads)
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   std::int64_t at[sizeof...(k) + 1] = {};
   State state[width];
-  for (auto& s : state) s = reducer.template identity<State>();
+  for (int v = 0; v < width; ++v)
+    state[v] =
+        i < kept.count && v < wide ? start_of(reducer, i * wide + v) : reducer.template identity<State>();
   if (i < kept.count) {
     kept.locate(i, at);
     if (access == Access::vectors) {
