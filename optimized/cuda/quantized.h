@@ -33,7 +33,6 @@ struct QuantizedProduct {
   std::uint8_t* out;
   std::int64_t row_stride, column_stride, batch_stride;  // a batch has columns of its own
   const std::int64_t* row_offsets;                       // for the stride of rows, or null
-  bool rows_fast;                                        // rows are neighbours in the output
 
   // Scales and zero points have one element, or one for each column of all batches.
   void set_columns(const View& scales, const View& zero_points, const View* biases) {
@@ -105,7 +104,9 @@ struct alignas(16) QuantizedBuffers {
   std::uint32_t x[kQuantizedWords * kQuantizedStride], w[kQuantizedWords * kQuantizedStride];
 };
 
-static __global__ void __launch_bounds__(kQuantizedThreads) quantized_product_kernel(QuantizedProduct q) {
+// rows_fast: rows are neighbours in the output.
+template <bool rows_fast>
+__global__ void __launch_bounds__(kQuantizedThreads, 1) quantized_product_kernel(QuantizedProduct q) {
   constexpr int each = kQuantizedEach;
   ASSAY_SHARED(QuantizedBuffers, buffer, );
   ASSAY_SHARED(std::int64_t, sums, [2 * kQuantizedTile]);  // of x' for rows, of w for columns
@@ -118,8 +119,8 @@ static __global__ void __launch_bounds__(kQuantizedThreads) quantized_product_ke
   const auto* const w_from = static_cast<const std::uint8_t*>(q.w.data) + batch * q.w.batch_stride;
   const int thread = static_cast<int>(threadIdx.x);
   // Neighbouring threads write neighbours.
-  const int row_at = (q.rows_fast ? thread % 16 : thread / 16) * each;
-  const int column_at = (q.rows_fast ? thread / 16 : thread % 16) * each;
+  const int row_at = (rows_fast ? thread % 16 : thread / 16) * each;
+  const int column_at = (rows_fast ? thread / 16 : thread % 16) * each;
   const auto around = static_cast<std::uint8_t>(q.input_zero_point);
 
   std::int64_t total[each][each] = {}, own_total = 0;
@@ -179,7 +180,7 @@ static __global__ void __launch_bounds__(kQuantizedThreads) quantized_product_ke
 }
 
 // Sets the tiles and what belongs to columns, and launches.
-inline void multiply_quantized(QuantizedProduct q, std::int64_t batches, const View& scale,
+inline void multiply_quantized(QuantizedProduct q, std::int64_t batches, bool rows_fast, const View& scale,
                                const View& zero_point, const View* bias) {
   if (q.rows == 0 || q.columns == 0 || batches == 0) return;
   q.set_columns(scale, zero_point, bias);
@@ -189,8 +190,11 @@ inline void multiply_quantized(QuantizedProduct q, std::int64_t batches, const V
     throw Refused("products of more than 2^31 tiles are not supported");
   q.row_tiles = static_cast<std::uint32_t>(row_tiles);
   q.column_tiles = static_cast<std::uint32_t>(column_tiles);
-  launch<quantized_product_kernel>(dim3(static_cast<unsigned>(row_tiles * column_tiles * batches)),
-                                   kQuantizedThreads, 0, q);
+  const dim3 blocks(static_cast<unsigned>(row_tiles * column_tiles * batches));
+  if (rows_fast)
+    launch<quantized_product_kernel<true>>(blocks, kQuantizedThreads, 0, q);
+  else
+    launch<quantized_product_kernel<false>>(blocks, kQuantizedThreads, 0, q);
 }
 
 }  // namespace ASSAY_CUDA_BACKEND

@@ -15,7 +15,7 @@ struct QuantizedDirect {
 };
 
 // Of `q`: columns are the channels of a group's output, strides and numbers; not what is looked up.
-static __global__ void quantized_direct_kernel(QuantizedProduct q, QuantizedDirect c, WindowMoves m) {
+__global__ void quantized_direct_kernel(QuantizedProduct q, QuantizedDirect c, WindowMoves m) {
   const std::int64_t channels = c.groups * q.columns, count = c.images * channels * m.positions;
   for (std::int64_t i = global_thread(); i < count; i += global_threads()) {
     std::int64_t position = i % m.positions;
@@ -108,8 +108,7 @@ void run(const View& input, const View& weight, const View& weight_scale, const 
                     1, groups);
   q.batch_stride = outputs * out.stride(1);
   q.row_offsets = offsets.data();
-  q.rows_fast = out.stride(1) != 1;
-  multiply_quantized(q, groups, weight_scale, weight_zero_point, bias);
+  multiply_quantized(q, groups, out.stride(1) != 1, weight_scale, weight_zero_point, bias);
 }
 
 constexpr assay_kernel kernels[] = {ASSAY_CUDA(ops::quantized_convolution, run, nullptr)};

@@ -40,8 +40,7 @@ void run(const View& input, const View& weight, const View& weight_scale, const 
     q.out = out.as<std::uint8_t>() + to;
     q.row_stride = rows.step(0);
     q.column_stride = out.stride(last);
-    q.rows_fast = q.row_stride == 1;
-    multiply_quantized(q, 1, weight_scale, weight_zero_point, bias);
+    multiply_quantized(q, 1, q.row_stride == 1, weight_scale, weight_zero_point, bias);
   }
 }
 
