@@ -65,6 +65,21 @@ struct ConvolutionCall {
                               .bias_stride = bias == nullptr ? 0 : bias->stride(0),
                               .channels_fast = out.stride(1) == 1};
     const std::int64_t count = input.size(0) * groups * outputs * m.positions;
+    if (is_float(out.type()) && inputs == 1 && m.dims <= 2) {
+      constexpr WindowDim none{.positions = 1,
+                               .taps = 1,
+                               .size = 1,
+                               .image_stride = 0,
+                               .step = 0,
+                               .first_tap = 0,
+                               .tap_step = 0,
+                               .out_stride = 0,
+                               .weight_stride = 0};
+      const WindowDim rows = m.dims == 2 ? m.dim[0] : none, columns = m.dims == 0 ? none : m.dim[m.dims - 1];
+      return with_floating_point(out.type(), [&](auto x) {
+        launch<convolution_planar_kernel<decltype(x)>>(blocks_for(count, 256), 256, 0, c, m, rows, columns);
+      });
+    }
     const auto go = [&](auto x) {
       launch<convolution_direct_kernel<decltype(x)>>(blocks_for(count, 256), 256, 0, c, m);
     };

@@ -110,29 +110,27 @@ __device__ inline GemmPlace place_of(const PlaceList& list, std::int64_t i) {
   return place;
 }
 
-static __global__ void convolution_places_kernel(PlaceList list, std::int64_t count, GemmPlace* places,
-                                                 std::int64_t* offsets) {
+// Entry is GemmPlace, or std::int64_t for offsets alone.
+template <class Entry>
+__global__ void convolution_places_kernel(PlaceList list, std::int64_t count, Entry* entries) {
   for (std::int64_t i = global_thread(); i < count; i += global_threads()) {
-    const GemmPlace place = place_of(list, i);
-    if (places != nullptr) places[i] = place;
-    if (offsets != nullptr) offsets[i] = place.offset;
+    if constexpr (std::is_same_v<Entry, GemmPlace>)
+      entries[i] = place_of(list, i);
+    else
+      entries[i] = place_of(list, i).offset;
   }
 }
 
-inline Scratch<GemmPlace> make_places(const PlaceList& list) {
-  Scratch<GemmPlace> places(list.count());
+template <class Entry>
+Scratch<Entry> make_table(const PlaceList& list) {
+  Scratch<Entry> entries(list.count());
   if (list.count() != 0)
-    launch<convolution_places_kernel>(blocks_for(list.count(), 256), 256, 0, list, list.count(),
-                                      places.data(), nullptr);
-  return places;
+    launch<convolution_places_kernel<Entry>>(blocks_for(list.count(), 256), 256, 0, list, list.count(),
+                                             entries.data());
+  return entries;
 }
-inline Scratch<std::int64_t> make_offsets(const PlaceList& list) {
-  Scratch<std::int64_t> offsets(list.count());
-  if (list.count() != 0)
-    launch<convolution_places_kernel>(blocks_for(list.count(), 256), 256, 0, list, list.count(), nullptr,
-                                      offsets.data());
-  return offsets;
-}
+inline Scratch<GemmPlace> make_places(const PlaceList& list) { return make_table<GemmPlace>(list); }
+inline Scratch<std::int64_t> make_offsets(const PlaceList& list) { return make_table<std::int64_t>(list); }
 
 // Where positions of all images see the image, lie in the output; and where taps of all channels see it, lie in the weight.
 inline PlaceList positions_in_image(const WindowMoves& m, std::int64_t images, std::int64_t image_stride) {

@@ -18,20 +18,6 @@ inline namespace ASSAY_CUDA_BACKEND {
 inline constexpr std::int64_t kGemmBlocks = 2 * 132;
 inline constexpr std::int64_t kGemmRowsAtMost = 8;  // of skinny products
 
-// The operand as kernels take it, elements of `bytes`.
-inline GemmSource gemm_source(const GemmOperand& x, int bytes, std::int64_t batches) {
-  GemmSource source{x.data, x.outer_stride, x.k_stride, x.batch_stride, x.outer_places, x.k_places,
-                    {},     x.k_fast,       false};
-  std::copy_n(x.size, kGemmDims, source.size);
-  if (x.looked_up()) return source;
-  source.k_fast = x.k_stride == 1 && x.outer_stride != 1;
-  const std::int64_t width = 16 / bytes, other = source.k_fast ? x.outer_stride : x.k_stride;
-  source.vectors = (source.k_fast ? x.k_stride : x.outer_stride) == 1 && other % width == 0 &&
-                   (batches == 1 || x.batch_stride % width == 0) &&
-                   reinterpret_cast<std::uintptr_t>(x.data) % 16 == 0;
-  return source;
-}
-
 template <class C>
 C gemm_factor(Scalar s) {
   if constexpr (std::is_integral_v<C>)

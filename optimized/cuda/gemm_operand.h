@@ -1,6 +1,8 @@
 // What the two kernels of gemm.cu share: how they read elements, which tile a block has, and what becomes of a sum.
 #pragma once
 
+#include <algorithm>
+
 #include "call.h"
 #include "element.h"
 #include "gemm.h"
@@ -31,13 +33,19 @@ struct GemmSource {
   // Element (outer, k) of one batch, whose first element is `from`; it lies in the matrix.
   template <class T>
   __device__ __forceinline__ T element(const T* from, std::int64_t outer, std::int64_t k) const {
+    return element_or(from, outer, k, T{});
+  }
+  // The same, with `outside` around an image.
+  template <class T>
+  __device__ __forceinline__ T element_or(const T* from, std::int64_t outer, std::int64_t k,
+                                          T outside) const {
     if (outer_places == nullptr) return from[outer * outer_stride + k * k_stride];
     const GemmPlace &o = outer_places[outer], &p = k_places[k];
     bool inside = true;
     ASSAY_UNROLL
     for (int d = 0; d < kGemmDims; ++d)
       inside = inside && static_cast<std::uint32_t>(o.at[d] + p.at[d]) < static_cast<std::uint32_t>(size[d]);
-    return inside ? from[o.offset + p.offset] : T{};
+    return inside ? from[o.offset + p.offset] : outside;
   }
 
   // `n` elements along the fast direction from (outer, k); those beyond the ends are 0.
@@ -63,6 +71,20 @@ struct GemmSource {
     }
   }
 };
+
+// The operand as kernels take it, elements of `bytes`.
+inline GemmSource gemm_source(const GemmOperand& x, int bytes, std::int64_t batches) {
+  GemmSource source{x.data, x.outer_stride, x.k_stride, x.batch_stride, x.outer_places, x.k_places,
+                    {},     x.k_fast,       false};
+  std::copy_n(x.size, kGemmDims, source.size);
+  if (x.looked_up()) return source;
+  source.k_fast = x.k_stride == 1 && x.outer_stride != 1;
+  const std::int64_t width = 16 / bytes, other = source.k_fast ? x.outer_stride : x.k_stride;
+  source.vectors = (source.k_fast ? x.k_stride : x.outer_stride) == 1 && other % width == 0 &&
+                   (batches == 1 || x.batch_stride % width == 0) &&
+                   reinterpret_cast<std::uintptr_t>(x.data) % 16 == 0;
+  return source;
+}
 
 // Which part of which product a block has.
 struct GemmGrid {
