@@ -1,10 +1,46 @@
 // assay --version
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
 #include "../verify/machine.h"
 #include "commands.h"
 
 namespace assay {
+namespace {
+
+#ifdef ASSAY_CUDA_TOOLKIT
+// Their models, as the driver lists them in files: no driver is started for it.
+std::string device_models() {
+  std::string all;
+  std::error_code none;
+  for (const auto& device : std::filesystem::directory_iterator("/proc/driver/nvidia/gpus", none)) {
+    std::ifstream information(device.path() / "information");
+    for (std::string line; std::getline(information, line);)
+      if (line.starts_with("Model:"))
+        all +=
+            (all.empty() ? "" : ", ") + line.substr(std::min(line.find_first_not_of(" \t", 6), line.size()));
+  }
+  return all.empty() ? "a device" : all;
+}
+#endif
+
+std::string cuda(const Registry& registry) {
+  std::string why;
+  for (const Kernel& k : registry.kernels())
+    if (k.name == "cuda.gpu") why = k.unavailable;
+  constexpr std::string_view kPrefix = "not run: ";
+  if (why.starts_with(kPrefix)) why.erase(0, kPrefix.size());
+#ifdef ASSAY_CUDA_TOOLKIT
+  return fmt::format("toolkit {}; {}", ASSAY_CUDA_TOOLKIT, why.empty() ? device_models() : why);
+#else
+  return "not built: " + why;
+#endif
+}
+
+}  // namespace
 
 std::string version_text() {
   const Machine m = machine();
@@ -20,9 +56,7 @@ std::string version_text() {
       torch = k.unavailable.empty() ? "found" : k.unavailable;
       if (k.unavailable.empty()) break;
     }
-  s += fmt::format("{:<9} {}\n{:<9} {}", "PyTorch", torch, "devices",
-                   "none used: this build runs kernels on the CPU only");
-  return s;
+  return s + fmt::format("{:<9} {}\n{:<9} {}", "CUDA", cuda(registry), "PyTorch", torch);
 }
 
 }  // namespace assay

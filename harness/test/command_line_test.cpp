@@ -29,7 +29,7 @@ TEST_F(CommandLine, SaysWhatItIs) {
     EXPECT_THAT(help.out, HasSubstr(command));
   const Finished version = assay({"--version"});
   EXPECT_EQ(version.status, 0);
-  for (const char* part : {"assay 0.", "compiler", "isa", "HDF5", "oneDNN", "PyTorch"})
+  for (const char* part : {"assay 0.", "compiler", "isa", "HDF5", "oneDNN", "CUDA", "PyTorch"})
     EXPECT_THAT(version.out, HasSubstr(part));
   EXPECT_EQ(version.out.find("oneDNN    missing") == std::string::npos,
             assay({"ops", "mm", "--json", "-"}).out.find("onednn.") != std::string::npos);
