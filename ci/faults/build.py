@@ -33,14 +33,21 @@ class Builder:
     optimisation, which faults do not depend on; objects that the change cannot touch are compiled once, and so are the
     headers that are not ours. A C file is a plugin by itself."""
 
+    kind = "cpu"
+    libraries = ["-fopenmp", "-lfmt"]
+
     def __init__(self, root, build, folder):
         self.root, self.build, self.folder = root, build, folder
         self.lock = threading.Lock()
-        self.locks, self.controls = {}, {}  # by stem: a library without a fault
+        self.locks = {}  # of what is built once
+        self.controls = {}  # stem -> a library without a fault
         self.shared = {}  # source -> (object, files it includes), unchanged
-        self.base = folder / "unchanged"  # a copy, so that all faults change the same sources
+        self.base = folder / f"unchanged.{self.kind}"  # a copy, so that all faults change the same sources
         shutil.rmtree(self.base, ignore_errors=True)
         shutil.copytree(root / "optimized", self.base / "optimized", ignore=shutil.ignore_patterns("onednn", "test"))
+        self.prepare()
+
+    def prepare(self):
         self.narrow(self.base / "optimized/cpu/levels.h")
         self.headers = self.precompiled(self.base / "optimized/cpu/levels.h")
 
@@ -70,7 +77,7 @@ class Builder:
             touched = True
         if not touched:
             raise BuildError(f"{fault['file']} is part of no source of the stem {fault['stem']}")
-        self.run(["c++", "-shared", "-o", library, *objects, self.build / "cases/libassay_cases.a", "-fopenmp", "-lfmt",
+        self.run(["c++", "-shared", "-o", library, *objects, self.build / "cases/libassay_cases.a", *self.libraries,
                   "-Wl,--exclude-libs,ALL", "-Wl,--no-undefined"])
         return library
 
@@ -78,12 +85,14 @@ class Builder:
         """The library of a fault that changes nothing: one for all of a stem, or of a C file."""
         in_c = fault["file"].endswith(".c")
         name = Path(fault["file"]).name if in_c else fault["stem"]
-        with self.lock:
-            lock = self.locks.setdefault(name, threading.Lock())
-        with lock:
+        with self.one_at_a_time(name):
             if name not in self.controls:
-                self.controls[name] = self.library(f"control.of.{name}", fault)
+                self.controls[name] = self.library(f"control.of.{self.kind}.{name}", fault)
             return self.controls[name]
+
+    def one_at_a_time(self, name):
+        with self.lock:
+            return self.locks.setdefault(name, threading.Lock())
 
     def sources(self, stem):
         """What the plugin of one stem is made of: the plugin's table, the shared layer and the stem itself."""
@@ -94,7 +103,7 @@ class Builder:
 
     def unchanged(self, source):
         """The object of a source without a fault, and the files of ours that it includes."""
-        with self.lock:
+        with self.one_at_a_time(source):
             if source not in self.shared:
                 obj = self.base / (source.replace("/", ".") + ".o")
                 self.compile(self.base / source, obj, self.base / "optimized", "-MMD", "-MF", f"{obj}.d")

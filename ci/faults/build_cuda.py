@@ -2,95 +2,52 @@
 
 import json
 import shlex
-import shutil
-import threading
-from pathlib import Path
 
-from build import BuildError, Builder, changed
+from build import BuildError, Builder
 
 
-class CudaBuilder:
-    """Libraries of the stem's kernels for a fault, as Builder makes them of optimized/cpu."""
+class CudaBuilder(Builder):
+    """Libraries of a stem's kernels as Builder makes them of optimized/cpu, with the scheduler and the checker."""
 
-    def __init__(self, root, build, folder):
-        self.root, self.build, self.folder = root, build, folder
-        self.lock = threading.Lock()
-        self.locks, self.controls = {}, {}  # by stem: a library without a fault
-        self.shared, self.making = {}, {}  # source -> object, unchanged; source -> lock
-        self.base = folder / "unchanged_cuda"
-        shutil.rmtree(self.base, ignore_errors=True)
-        shutil.copytree(root / "optimized", self.base / "optimized", ignore=shutil.ignore_patterns("onednn", "test"))
-        self.commands = self.flags()
+    kind = "cuda"
+    libraries = ["-lfmt", "-ldl"]
 
-    def library(self, name, fault):
-        folder = self.folder / name
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-        tree = folder / "optimized"
-        shutil.copytree(self.base / "optimized", tree)
-        target = folder / fault["file"]
-        target.write_text(changed(target.read_text(), fault, fault["file"]))
-        objects = []
-        for source in self.sources(fault["stem"]):
-            if fault["find"] is None or not source.endswith(".cu"):
-                objects.append(self.unchanged(source))
-                continue
-            objects.append(folder / (Path(source).stem + ".o"))
-            self.compile(folder / source, objects[-1], tree)
-        library = folder / "libfault.so"
-        Builder.run(["c++", "-shared", "-o", library, *objects, self.build / "cases/libassay_cases.a", "-lfmt", "-ldl",
-                     "-Wl,--exclude-libs,ALL", "-Wl,--no-undefined"])
-        return library
-
-    def unchanged_library(self, fault):
-        """The library of a fault that changes nothing: one for all of a stem."""
-        with self.lock:
-            lock = self.locks.setdefault(fault["stem"], threading.Lock())
-        with lock:
-            if fault["stem"] not in self.controls:
-                self.controls[fault["stem"]] = self.library(f"control.of.cuda.{fault['stem']}", fault)
-            return self.controls[fault["stem"]]
-
-    def sources(self, stem):
-        """The stem's kernels, the scheduler and the checker, the geometry that CPU kernels have too, the plugin's table."""
-        cuda = self.base / "optimized/cuda"
-        kernels = [p for p in cuda.glob("*.cu") if p.stem in (stem, f"{stem}_backward")]
-        if not kernels:
-            raise BuildError(f"there is no optimized/cuda/{stem}.cu")
-        rest = [*cuda.glob("emulation/*.cpp"), cuda / "memory_emulated.cpp"]
-        rest += [self.base / "optimized" / p for p in self.commands["geometry"]]
-        return [str(p.relative_to(self.base)) for p in sorted([*kernels, *rest, self.base / "optimized/plugin.cpp"])]
-
-    def unchanged(self, source):
-        with self.lock:
-            lock = self.making.setdefault(source, threading.Lock())
-        with lock:
-            if source not in self.shared:
-                obj = self.base / (source.replace("/", ".") + ".o")
-                self.compile(self.base / source, obj, self.base / "optimized")
-                self.shared[source] = obj
-            return self.shared[source]
-
-    def compile(self, source, obj, tree):
-        command = self.commands["kernels" if str(source).endswith(".cu") else "scheduler"]
-        inside = {f"-I{self.root}/optimized": f"-I{tree}", f"-I{self.root}/optimized/cuda": f"-I{tree}/cuda"}
-        language = ["-x", "c++"] if str(source).endswith(".cu") else []
-        Builder.run([*(inside.get(w, w) for w in command), *language, "-c", source, "-o", obj])
-
-    def flags(self):
-        """The commands that compile the checked kernels and their scheduler in the program's build, without files and warnings."""
-        found = {"geometry": []}
+    def prepare(self):
+        self.commands, self.geometry = {}, []
         for entry in json.loads((self.build / "compile_commands.json").read_text()):
             words = shlex.split(entry["command"])
-            if not any("assay_cuda_checked" in w for w in words):
+            at = words.index("-o")
+            if "assay_cuda_checked" not in words[at + 1]:
                 continue
-            kind = "kernels" if entry["file"].endswith(".cu") else "scheduler"
             if "/optimized/cpu/" in entry["file"]:
-                found["geometry"].append(str(Path(entry["file"]).relative_to(self.root / "optimized")))
-            drop = {words.index("-o"), words.index("-o") + 1, words.index("-c"), words.index(entry["file"])}
-            if "-x" in words:
-                drop |= {words.index("-x"), words.index("-x") + 1}
-            found[kind] = [w for i, w in enumerate(words) if i not in drop and not w.startswith("-W")] + ["-w", "-O1"]
-        if len(found) != 3:
+                self.geometry.append("optimized" + entry["file"].removeprefix(f"{self.root}/optimized"))
+            # Without files and warnings; faults do not depend on optimisation.
+            drop = {at, at + 1, words.index("-c"), words.index(entry["file"])}
+            kept = [w for i, w in enumerate(words) if i not in drop and not w.startswith("-W")]
+            self.commands["kernels" if entry["file"].endswith(".cu") else "scheduler"] = [*kept, "-w", "-O1"]
+        if len(self.commands) != 2:
             raise BuildError(f"{self.build}/compile_commands.json names no kernels for the checker: build with GCC")
-        return found
+
+    def sources(self, stem):
+        """The stem's kernels, what they call, the scheduler and the checker, the geometry that CPU kernels have too, the
+        plugin's table."""
+        cuda = self.base / "optimized/cuda"
+        stems = {p.stem for p in (self.root / "cases/ops").glob("*.h")}
+        kernels, layer = [], []
+        for path in sorted(cuda.glob("*.cu")):
+            source = str(path.relative_to(self.base))
+            if path.stem in (stem, f"{stem}_backward"):
+                kernels.append(source)
+            elif not any(path.stem == s or path.stem.startswith(s + "_") for s in stems):
+                layer.append(source)
+        if not kernels:
+            raise BuildError(f"there is no optimized/cuda/{stem}.cu")
+        included = set().union(*(self.unchanged(k)[1] for k in kernels))
+        layer = [s for s in layer if s.removesuffix(".cu") + ".h" in included]
+        rest = [str(p.relative_to(self.base)) for p in sorted([*cuda.glob("emulation/*.cpp"), cuda / "memory_emulated.cpp"])]
+        return [*kernels, *layer, *rest, *self.geometry, "optimized/plugin.cpp"]
+
+    def compile(self, source, obj, tree, *more):
+        command = self.commands["kernels" if str(source).endswith(".cu") else "scheduler"]
+        moved = {f"-I{self.root}/optimized": f"-I{tree}", f"-I{self.root}/optimized/cuda": f"-I{tree}/cuda"}
+        self.run([*(moved.get(w, w) for w in command), *more, "-c", source, "-o", obj])
