@@ -12,14 +12,29 @@
 namespace assay::cuda {
 inline namespace ASSAY_CUDA_BACKEND {
 
-// Operands: grad_input, grad, input, weight.
+// Operands are grad_input, grad, input, weight.
+template <class T>
+struct LayerNormInput {
+  T* out;
+  const T *grad, *input, *weight, *mean, *rstd;
+
+  __device__ void load_numbers(const Space<2>& numbers, std::int64_t i, Compute<T>& of_mean,
+                               Compute<T>& of_rstd) const {
+    std::int64_t number[2];
+    numbers.locate(i, number);
+    of_mean = widened(mean[number[0]]);
+    of_rstd = widened(rstd[number[1]]);
+  }
+};
+
+// Rows of whole vectors, in registers if they fit.
 template <class T>
 __global__ void __launch_bounds__(kRowThreads)
-    layer_norm_input_kernel(T* out, const T* grad, const T* input, const T* weight, const T* means,
-                            const T* rstds, NormRows<4> plan) {
+    layer_norm_input_vectors_kernel(LayerNormInput<T> of, NormRows<4> plan) {
   using C = Compute<T>;
   constexpr int width = Vector<T>::size, held = kRowPieces * width;
   const RowGroup group(false, plan.access);
+  const bool vectors = plan.access == Access::vectors;
   const std::int64_t n = plan.row.count, step = static_cast<std::int64_t>(gridDim.x) * blockDim.y;
   const bool fits = n <= static_cast<std::int64_t>(held) * group.lanes;
   for (std::int64_t start = static_cast<std::int64_t>(blockIdx.x) * blockDim.y; start < plan.rows.count;
@@ -29,51 +44,82 @@ __global__ void __launch_bounds__(kRowThreads)
     C mean = 0, rstd = 0;
     if (mine > 0) {
       plan.rows.locate(i, at);
-      std::int64_t number[2];
-      plan.numbers.locate(i, number);
-      mean = widened(means[number[0]]);
-      rstd = widened(rstds[number[1]]);
+      of.load_numbers(plan.numbers, i, mean, rstd);
     }
     C g[held], x[held], mean_g = 0, mean_gx = 0;
     // The means of g and g * x, the results.
     for (int pass = 0; pass < 2; ++pass) {
       C sum_g = 0, sum_gx = 0;
       for (std::int64_t first = 0; group.element(first, 0, width) < mine; first += kRowPieces) {
-        if (pass == 0 || !fits) {
+        ASSAY_UNROLL
+        for (int p = 0; p < kRowPieces; ++p) {
+          const std::int64_t j = group.element(first + p, 0, width);
+          if (j >= mine || (pass == 1 && fits)) continue;
+          load_piece(g + p * width, of.grad + at[1] + vector_place(plan.row, 1, j), 1, vectors);
+          load_piece(x + p * width, of.input + at[2] + vector_place(plan.row, 2, j), 1, vectors);
+          C w[width] = {};
+          if (of.weight != nullptr)
+            load_piece(w, of.weight + at[3] + vector_place(plan.row, 3, j), plan.row.stride[3][0], vectors);
           ASSAY_UNROLL
-          for (int p = 0; p < kRowPieces; ++p) {
-            load_piece(g + p * width, grad + at[1], 1, plan, group, first + p, mine);
-            load_piece(x + p * width, input + at[2], 2, plan, group, first + p, mine);
-            C w[width] = {};
-            if (weight != nullptr) load_piece(w, weight + at[3], 3, plan, group, first + p, mine);
-            ASSAY_UNROLL
-            for (int e = 0; e < width; ++e) {
-              if (group.element(first + p, e, width) >= mine) continue;
-              if (weight != nullptr) g[p * width + e] *= w[e];
-              x[p * width + e] = (x[p * width + e] - mean) * rstd;
-            }
+          for (int e = 0; e < width; ++e) {
+            if (of.weight != nullptr) g[p * width + e] *= w[e];
+            x[p * width + e] = (x[p * width + e] - mean) * rstd;
           }
-        }
-        if (pass == 0) {
-          ASSAY_UNROLL
-          for (int e = 0; e < held; ++e) {
-            if (group.element(first + e / width, e % width, width) >= mine) continue;
-            sum_g += g[e];
-            sum_gx += g[e] * x[e];
-          }
-          continue;
         }
         ASSAY_UNROLL
         for (int p = 0; p < kRowPieces; ++p) {
-          if (group.element(first + p, 0, width) >= mine) continue;
+          const std::int64_t j = group.element(first + p, 0, width);
+          if (j >= mine) continue;
           Vector<T> y;
           ASSAY_UNROLL
-          for (int e = 0; e < width; ++e) {
-            const C rest = (g[p * width + e] - mean_g) - x[p * width + e] * mean_gx;
-            y.element[e] = narrowed<T>(rstd * rest);
+          for (int e = p * width; e < (p + 1) * width; ++e) {
+            if (pass == 0) {
+              sum_g += g[e];
+              sum_gx += g[e] * x[e];
+            } else {
+              y.element[e - p * width] = narrowed<T>(rstd * ((g[e] - mean_g) - x[e] * mean_gx));
+            }
           }
-          store_piece(y, out + at[0], plan, group, first + p, mine);
+          if (pass == 1) store_piece(of.out + at[0] + vector_place(plan.row, 0, j), y, vectors);
         }
+      }
+      if (pass == 1) continue;
+      mean_g = group.combined(Addition(), sum_g) / static_cast<C>(n);
+      mean_gx = group.combined(Addition(), sum_gx) / static_cast<C>(n);
+    }
+  }
+}
+
+// Rows of any strides.
+template <class T>
+__global__ void __launch_bounds__(kRowThreads)
+    layer_norm_input_elements_kernel(LayerNormInput<T> of, NormRows<4> plan) {
+  using C = Compute<T>;
+  const RowGroup group(false, plan.access);
+  const std::int64_t n = plan.row.count, step = static_cast<std::int64_t>(gridDim.x) * blockDim.y;
+  for (std::int64_t start = static_cast<std::int64_t>(blockIdx.x) * blockDim.y; start < plan.rows.count;
+       start += step) {
+    const std::int64_t i = start + threadIdx.y, mine = i < plan.rows.count ? n : 0;
+    std::int64_t at[4] = {}, place[4];
+    C mean = 0, rstd = 0;
+    if (mine > 0) {
+      plan.rows.locate(i, at);
+      of.load_numbers(plan.numbers, i, mean, rstd);
+    }
+    C mean_g = 0, mean_gx = 0;
+    for (int pass = 0; pass < 2; ++pass) {
+      C sum_g = 0, sum_gx = 0;
+      for (std::int64_t j = group.lane; j < mine; j += group.lanes) {
+        plan.row.locate(j, place);
+        C g = widened(of.grad[at[1] + place[1]]);
+        if (of.weight != nullptr) g *= widened(of.weight[at[3] + place[3]]);
+        const C x = (widened(of.input[at[2] + place[2]]) - mean) * rstd;
+        if (pass == 1) {
+          of.out[at[0] + place[0]] = narrowed<T>(rstd * ((g - mean_g) - x * mean_gx));
+          continue;
+        }
+        sum_g += g;
+        sum_gx += g * x;
       }
       if (pass == 1) continue;
       mean_g = group.combined(Addition(), sum_g) / static_cast<C>(n);
@@ -123,8 +169,12 @@ void layer_norm_input(const View& grad, const View& input, const View& weight, i
   const NormRows<4> plan = norm_rows<T>(views, 3, first, mean, rstd);
   if (plan.rows.count == 0 || plan.row.count == 0) return;
   const RowLaunch shape = norm_launch<T>(plan);
-  launch<layer_norm_input_kernel<T>>(shape.grid, shape.block, 0, out.as<T>(), grad.as<T>(), input.as<T>(),
-                                     weight.as<T>(), mean.as<T>(), rstd.as<T>(), plan);
+  const LayerNormInput<T> of{out.as<T>(),    grad.as<T>(), input.as<T>(),
+                             weight.as<T>(), mean.as<T>(), rstd.as<T>()};
+  if (plan.access == Access::strided)
+    launch<layer_norm_input_elements_kernel<T>>(shape.grid, shape.block, 0, of, plan);
+  else
+    launch<layer_norm_input_vectors_kernel<T>>(shape.grid, shape.block, 0, of, plan);
 }
 
 template <class T>

@@ -2,7 +2,8 @@
 //
 // The idea: the threads of a row (rows.h) hold it in registers, so that memory is read once: the sum, the squared
 // distances from the mean, the results. A row that is too long for that is read three times. One pass that keeps sums of x
-// and x^2 would lose the variance where the mean is far from zero.
+// and x^2 would lose the variance where the mean is far from zero. Rows that are not whole vectors in at most two
+// dimensions go through a kernel of their own, element by element, three times as well.
 #pragma once
 
 #include "elementary.h"
@@ -82,8 +83,9 @@ NormRows<operands> norm_rows(const View* const (&views)[operands], int moving, i
     for (std::size_t d = 1; d < static_cast<std::size_t>(row.rank); ++d)
       whole = whole && row.stride[k][d] % width == 0;
   }
-  // A weight for each of some vectors may start anywhere.
-  return {Space<operands>(rows), Space<operands>(row), Space<2>(cpu::row_major_space(numbers, 2, 0, first)),
+  const Space<operands> places(row);
+  whole = whole && row.rank <= 2 && places.narrow;
+  return {Space<operands>(rows), places, Space<2>(cpu::row_major_space(numbers, 2, 0, first)),
           !whole    ? Access::strided
           : aligned ? Access::vectors
                     : Access::pieces};
@@ -96,54 +98,68 @@ RowLaunch norm_launch(const NormRows<operands>& plan) {
   return along_rows_of(n, plan.rows.count, plan.access == Access::strided ? n : n / width, width);
 }
 
-// Elements of operand k that a thread's piece p has, of which there are n.
-template <class T, int operands>
-__device__ __forceinline__ void load_piece(Compute<T>* x, const T* from, int k,
-                                           const NormRows<operands>& plan, const RowGroup& group,
-                                           std::int64_t p, std::int64_t n) {
+// Where the vector from element j of a row lies in operand k, in rows that are whole vectors.
+template <int operands>
+__device__ __forceinline__ std::int64_t vector_place(const Space<operands>& row, int k, std::int64_t j) {
+  if (row.rank == 1) return j * row.stride[k][0];
+  const std::int64_t outer = row.by_size[0].quotient(static_cast<std::uint32_t>(j));
+  return (j - outer * row.size[0]) * row.stride[k][0] + outer * row.stride[k][1];
+}
+
+// The vector from there. Along dimension 0 elements are neighbours, or a weight repeats.
+template <class T>
+__device__ __forceinline__ void load_piece(Compute<T>* x, const T* from, std::int64_t step, bool vectors) {
   constexpr int width = Vector<T>::size;
-  std::int64_t offset[operands];
-  if (group.access == Access::vectors && plan.row.stride[k][0] == 1) {
-    const std::int64_t j = group.element(p, 0, width);
-    if (j >= n) return;
-    plan.row.locate(j, offset);
-    const Vector<T> v = load_vector(from + offset[k]);
+  if (vectors && step == 1) {
+    const Vector<T> v = load_vector(from);
     ASSAY_UNROLL
     for (int e = 0; e < width; ++e) x[e] = widened(v.element[e]);
-    return;
-  }
-  ASSAY_UNROLL
-  for (int e = 0; e < width; ++e) {
-    const std::int64_t j = group.element(p, e, width);
-    if (j >= n) continue;
-    plan.row.locate(j, offset);
-    x[e] = widened(from[offset[k]]);
+  } else {
+    ASSAY_UNROLL
+    for (int e = 0; e < width; ++e) x[e] = widened(from[e * step]);
   }
 }
 
-template <class T, int operands>
-__device__ __forceinline__ void store_piece(const Vector<T>& y, T* to, const NormRows<operands>& plan,
-                                            const RowGroup& group, std::int64_t p, std::int64_t n) {
-  constexpr int width = Vector<T>::size;
-  std::int64_t offset[operands];
-  ASSAY_UNROLL
-  for (int e = 0; e < width; ++e) {
-    const std::int64_t j = group.element(p, e, width);
-    if (j >= n) continue;
-    plan.row.locate(j, offset);
-    if (group.access == Access::vectors) return store_vector(to + offset[0], y);
-    to[offset[0]] = y.element[e];
-  }
-}
-
-// Operands: out, input, weight, bias.
 template <class T>
-__global__ void __launch_bounds__(kRowThreads)
-    normalise_kernel(T* out, const T* input, const T* weight, const T* bias, T* means, T* rstds,
-                     NormRows<4> plan, Compute<T> eps) {
+__device__ __forceinline__ void store_piece(T* to, const Vector<T>& y, bool vectors) {
+  if (vectors) return store_vector(to, y);
+  ASSAY_UNROLL
+  for (int e = 0; e < Vector<T>::size; ++e) to[e] = y.element[e];
+}
+
+// One result.
+template <class C>
+__device__ __forceinline__ C normalised(C x, C mean, C rstd, bool weighs, C weight, bool adds, C bias) {
+  C value = (x - mean) * rstd;
+  if (weighs) value = value * weight;
+  if (adds) value = value + bias;
+  return value;
+}
+
+// Operands are out, input, weight, bias.
+template <class T>
+struct Normalised {
+  T* out;
+  const T *input, *weight, *bias;
+  T *mean, *rstd;
+  Compute<T> eps;
+
+  __device__ void store_numbers(const Space<2>& numbers, std::int64_t i, Compute<T> of_mean,
+                                Compute<T> of_rstd) const {
+    std::int64_t number[2];
+    numbers.locate(i, number);
+    mean[number[0]] = narrowed<T>(of_mean);
+    rstd[number[1]] = narrowed<T>(of_rstd);
+  }
+};
+
+// Rows of whole vectors, in registers if they fit.
+template <class T>
+__global__ void __launch_bounds__(kRowThreads) normalise_vectors_kernel(Normalised<T> of, NormRows<4> plan) {
   using C = Compute<T>;
   constexpr int width = Vector<T>::size, held = kRowPieces * width;
   const RowGroup group(false, plan.access);
+  const bool vectors = plan.access == Access::vectors;
   const std::int64_t n = plan.row.count, step = static_cast<std::int64_t>(gridDim.x) * blockDim.y;
   const bool fits = n <= static_cast<std::int64_t>(held) * group.lanes;
   for (std::int64_t start = static_cast<std::int64_t>(blockIdx.x) * blockDim.y; start < plan.rows.count;
@@ -158,30 +174,34 @@ __global__ void __launch_bounds__(kRowThreads)
       for (std::int64_t first = 0; group.element(first, 0, width) < mine; first += kRowPieces) {
         if (pass == 0 || !fits) {
           ASSAY_UNROLL
-          for (int p = 0; p < kRowPieces; ++p)
-            load_piece(x + p * width, input + at[1], 1, plan, group, first + p, mine);
+          for (int p = 0; p < kRowPieces; ++p) {
+            const std::int64_t j = group.element(first + p, 0, width);
+            if (j < mine)
+              load_piece(x + p * width, of.input + at[1] + vector_place(plan.row, 1, j), 1, vectors);
+          }
         }
         if (pass < 2) {
           ASSAY_UNROLL
           for (int e = 0; e < held; ++e)
-            if (group.element(first + e / width, e % width, width) < mine)
+            if (group.element(first + e / width, 0, width) < mine)
               sum += pass == 0 ? x[e] : (x[e] - mean) * (x[e] - mean);
           continue;
         }
         ASSAY_UNROLL
         for (int p = 0; p < kRowPieces; ++p) {
+          const std::int64_t j = group.element(first + p, 0, width);
+          if (j >= mine) continue;
+          const bool weighs = of.weight != nullptr, adds = of.bias != nullptr;
           C w[width] = {}, b[width] = {};
-          if (weight != nullptr) load_piece(w, weight + at[2], 2, plan, group, first + p, mine);
-          if (bias != nullptr) load_piece(b, bias + at[3], 3, plan, group, first + p, mine);
+          if (weighs)
+            load_piece(w, of.weight + at[2] + vector_place(plan.row, 2, j), plan.row.stride[2][0], vectors);
+          if (adds)
+            load_piece(b, of.bias + at[3] + vector_place(plan.row, 3, j), plan.row.stride[3][0], vectors);
           Vector<T> y;
           ASSAY_UNROLL
-          for (int e = 0; e < width; ++e) {
-            C value = (x[p * width + e] - mean) * rstd;
-            if (weight != nullptr) value = value * w[e];
-            if (bias != nullptr) value = value + b[e];
-            y.element[e] = narrowed<T>(value);
-          }
-          store_piece(y, out + at[0], plan, group, first + p, mine);
+          for (int e = 0; e < width; ++e)
+            y.element[e] = narrowed<T>(normalised(x[p * width + e], mean, rstd, weighs, w[e], adds, b[e]));
+          store_piece(of.out + at[0] + vector_place(plan.row, 0, j), y, vectors);
         }
       }
       if (pass == 2) continue;
@@ -189,13 +209,46 @@ __global__ void __launch_bounds__(kRowThreads)
       if (pass == 0)
         mean = sum;
       else
-        rstd = C(1) / sqrt_of(sum + eps);
+        rstd = C(1) / sqrt_of(sum + of.eps);
     }
-    if (group.lane != 0 || i >= plan.rows.count) continue;
-    std::int64_t number[2];
-    plan.numbers.locate(i, number);
-    means[number[0]] = narrowed<T>(mean);
-    rstds[number[1]] = narrowed<T>(rstd);
+    if (group.lane == 0 && i < plan.rows.count) of.store_numbers(plan.numbers, i, mean, rstd);
+  }
+}
+
+// Rows of any strides.
+template <class T>
+__global__ void __launch_bounds__(kRowThreads) normalise_elements_kernel(Normalised<T> of, NormRows<4> plan) {
+  using C = Compute<T>;
+  const RowGroup group(false, plan.access);
+  const std::int64_t n = plan.row.count, step = static_cast<std::int64_t>(gridDim.x) * blockDim.y;
+  for (std::int64_t start = static_cast<std::int64_t>(blockIdx.x) * blockDim.y; start < plan.rows.count;
+       start += step) {
+    const std::int64_t i = start + threadIdx.y, mine = i < plan.rows.count ? n : 0;
+    std::int64_t at[4] = {}, place[4];
+    if (i < plan.rows.count) plan.rows.locate(i, at);
+    C mean = 0, rstd = 0;
+    for (int pass = 0; pass < 3; ++pass) {
+      C sum = 0;
+      for (std::int64_t j = group.lane; j < mine; j += group.lanes) {
+        plan.row.locate(j, place);
+        const C x = widened(of.input[at[1] + place[1]]);
+        if (pass < 2) {
+          sum += pass == 0 ? x : (x - mean) * (x - mean);
+          continue;
+        }
+        const bool weighs = of.weight != nullptr, adds = of.bias != nullptr;
+        const C w = weighs ? widened(of.weight[at[2] + place[2]]) : C(0);
+        const C b = adds ? widened(of.bias[at[3] + place[3]]) : C(0);
+        of.out[at[0] + place[0]] = narrowed<T>(normalised(x, mean, rstd, weighs, w, adds, b));
+      }
+      if (pass == 2) continue;
+      sum = group.combined(Addition(), sum) / static_cast<C>(n);
+      if (pass == 0)
+        mean = sum;
+      else
+        rstd = C(1) / sqrt_of(sum + of.eps);
+    }
+    if (group.lane == 0 && i < plan.rows.count) of.store_numbers(plan.numbers, i, mean, rstd);
   }
 }
 
@@ -209,8 +262,17 @@ inline void normalise(const View& input, const View& weight, const View& bias, i
     const NormRows<4> plan = norm_rows<T>(views, 2, first, mean, rstd);
     if (plan.rows.count == 0) return;
     const RowLaunch shape = norm_launch<T>(plan);
-    launch<normalise_kernel<T>>(shape.grid, shape.block, 0, out.as<T>(), input.as<T>(), weight.as<T>(),
-                                bias.as<T>(), mean.as<T>(), rstd.as<T>(), plan, static_cast<Compute<T>>(eps));
+    const Normalised<T> of{out.as<T>(),
+                           input.as<T>(),
+                           weight.as<T>(),
+                           bias.as<T>(),
+                           mean.as<T>(),
+                           rstd.as<T>(),
+                           static_cast<Compute<T>>(eps)};
+    if (plan.access == Access::strided)
+      launch<normalise_elements_kernel<T>>(shape.grid, shape.block, 0, of, plan);
+    else
+      launch<normalise_vectors_kernel<T>>(shape.grid, shape.block, 0, of, plan);
   });
 }
 

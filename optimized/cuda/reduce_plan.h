@@ -16,8 +16,9 @@ struct ReducePlan {
   cpu::Space kept;     // operand 0 is the output, the inputs follow
   cpu::Space reduced;  // its operands are the inputs
 
-  // `axes` is Axes, or what contains(d) just so. Inputs have the first one's shape, or are 1 where they repeat. `in_order`: elements are numbered in row-major order,
-  // else as they lie in the first input's memory. Throws Refused for more than kMaxRank dimensions.
+  // `axes` is Axes, or what contains(d) just so. Inputs have the first one's shape, or are 1 where they repeat.
+  // `in_order`: elements are numbered in row-major order, else as they lie in the first input's memory.
+  // Throws Refused for more than kMaxRank dimensions.
   template <class Dimensions>
   ReducePlan(const View& out, const View* const* inputs, int count, const Dimensions& axes, bool keepdim,
              bool in_order = false) {
