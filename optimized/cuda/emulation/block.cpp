@@ -24,13 +24,9 @@ thread_local Scheduler* active;
 
 }  // namespace
 
-int ReadySet::first_from(unsigned start) const {
-  for (std::size_t i = 0; i <= words_.size(); ++i) {
-    const std::size_t at = (start / 64 + i) % words_.size();
-    std::uint64_t word = words_[at];
-    if (i == 0) word &= ~std::uint64_t{0} << start % 64;
-    if (word != 0) return static_cast<int>(at * 64) + std::countr_zero(word);
-  }
+int ReadySet::first_from(std::size_t word) const {
+  for (; word < words_.size(); ++word)
+    if (words_[word] != 0) return static_cast<int>(word * 64) + std::countr_zero(words_[word]);
   return -1;
 }
 
@@ -39,8 +35,15 @@ int ReadySet::take(Order order, Random& random) {
   if (order == Order::reverse) {
     for (std::size_t i = words_.size(); i-- > 0 && found < 0;)
       if (words_[i] != 0) found = static_cast<int>(i * 64) + 63 - std::countl_zero(words_[i]);
+  } else if (order == Order::random) {
+    // The first one behind a place that is any.
+    const std::uint64_t any = random();
+    const std::size_t word = any % words_.size();
+    const std::uint64_t behind = words_[word] & ~std::uint64_t{0} << (any >> 32) % 64;
+    found = behind != 0 ? static_cast<int>(word * 64) + std::countr_zero(behind) : first_from(word + 1);
+    if (found < 0) found = first_from(0);
   } else {
-    found = first_from(order == Order::random ? static_cast<unsigned>(random() >> 32) % kMaxThreads : 0);
+    found = first_from(0);
   }
   if (found >= 0) words_[static_cast<std::size_t>(found) / 64] &= ~(std::uint64_t{1} << found % 64);
   return found;
@@ -98,7 +101,7 @@ void Scheduler::run_block(uint3 index) {
   std::fill(threads_.begin(), threads_.end(), Thread{});
   std::fill(warps_.begin(), warps_.end(), Warp{});
   copies_.clear(count_);
-  ready_.clear();
+  ready_.clear(count_);
   for (unsigned i = 0; i < count_; ++i) ready_.add(i);
   alive_ = count_;
   at_barrier_ = 0;
@@ -120,7 +123,6 @@ void Scheduler::end_block() {
       fault_ = std::string("written behind shared memory ") + v.name + ", which has " +
                std::to_string(v.bytes) + " bytes, in block " + name(0);
   variables_.clear();
-  by_key_.clear();
   dynamic_ = nullptr;
   shared_used_ = 0;
   if (alive_ == 0) return;
@@ -268,22 +270,32 @@ void Scheduler::wait_for_warp(const char* operation, unsigned mask, void* slot, 
   t.operation = operation;
   t.mask = mask;
   t.slot = slot;
+  const auto same = [](const char* a, const char* b) { return a == b || std::strcmp(a, b) == 0; };
+  if (warp.waiting == 0) {
+    warp.mask = mask;
+    warp.operation = operation;
+    warp.mixed = false;
+  } else if (warp.mask != mask || !same(warp.operation, operation)) {
+    warp.mixed = true;
+  }
   warp.waiting |= 1u << lane;
   bool all = (warp.waiting & mask) == mask;
-  void* slots[kWarp] = {};
-  for (unsigned m = warp.waiting & mask; m != 0; m &= m - 1) {
-    const auto i = static_cast<unsigned>(std::countr_zero(m));
-    const Thread& other = threads_[first + i];
-    if (other.mask != mask) {
-      all = false;  // it waits for others first
-      continue;
+  if (warp.mixed || all)
+    for (unsigned m = warp.waiting & mask; m != 0; m &= m - 1) {
+      const auto i = static_cast<unsigned>(std::countr_zero(m));
+      const Thread& other = threads_[first + i];
+      if (other.mask != mask)
+        all = false;  // it waits for others first
+      else if (!same(other.operation, operation))
+        misuse("lane " + std::to_string(i) + " of the same mask executes " + other.operation + " at " +
+               text(other.where));
     }
-    if (std::strcmp(other.operation, operation) != 0)
-      misuse("lane " + std::to_string(i) + " of the same mask executes " + other.operation + " at " +
-             text(other.where));
-    slots[i] = other.slot;
-  }
   if (all) {
+    void* slots[kWarp] = {};
+    for (unsigned m = mask; m != 0; m &= m - 1) {
+      const auto i = static_cast<unsigned>(std::countr_zero(m));
+      slots[i] = threads_[first + i].slot;
+    }
     complete(slots, mask);
     checker_warp(current_ / kWarp, mask, std::strcmp(operation, "__syncwarp") == 0);
     warp.waiting &= ~mask;
@@ -308,7 +320,7 @@ unsigned Scheduler::lanes_left() const {
   return there & ~warps_[current_ / kWarp].exited;
 }
 
-void* Scheduler::allocate(std::size_t bytes, const char* name) {
+void* Scheduler::allocate(const void* key, std::size_t bytes, const char* name) {
   const std::size_t whole = (bytes + kBetween - 1) / kBetween * kBetween;
   if (shared_used_ + bytes > kMaxShared || variables_.size() == kVariables)
     fail("more shared memory than a block can have: " + std::string(name));
@@ -324,7 +336,7 @@ void* Scheduler::allocate(std::size_t bytes, const char* name) {
     std::memset(address, 0xff, bytes);  // NaN, in every format
   }
   std::memset(address + bytes, static_cast<int>(kUntouched), kBetween + whole - bytes);
-  variables_.push_back({address, bytes, name});
+  variables_.push_back({address, bytes, name, key});
   shared_used_ += whole;
   checker_shared(address, bytes, name);
   return address;
@@ -332,16 +344,16 @@ void* Scheduler::allocate(std::size_t bytes, const char* name) {
 
 void* Scheduler::shared_variable(const void* key, std::size_t bytes, const char* name) {
   checker_enable(false);
-  void*& found = by_key_[key];
-  if (found == nullptr) found = allocate(bytes, name);
+  const auto known = std::find_if(variables_.begin(), variables_.end(), [key](const Variable& v) { return v.key == key; });
+  void* const address = known != variables_.end() ? known->address : allocate(key, bytes, name);
   checker_enable(true);
-  return found;
+  return address;
 }
 
 void* Scheduler::dynamic_shared_memory() {
   if (dynamic_ == nullptr) {
     checker_enable(false);
-    dynamic_ = allocate(launch_->shared_bytes, "(dynamic)");
+    dynamic_ = allocate(nullptr, launch_->shared_bytes, "(dynamic)");
     checker_enable(true);
   }
   return dynamic_;

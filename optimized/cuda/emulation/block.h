@@ -1,11 +1,8 @@
 // The threads of one block, and who of them goes on.
 #pragma once
 
-#include <array>
-#include <bitset>
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "copies.h"
@@ -46,14 +43,14 @@ struct Thread {
 // Which threads can go on; picks one in the order asked for.
 class ReadySet {
  public:
-  void clear() { words_.fill(0); }
+  void clear(unsigned threads) { words_.assign((threads + 63) / 64, 0); }
   void add(unsigned thread) { words_[thread / 64] |= std::uint64_t{1} << thread % 64; }
   // A thread, which is no longer in the set, or -1.
   int take(Order order, Random& random);
 
  private:
-  int first_from(unsigned start) const;
-  std::array<std::uint64_t, kMaxThreads / 64> words_{};
+  int first_from(std::size_t word) const;
+  std::vector<std::uint64_t> words_;
 };
 
 // Runs the blocks of launches, one at a time, on the calling thread of the program.
@@ -85,11 +82,16 @@ class Scheduler {
   struct Warp {
     unsigned waiting = 0;  // lanes at an operation
     unsigned exited = 0;
+    // What those that wait are waiting for, unless it is not the same for all.
+    unsigned mask = 0;
+    const char* operation = nullptr;
+    bool mixed = false;
   };
   struct Variable {
     std::byte* address;
     std::size_t bytes;
     const char* name;
+    const void* key;
   };
 
   void run_block(uint3 index);
@@ -99,7 +101,7 @@ class Scheduler {
   void finish_thread();
   void complete_barrier();
   void end_block();
-  void* allocate(std::size_t bytes, const char* name);
+  void* allocate(const void* key, std::size_t bytes, const char* name);
   std::string name(unsigned thread) const;
   std::string deadlock() const;
   static void fiber_main();
@@ -127,7 +129,6 @@ class Scheduler {
   std::unique_ptr<std::byte[]> shared_;
   std::size_t shared_used_ = 0;
   std::vector<Variable> variables_;
-  std::unordered_map<const void*, void*> by_key_;
   void* dynamic_ = nullptr;
 };
 
