@@ -187,7 +187,7 @@ std::vector<BenchRow> Bench::measure(const BenchGroup& asked) {
   std::vector<BenchRow> rows;
   for (const Kernel* k : asked.missing) {
     rows.push_back(row_of(asked, *k));
-    rows.back().reason = k->unavailable;
+    rows.back().reason = untimed_because(*k);
   }
   BenchGroup group = options_.impls.empty() ? known(asked) : asked;
   Json opened, measured, closed;

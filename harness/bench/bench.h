@@ -82,6 +82,9 @@ struct BenchGroup {
 // Kernels that want other environments are timed in other processes, each time beside those that want none.
 std::vector<BenchGroup> plan(const Registry& registry, const BenchOptions& options);
 
+// Why a kernel is not timed, or empty.
+std::string untimed_because(const Kernel& kernel);
+
 // The peer's kernel for the next narrower instruction set that runs here; nullptr if there is none.
 const Kernel* narrower(const Registry& registry, const Kernel& kernel);
 

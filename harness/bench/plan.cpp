@@ -9,6 +9,8 @@ namespace {
 
 std::string family(const std::string& kernel) { return kernel.substr(0, kernel.find('.')); }
 
+bool in_cuda(const Kernel& kernel) { return family(kernel.name) == "cuda"; }
+
 // By default, of kernels that differ by instruction set only the fastest that runs here, so that rows say what a user of each
 // library gets. A plugin's kernels are all of interest.
 std::vector<const Kernel*> fastest(const std::vector<const Kernel*>& kernels) {
@@ -35,7 +37,10 @@ std::vector<const Kernel*> fastest(const std::vector<const Kernel*>& kernels) {
 std::vector<const Kernel*> kernels_for(const Registry& registry, const Operator& op,
                                        const std::vector<std::string>& impls) {
   std::vector<const Kernel*> all = registry.kernels_of(op);
-  if (impls.empty()) return fastest(all);
+  if (impls.empty()) {
+    std::erase_if(all, [](const Kernel* k) { return in_cuda(*k); });
+    return fastest(all);
+  }
   std::erase_if(all, [&](const Kernel* k) { return !selects(impls, k->name); });
   return all;
 }
@@ -98,6 +103,13 @@ std::optional<BenchGroup> with_other(const BenchGroup& group, std::size_t i, con
   return changed;
 }
 
+std::string untimed_because(const Kernel& kernel) {
+  if (!kernel.unavailable.empty() || !in_cuda(kernel)) return kernel.unavailable;
+  return kernel.name.starts_with("cuda.gpu")
+             ? "not timed: what is timed here is the processor's time, not a GPU's"
+             : "not timed: an emulation's time says nothing about a GPU's";
+}
+
 std::vector<BenchGroup> plan(const Registry& registry, const BenchOptions& options) {
   std::vector<BenchGroup> groups;
   for (const int threads : options.threads)
@@ -105,7 +117,7 @@ std::vector<BenchGroup> plan(const Registry& registry, const BenchOptions& optio
       for (const BenchCase& bench_case : options.cases) {
         std::vector<const Kernel*> anywhere, missing, particular;
         for (const Kernel* k : kernels_for(registry, *bench_case.c.op, options.impls)) {
-          if (!k->unavailable.empty())
+          if (!untimed_because(*k).empty())
             missing.push_back(k);
           else
             (k->environment.variables.empty() ? anywhere : particular).push_back(k);

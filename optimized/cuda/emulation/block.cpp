@@ -344,7 +344,8 @@ void* Scheduler::allocate(const void* key, std::size_t bytes, const char* name) 
 
 void* Scheduler::shared_variable(const void* key, std::size_t bytes, const char* name) {
   checker_enable(false);
-  const auto known = std::find_if(variables_.begin(), variables_.end(), [key](const Variable& v) { return v.key == key; });
+  const auto known =
+      std::find_if(variables_.begin(), variables_.end(), [key](const Variable& v) { return v.key == key; });
   void* const address = known != variables_.end() ? known->address : allocate(key, bytes, name);
   checker_enable(true);
   return address;

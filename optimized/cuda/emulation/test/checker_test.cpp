@@ -61,6 +61,9 @@ struct Expected {
   const char* words;
 };
 
+// Names of tests are the same in each run.
+void PrintTo(const Expected& e, std::ostream* out) { *out << static_cast<int>(e.planted) << ", " << e.words; }
+
 class EveryFault : public testing::TestWithParam<Expected> {};
 INSTANTIATE_TEST_SUITE_P(
     Faults, EveryFault,
