@@ -31,7 +31,7 @@ class Fiber {
   void* stack_ = nullptr;
   std::size_t bytes_ = 0;
   void (*entry_)() = nullptr;
-  void* sanitizer_ = nullptr;
+  [[maybe_unused]] void* sanitizer_ = nullptr;  // of ThreadSanitizer
 };
 
 }  // namespace assay::cuda::emulation
