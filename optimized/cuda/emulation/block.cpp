@@ -257,11 +257,11 @@ void Scheduler::wait_for_warp(const char* operation, unsigned mask, void* slot, 
   if ((mask >> lane & 1) == 0)
     misuse("the mask " + hex(mask) + " leaves out the lane that calls, " + std::to_string(lane));
   if ((mask & warp.exited) != 0)
-    misuse("the mask " + hex(mask) + " names lane " + std::to_string(std::countr_zero(mask & warp.exited)) +
+    misuse("the mask names lane " + std::to_string(std::countr_zero(mask & warp.exited)) +
            ", which has ended");
   const unsigned there = count_ - first < kWarp ? (1u << (count_ - first)) - 1 : ~0u;
   if ((mask & ~there) != 0)
-    misuse("the mask " + hex(mask) + " names lane " + std::to_string(std::countr_zero(mask & ~there)) +
+    misuse("the mask names lane " + std::to_string(std::countr_zero(mask & ~there)) +
            ", which the block does not have");
 
   Thread& t = threads_[current_];
