@@ -8,12 +8,16 @@
 // it was. In the emulation the memory of the program is the device's.
 #pragma once
 
+#include <array>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 
 #include "device.h"
 #include "memory.h"
+#if !defined(__CUDACC__)
+#include "ptx/run.h"
+#endif
 #include "vocabulary/kernel.h"
 
 namespace assay::cuda {
@@ -49,8 +53,9 @@ struct Launcher<kernel, void (*)(P...)> {
   static void run(dim3 grid, dim3 block, std::size_t shared, P... arguments) {
     constexpr std::size_t kWithoutAsking = 48 << 10;
     if (shared > kWithoutAsking)
-      check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)),
-            "asking for shared memory");
+      check(
+          cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)),
+          "asking for shared memory");
     kernel<<<grid, block, shared>>>(arguments...);
     check(cudaGetLastError(), "launching a kernel");
   }
@@ -60,17 +65,24 @@ template <auto kernel, class... P>
 struct Launcher<kernel, void (*)(P...)> {
   static void run(dim3 grid, dim3 block, std::size_t shared, P... arguments) {
     const std::tuple<P...> all(arguments...);
-    emulation::run({.grid = grid,
-                    .block = block,
-                    .shared_bytes = shared,
-                    .thread =
-                        [](const void* given) ASSAY_EMULATION {
-                          std::apply([](const P&... each) ASSAY_EMULATION { kernel(each...); },
-                                     *static_cast<const std::tuple<P...>*>(given));
-                        },
-                    .arguments = &all,
-                    .arguments_bytes = sizeof all,
-                    .kernel = typeid(KernelName<kernel>).name()});
+    const std::array<emulation::Argument, sizeof...(P)> list{{{&arguments, sizeof arguments}...}};
+    const emulation::Launch launch{.grid = grid,
+                                   .block = block,
+                                   .shared_bytes = shared,
+                                   .thread =
+                                       [](const void* given) ASSAY_EMULATION {
+                                         std::apply([](const P&... each) ASSAY_EMULATION { kernel(each...); },
+                                                    *static_cast<const std::tuple<P...>*>(given));
+                                       },
+                                   .arguments = &all,
+                                   .arguments_bytes = sizeof all,
+                                   .argument_list = list.data(),
+                                   .argument_count = list.size(),
+                                   .kernel = typeid(KernelName<kernel>).name()};
+#if !defined(ASSAY_CUDA_CHECKED)
+    if (ptx::interpreted()) return ptx::run(launch);
+#endif
+    emulation::run(launch);
   }
 };
 #endif
@@ -97,6 +109,23 @@ struct OnDevice<function, void (*)(P...)> {
 template <auto function>
 inline constexpr auto on_device = &OnDevice<function, decltype(+function)>::run;
 
+#if !defined(__CUDACC__) && !defined(ASSAY_CUDA_CHECKED)
+// `function`, its launches as compiled to PTX.
+template <auto function, class F>
+struct AsPtx;
+
+template <auto function, class... P>
+struct AsPtx<function, void (*)(P...)> {
+  static void run(P... arguments) {
+    const ptx::Interpreted interpreted;
+    OnDevice<function, void (*)(P...)>::run(std::forward<P>(arguments)...);
+  }
+};
+
+template <auto function>
+inline constexpr auto as_ptx = &AsPtx<function, decltype(+function)>::run;
+#endif
+
 consteval const char* from_optimized(const char* path) {
   const std::string_view text = path;
   const std::size_t at = text.rfind("optimized/");
@@ -108,21 +137,31 @@ consteval const char* from_optimized(const char* path) {
 
 #define ASSAY_CUDA_TEXT_(x) #x
 #define ASSAY_CUDA_TEXT(x) ASSAY_CUDA_TEXT_(x)
-#define ASSAY_CUDA_ENTRY(op, function, name, lacks, contract_text)     \
-  ::assay::kernel<op, ::assay::cuda::on_device<function>>(             \
-      name, {.contract = contract_text,                                \
-             .unavailable = lacks,                                     \
+#define ASSAY_CUDA_ENTRY(op, function, name, lacks, contract_text) \
+  ::assay::kernel<op, function>(                                   \
+      name, {.contract = contract_text,                            \
+             .unavailable = lacks,                                 \
              .source = ::assay::cuda::from_optimized(__FILE__ ":" ASSAY_CUDA_TEXT(__LINE__))})
 
 // The entries of a table of kernels: `function`, for operator `op`, under one contract.
 #if defined(__CUDACC__)
+#define ASSAY_CUDA(op, function, contract_text)                                                  \
+  ASSAY_CUDA_ENTRY(op, ::assay::cuda::on_device<function>, "cuda.gpu", ::assay::cuda::no_device, \
+                   contract_text)
+#elif defined(ASSAY_CUDA_CHECKED)
 #define ASSAY_CUDA(op, function, contract_text) \
-  ASSAY_CUDA_ENTRY(op, function, "cuda.gpu", ::assay::cuda::no_device, contract_text)
-#elif defined(ASSAY_CUDA_CHECKED) || defined(ASSAY_HAVE_NVCC)
-#define ASSAY_CUDA(op, function, contract_text) \
-  ASSAY_CUDA_ENTRY(op, function, "cuda.emulated", nullptr, contract_text)
+  ASSAY_CUDA_ENTRY(op, ::assay::cuda::on_device<function>, "cuda.emulated", nullptr, contract_text)
 #else
-#define ASSAY_CUDA(op, function, contract_text)                              \
-  ASSAY_CUDA_ENTRY(op, function, "cuda.emulated", nullptr, contract_text),   \
-      ASSAY_CUDA_ENTRY(op, function, "cuda.gpu", ::assay::cuda::not_built, contract_text)
+#if defined(ASSAY_HAVE_NVCC)
+#define ASSAY_CUDA(op, function, contract_text)                                                      \
+  ASSAY_CUDA_ENTRY(op, ::assay::cuda::on_device<function>, "cuda.emulated", nullptr, contract_text), \
+      ASSAY_CUDA_ENTRY(op, ::assay::cuda::as_ptx<function>, "cuda.ptx", nullptr, contract_text)
+#else
+#define ASSAY_CUDA(op, function, contract_text)                                                      \
+  ASSAY_CUDA_ENTRY(op, ::assay::cuda::on_device<function>, "cuda.emulated", nullptr, contract_text), \
+      ASSAY_CUDA_ENTRY(op, ::assay::cuda::as_ptx<function>, "cuda.ptx", ::assay::cuda::not_built,    \
+                       contract_text),                                                               \
+      ASSAY_CUDA_ENTRY(op, ::assay::cuda::on_device<function>, "cuda.gpu", ::assay::cuda::not_built, \
+                       contract_text)
+#endif
 #endif

@@ -4,9 +4,19 @@
 #include <new>
 
 #include "emulation/checker.h"
+#include "emulation/regions.h"
 #include "memory.h"
 
 namespace assay::cuda {
+namespace emulation {
+
+Regions& regions() {
+  static thread_local Regions own;
+  return own;
+}
+
+}  // namespace emulation
+
 inline namespace ASSAY_CUDA_BACKEND {
 namespace {
 
@@ -19,6 +29,15 @@ void choose_order() {
   emulation::options() = {.order = orders[call % 4], .seed = call + 1};
 }
 
+void announce(const void* data, std::size_t bytes, const char* name, bool writable) {
+  emulation::checker_memory(data, bytes, name, writable);
+  emulation::regions().add(data, bytes, writable);
+}
+void withdraw(const void* data) {
+  emulation::checker_forget(data);
+  emulation::regions().forget(data);
+}
+
 }  // namespace
 
 const char* no_device() { return nullptr; }
@@ -27,14 +46,14 @@ const char* not_built() {
 }
 
 Memory::Memory(std::size_t bytes, const char* name) : bytes_(bytes) {
-  data_ = ::operator new(bytes == 0 ? 1 : bytes, std::align_val_t{256});
+  data_ = ::operator new (bytes == 0 ? 1 : bytes, std::align_val_t{256});
   std::memset(data_, 0xff, bytes);
-  emulation::checker_memory(data_, bytes, name, true);
+  announce(data_, bytes, name, true);
 }
 Memory::~Memory() {
   if (data_ == nullptr) return;
-  emulation::checker_forget(data_);
-  ::operator delete(data_, std::align_val_t{256});
+  withdraw(data_);
+  ::operator delete (data_, std::align_val_t{256});
 }
 
 struct Tensors::Tensor {
@@ -43,15 +62,15 @@ struct Tensors::Tensor {
 
 Tensors::Tensors() { choose_order(); }
 Tensors::~Tensors() {
-  for (const Tensor& t : tensors_) emulation::checker_forget(t.data);
+  for (const Tensor& t : tensors_) withdraw(t.data);
 }
 
 View& Tensors::add(const View& view, bool output) {
   if (view.numel() != 0) {
     std::int64_t last = 0;
     for (int d = 0; d < view.rank(); ++d) last += (view.size(d) - 1) * view.stride(d);
-    emulation::checker_memory(view.data, static_cast<std::size_t>(last + 1) * view.dtype.bits / 8,
-                              output ? "result" : "input", output);
+    announce(view.data, static_cast<std::size_t>(last + 1) * view.dtype.bits / 8, output ? "result" : "input",
+             output);
     tensors_.push_back({view.data});
   }
   return const_cast<View&>(view);

@@ -56,7 +56,7 @@ Scheduler& Scheduler::own() {
 
 Scheduler* Scheduler::running() { return active; }
 
-void Scheduler::run(const Launch& launch, const Options& options) {
+void check_limits(const Launch& launch) {
   const dim3 grid = launch.grid, block = launch.block;
   const std::uint64_t blocks = std::uint64_t{grid.x} * grid.y * grid.z;
   const std::uint64_t threads = std::uint64_t{block.x} * block.y * block.z;
@@ -69,7 +69,13 @@ void Scheduler::run(const Launch& launch, const Options& options) {
     throw Fault("no GPU runs a grid of " + triple(grid) + " blocks of " + triple(block) + " threads");
   if (launch.shared_bytes > kMaxShared)
     throw Fault("no GPU has " + std::to_string(launch.shared_bytes) + " bytes of shared memory for a block");
+}
 
+void Scheduler::run(const Launch& launch, const Options& options) {
+  check_limits(launch);
+  const dim3 grid = launch.grid, block = launch.block;
+  const std::uint64_t blocks = std::uint64_t{grid.x} * grid.y * grid.z;
+  const std::uint64_t threads = std::uint64_t{block.x} * block.y * block.z;
   launch_ = &launch;
   options_ = options;
   random_ = Random(options.seed);

@@ -40,16 +40,25 @@ struct Options {
 // Of this thread's launches.
 Options& options();
 
+struct Argument {
+  const void* data;
+  std::size_t bytes;
+};
+
 struct Launch {
   dim3 grid, block;
   std::size_t shared_bytes = 0;
   void (*thread)(const void* arguments) = nullptr;
   const void* arguments = nullptr;
   std::size_t arguments_bytes = 0;
+  const Argument* argument_list = nullptr;  // the same, one by one
+  std::size_t argument_count = 0;
   const char* kernel = nullptr;  // its name as the compiler writes it
 };
 // Throws Fault.
 void run(const Launch& launch);
+// Throws Fault for what no GPU runs.
+void check_limits(const Launch& launch);
 
 // For what kernels call.
 void* shared_variable(const void* key, std::size_t bytes, const char* name);

@@ -73,6 +73,33 @@ ASSAY_EMULATION inline float cut_off_sum(const double (&terms)[17]) {
   return static_cast<float>(total < 0 ? -kept : kept);
 }
 
+// d += a b by each lane's registers, of m16n8k16.
+template <class T>
+ASSAY_EMULATION void tensor_product(float (&d)[32][4], const unsigned (&a)[32][4],
+                                    const unsigned (&b)[32][2]) {
+  double a_of[16][16], b_of[8][16];
+  const auto half = [](unsigned bits, std::size_t h) ASSAY_EMULATION {
+    const auto which = static_cast<std::uint16_t>(bits >> 16 * h);
+    return number_of(std::bit_cast<T>(which));
+  };
+  for (std::size_t lane = 0; lane < 32; ++lane) {
+    const std::size_t group = lane / 4, pair = lane % 4 * 2;
+    for (std::size_t h = 0; h < 2; ++h) {
+      for (std::size_t r = 0; r < 4; ++r) a_of[group + r % 2 * 8][pair + h + r / 2 * 8] = half(a[lane][r], h);
+      for (std::size_t r = 0; r < 2; ++r) b_of[group][pair + h + r * 8] = half(b[lane][r], h);
+    }
+  }
+  for (std::size_t lane = 0; lane < 32; ++lane)
+    for (std::size_t i = 0; i < 4; ++i) {
+      const double* const row = a_of[lane / 4 + i / 2 * 8];
+      const double* const column = b_of[lane % 4 * 2 + i % 2];
+      double terms[17];
+      for (std::size_t k = 0; k < 16; ++k) terms[k] = row[k] * column[k];
+      terms[16] = static_cast<double>(d[lane][i]);
+      d[lane][i] = cut_off_sum(terms);
+    }
+}
+
 struct Product {
   float* d;
   const unsigned* a;
@@ -86,30 +113,17 @@ ASSAY_EMULATION void multiply_add(float (&d)[4], const unsigned (&a)[4], unsigne
   wait_for_warp(
       "mma.m16n8k16", ~0u, &slot,
       [](void* const* slots, unsigned) ASSAY_EMULATION {
-        double a_of[16][16], b_of[8][16];
-        const auto half = [](unsigned bits, std::size_t h) ASSAY_EMULATION {
-          const auto which = static_cast<std::uint16_t>(bits >> 16 * h);
-          return number_of(std::bit_cast<T>(which));
-        };
+        unsigned a_of[32][4], b_of[32][2];
+        float d_of[32][4];
         for (std::size_t lane = 0; lane < 32; ++lane) {
           const Product& mine = *static_cast<Product*>(slots[lane]);
-          const std::size_t group = lane / 4, pair = lane % 4 * 2;
-          for (std::size_t h = 0; h < 2; ++h) {
-            for (std::size_t r = 0; r < 4; ++r)
-              a_of[group + r % 2 * 8][pair + h + r / 2 * 8] = half(mine.a[r], h);
-            for (std::size_t r = 0; r < 2; ++r) b_of[group][pair + h + r * 8] = half(mine.b[r], h);
-          }
+          std::copy_n(mine.a, 4, a_of[lane]);
+          std::copy_n(mine.b, 2, b_of[lane]);
+          std::copy_n(mine.d, 4, d_of[lane]);
         }
+        tensor_product<T>(d_of, a_of, b_of);
         for (std::size_t lane = 0; lane < 32; ++lane)
-          for (std::size_t i = 0; i < 4; ++i) {
-            float& to = static_cast<Product*>(slots[lane])->d[i];
-            const double* const row = a_of[lane / 4 + i / 2 * 8];
-            const double* const column = b_of[lane % 4 * 2 + i % 2];
-            double terms[17];
-            for (std::size_t k = 0; k < 16; ++k) terms[k] = row[k] * column[k];
-            terms[16] = static_cast<double>(to);
-            to = cut_off_sum(terms);
-          }
+          std::copy_n(d_of[lane], 4, static_cast<Product*>(slots[lane])->d);
       },
       where);
 }

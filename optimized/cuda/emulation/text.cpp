@@ -42,7 +42,7 @@ std::string demangled(const char* kernel) {
   char* plain = abi::__cxa_demangle(kernel, nullptr, nullptr, &status);
   std::string s = status == 0 ? plain : kernel;
   std::free(plain);
-  // The name of the type that carries it (launch.h of the folder above): ...Name<&(void NAME(ARGUMENTS))>.
+  // The name of the type that carries it (launch.h of the folder above): ...Name<&(void NAME(ARGUMENTS))>, or Name<&NAME> where it is no template.
   const auto begin = s.find("<&");
   if (begin != std::string::npos) s = s.substr(begin + 2);
   if (!s.empty() && s[0] == '(') s = s.substr(1);
@@ -54,7 +54,7 @@ std::string demangled(const char* kernel) {
   for (std::size_t i = 0; i < s.size(); ++i) {
     if (s[i] == '<') ++depth;
     if (s[i] == '>') --depth;
-    if (s[i] == '(' && depth == 0) {
+    if ((s[i] == '(' && depth == 0) || depth < 0) {
       end = i;
       break;
     }

@@ -1,0 +1,298 @@
+// add, sub, mul, mad, fma, div, rem, abs, neg, min, max, sqrt, rcp, the approximations, dp4a.
+#include <algorithm>
+#include <cfenv>
+
+#include "lanes.h"
+#include "operations.h"
+#include "types.h"
+
+namespace assay::cuda::ptx {
+namespace {
+
+using Parts = std::vector<std::string_view>;
+
+bool has(const Parts& parts, std::string_view modifier) {
+  return std::find(parts.begin(), parts.end(), modifier) != parts.end();
+}
+
+template <class T>
+using Wide = std::conditional_t<
+    sizeof(T) == 2, std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>,
+    std::conditional_t<sizeof(T) == 4, std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>,
+                       std::conditional_t<std::is_signed_v<T>, __int128, unsigned __int128>>>;
+
+// Integers: modulo 2^bits, through unsigned numbers of 64 bits, which have no overflow.
+template <class T>
+T wrapped(std::uint64_t x) {
+  return static_cast<T>(x);
+}
+template <class T>
+std::uint64_t bits(T x) {
+  return static_cast<std::uint64_t>(x);
+}
+
+template <class T>
+T add(T a, T b) {
+  if constexpr (std::is_integral_v<T>)
+    return wrapped<T>(bits(a) + bits(b));
+  else
+    return a + b;
+}
+template <class T>
+T sub(T a, T b) {
+  if constexpr (std::is_integral_v<T>)
+    return wrapped<T>(bits(a) - bits(b));
+  else
+    return a - b;
+}
+template <class T>
+T mul(T a, T b) {
+  if constexpr (std::is_integral_v<T>)
+    return wrapped<T>(bits(a) * bits(b));
+  else
+    return a * b;
+}
+template <class T>
+T mul_high(T a, T b) {
+  return static_cast<T>(static_cast<Wide<T>>(a) * static_cast<Wide<T>>(b) >> (8 * sizeof(T)));
+}
+template <class T>
+std::uint64_t mul_wide(T a, T b) {
+  return static_cast<std::uint64_t>(static_cast<Wide<T>>(a) * static_cast<Wide<T>>(b));
+}
+template <class T>
+T mad(T a, T b, T c) {
+  return add(mul(a, b), c);
+}
+template <class T>
+T mad_high(T a, T b, T c) {
+  return add(mul_high(a, b), c);
+}
+template <class T>
+std::uint64_t mad_wide(T a, T b, std::uint64_t c) {
+  return mul_wide(a, b) + c;
+}
+template <class T>
+T fused(T a, T b, T c) {
+  return std::fma(a, b, c);
+}
+// What divides by 0, or overflows, is unspecified: all bits.
+template <class T>
+T div(T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    if (b == 0) return static_cast<T>(-1);
+    if constexpr (std::is_signed_v<T>)
+      if (b == -1) return wrapped<T>(0 - bits(a));
+    return static_cast<T>(a / b);
+  } else {
+    return a / b;
+  }
+}
+template <class T>
+T rem(T a, T b) {
+  if (b == 0) return a;
+  if constexpr (std::is_signed_v<T>)
+    if (b == -1) return 0;
+  return static_cast<T>(a % b);
+}
+template <class T>
+T negated(T a) {
+  if constexpr (std::is_integral_v<T>)
+    return wrapped<T>(0 - bits(a));
+  else
+    return -a;
+}
+template <class T>
+T absolute(T a) {
+  if constexpr (std::is_integral_v<T>)
+    return a < 0 ? negated(a) : a;
+  else
+    return std::fabs(a);
+}
+template <class T>
+T smaller(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (a != a) return b;
+    if (b != b) return a;
+    if (a == b) return std::signbit(a) ? a : b;
+  }
+  return b < a ? b : a;
+}
+template <class T>
+T larger(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (a != a) return b;
+    if (b != b) return a;
+    if (a == b) return std::signbit(a) ? b : a;
+  }
+  return a < b ? b : a;
+}
+template <class T>
+T smaller_nan(T a, T b) {
+  return a != a || b != b ? std::numeric_limits<T>::quiet_NaN() : smaller(a, b);
+}
+template <class T>
+T larger_nan(T a, T b) {
+  return a != a || b != b ? std::numeric_limits<T>::quiet_NaN() : larger(a, b);
+}
+template <class T>
+T root(T a) {
+  return std::sqrt(a);
+}
+template <class T>
+T reciprocal(T a) {
+  return T(1) / a;
+}
+
+// Sign of the first on the second.
+template <class T>
+T copied_sign(T sign, T value) {
+  return std::copysign(value, sign);
+}
+
+// Subnormal numbers as zero.
+float flushed(float x) {
+  return std::fabs(x) < std::numeric_limits<float>::min() ? std::copysign(0.0f, x) : x;
+}
+template <bool ftz, double (*op)(double)>
+float approximate(float x) {
+  const auto y = static_cast<float>(op(static_cast<double>(ftz ? flushed(x) : x)));
+  return ftz ? flushed(y) : y;
+}
+double power_of_two(double x) { return std::exp2(x); }
+double logarithm(double x) { return std::log2(x); }
+double one_over(double x) { return 1 / x; }
+double one_over_root(double x) { return 1 / std::sqrt(x); }
+double square_root(double x) { return std::sqrt(x); }
+double hyperbolic_tangent(double x) { return std::tanh(x); }
+double sine(double x) { return std::sin(x); }
+double cosine(double x) { return std::cos(x); }
+// Of f64 the upper half alone is a result.
+template <double (*op)(double)>
+double upper_half(double x) {
+  return std::bit_cast<double>(std::bit_cast<std::uint64_t>(op(x)) & 0xffffffff00000000u);
+}
+
+template <class A, class B>
+std::int32_t four_products(std::int32_t a, std::int32_t b, std::int32_t c) {
+  std::uint32_t sum = static_cast<std::uint32_t>(c);
+  for (int byte = 0; byte < 4; ++byte)
+    sum += static_cast<std::uint32_t>(static_cast<std::int32_t>(static_cast<A>(a >> 8 * byte)) *
+                                      static_cast<std::int32_t>(static_cast<B>(b >> 8 * byte)));
+  return static_cast<std::int32_t>(sum);
+}
+
+// In another direction of rounding, which `control` holds. Operands are volatile, so that nothing is computed outside.
+template <Handler handler>
+void rounded(Warp& warp, const Instruction& i, std::uint32_t lanes) {
+  const int before = std::fegetround();
+  std::fesetround(i.control == 1 ? FE_TOWARDZERO : i.control == 2 ? FE_DOWNWARD : FE_UPWARD);
+  handler(warp, i, lanes);
+  std::fesetround(before);
+}
+template <class T>
+[[gnu::noinline]] T opaque_add(T a, T b) {
+  return a + b;
+}
+template <class T>
+[[gnu::noinline]] T opaque_sub(T a, T b) {
+  return a - b;
+}
+template <class T>
+[[gnu::noinline]] T opaque_mul(T a, T b) {
+  return a * b;
+}
+
+template <float (*op)(float)>
+float saturated(float a) {
+  const float x = op(a);
+  return x > 0 ? std::min(x, 1.0f) : 0;
+}
+
+Handler approximation(const Parts& p) {
+  const bool ftz = has(p, "ftz");
+  const auto f32 = [&]<double (*op)(double)>() -> Handler {
+    return ftz ? &unary<float, float, &approximate<true, op>> : &unary<float, float, &approximate<false, op>>;
+  };
+  if (p.back() == "f64") {
+    if (p[0] == "rcp") return &unary<double, double, &upper_half<&one_over>>;
+    if (p[0] == "rsqrt") return &unary<double, double, &upper_half<&one_over_root>>;
+    return nullptr;
+  }
+  if (p.back() != "f32") return nullptr;
+  if (p[0] == "ex2") return f32.operator()<&power_of_two>();
+  if (p[0] == "lg2") return f32.operator()<&logarithm>();
+  if (p[0] == "rcp") return f32.operator()<&one_over>();
+  if (p[0] == "rsqrt") return f32.operator()<&one_over_root>();
+  if (p[0] == "sqrt") return f32.operator()<&square_root>();
+  if (p[0] == "tanh") return f32.operator()<&hyperbolic_tangent>();
+  if (p[0] == "sin") return f32.operator()<&sine>();
+  if (p[0] == "cos") return f32.operator()<&cosine>();
+  if (p[0] == "div") return &binary<float, float, &div<float>>;
+  return nullptr;
+}
+
+template <class T>
+Handler of_floats(const Parts& p, Instruction& i) {
+  i.control = has(p, "rz") ? 1 : has(p, "rm") ? 2 : has(p, "rp") ? 3 : 0;
+  const bool nearest = i.control == 0;
+  if (has(p, "sat")) return nullptr;
+  if (p[0] == "add") return nearest ? &binary<T, T, &add<T>> : &rounded<&binary<T, T, &opaque_add<T>>>;
+  if (p[0] == "sub") return nearest ? &binary<T, T, &sub<T>> : &rounded<&binary<T, T, &opaque_sub<T>>>;
+  if (p[0] == "mul") return nearest ? &binary<T, T, &mul<T>> : &rounded<&binary<T, T, &opaque_mul<T>>>;
+  if (p[0] == "fma") return nearest ? &ternary<T, T, T, &fused<T>> : &rounded<&ternary<T, T, T, &fused<T>>>;
+  if (p[0] == "abs") return &unary<T, T, &absolute<T>>;
+  if (p[0] == "neg") return &unary<T, T, &negated<T>>;
+  if (p[0] == "min") return has(p, "NaN") ? &binary<T, T, &smaller_nan<T>> : &binary<T, T, &smaller<T>>;
+  if (p[0] == "max") return has(p, "NaN") ? &binary<T, T, &larger_nan<T>> : &binary<T, T, &larger<T>>;
+  if (p[0] == "copysign") return &binary<T, T, &copied_sign<T>>;
+  if (!nearest) return nullptr;
+  if (p[0] == "div") return &binary<T, T, &div<T>>;
+  if (p[0] == "sqrt") return &unary<T, T, &root<T>>;
+  if (p[0] == "rcp") return &unary<T, T, &reciprocal<T>>;
+  return nullptr;
+}
+
+template <class T>
+Handler of_integers(const Parts& p) {
+  if (has(p, "sat") || has(p, "cc")) return nullptr;
+  if (p[0] == "add") return &binary<T, T, &add<T>>;
+  if (p[0] == "sub") return &binary<T, T, &sub<T>>;
+  if (p[0] == "div") return &binary<T, T, &div<T>>;
+  if (p[0] == "rem") return &binary<T, T, &rem<T>>;
+  if (p[0] == "min") return &binary<T, T, &smaller<T>>;
+  if (p[0] == "max") return &binary<T, T, &larger<T>>;
+  if (p[0] == "neg") return &unary<T, T, &negated<T>>;
+  if (p[0] == "abs") return &unary<T, T, &absolute<T>>;
+  if (p[0] == "mul" && p.size() == 3 && p[1] == "lo") return &binary<T, T, &mul<T>>;
+  if (p[0] == "mad" && p.size() == 3 && p[1] == "lo") return &ternary<T, T, T, &mad<T>>;
+  if constexpr (sizeof(T) > 1) {
+    if (p[0] == "mul" && p[1] == "hi") return &binary<T, T, &mul_high<T>>;
+    if (p[0] == "mad" && p[1] == "hi") return &ternary<T, T, T, &mad_high<T>>;
+  }
+  if constexpr (sizeof(T) == 2 || sizeof(T) == 4) {
+    if (p[0] == "mul" && p[1] == "wide") return &binary<std::uint64_t, T, &mul_wide<T>>;
+    if (p[0] == "mad" && p[1] == "wide") return &ternary<std::uint64_t, T, std::uint64_t, &mad_wide<T>>;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Handler arithmetic_handler(const Parts& p, Instruction& i) {
+  if (p[0] == "dp4a" && p.size() == 3) {
+    const bool a = p[1] == "s32", b = p[2] == "s32";
+    using S = std::int8_t;
+    using U = std::uint8_t;
+    using I = std::int32_t;
+    if (a) return b ? &ternary<I, I, I, &four_products<S, S>> : &ternary<I, I, I, &four_products<S, U>>;
+    return b ? &ternary<I, I, I, &four_products<U, S>> : &ternary<I, I, I, &four_products<U, U>>;
+  }
+  if (has(p, "approx") || has(p, "full")) return approximation(p);
+  if (has(p, "ftz")) return nullptr;
+  const auto floats = of_float(p.back(), [&](auto t) { return of_floats<typename decltype(t)::type>(p, i); });
+  if (floats != nullptr) return floats;
+  return of_integer(p.back(), [&](auto t) { return of_integers<typename decltype(t)::type>(p); });
+}
+
+}  // namespace assay::cuda::ptx

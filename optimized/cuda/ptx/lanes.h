@@ -1,0 +1,80 @@
+// Registers as numbers of a type, and loops over the lanes of a mask.
+//
+// A register holds 64 bits. What is read are as many low bits as the type has; what is written is the number, extended by
+// its sign if it has one.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "../emulation/types.h"
+#include "warp.h"
+
+namespace assay::cuda::ptx {
+
+struct Binary16 {
+  std::uint16_t bits;
+};
+struct Bfloat16 {
+  std::uint16_t bits;
+};
+
+template <class T>
+T get(std::uint64_t bits) {
+  if constexpr (std::is_same_v<T, float>)
+    return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+  else if constexpr (std::is_same_v<T, double>)
+    return std::bit_cast<double>(bits);
+  else if constexpr (std::is_class_v<T>)
+    return T{static_cast<std::uint16_t>(bits)};
+  else
+    return static_cast<T>(bits);
+}
+
+template <class T>
+std::uint64_t put(T x) {
+  if constexpr (std::is_same_v<T, float>)
+    return x != x ? 0x7fffffffu : std::bit_cast<std::uint32_t>(x);  // the NaN of f32 instructions
+  else if constexpr (std::is_same_v<T, double>)
+    return std::bit_cast<std::uint64_t>(x);
+  else if constexpr (std::is_class_v<T>)
+    return x.bits;
+  else if constexpr (std::is_signed_v<T>)
+    return static_cast<std::uint64_t>(static_cast<std::int64_t>(x));
+  else
+    return x;
+}
+
+template <class F>
+void each_lane(std::uint32_t lanes, F f) {
+  if (lanes == ~0u) {
+    for (std::uint32_t lane = 0; lane < kWarp; ++lane) f(lane);
+  } else {
+    for (; lanes != 0; lanes &= lanes - 1) f(static_cast<std::uint32_t>(std::countr_zero(lanes)));
+  }
+}
+
+template <class R, class A, R (*op)(A)>
+void unary(Warp& warp, const Instruction& i, std::uint32_t lanes) {
+  std::uint64_t *d = warp.row(i.row[0]), *a = warp.row(i.row[1]);
+  each_lane(lanes, [=](std::uint32_t l) { d[l] = put<R>(op(get<A>(a[l]))); });
+}
+
+template <class R, class T, R (*op)(T, T)>
+void binary(Warp& warp, const Instruction& i, std::uint32_t lanes) {
+  std::uint64_t *d = warp.row(i.row[0]), *a = warp.row(i.row[1]), *b = warp.row(i.row[2]);
+  each_lane(lanes, [=](std::uint32_t l) { d[l] = put<R>(op(get<T>(a[l]), get<T>(b[l]))); });
+}
+
+template <class R, class T, class C, R (*op)(T, T, C)>
+void ternary(Warp& warp, const Instruction& i, std::uint32_t lanes) {
+  std::uint64_t *d = warp.row(i.row[0]), *a = warp.row(i.row[1]), *b = warp.row(i.row[2]),
+                *c = warp.row(i.row[3]);
+  each_lane(lanes, [=](std::uint32_t l) { d[l] = put<R>(op(get<T>(a[l]), get<T>(b[l]), get<C>(c[l]))); });
+}
+
+}  // namespace assay::cuda::ptx

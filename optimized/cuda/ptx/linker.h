@@ -1,0 +1,28 @@
+// From the text of a kernel to a program: functions that it calls are inlined, for nvcc's code has no recursion.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "program.h"
+
+namespace assay::cuda::ptx {
+
+// The text of a function between its parentheses, and of its body.
+struct Function {
+  std::string_view name, results, parameters, body;
+};
+using Functions = std::map<std::string, Function, std::less<>>;
+
+struct Surroundings {
+  const Functions& functions;
+  const std::vector<std::string_view>& shared;  // declarations of shared variables outside functions
+  const std::map<int, std::string>& files;
+};
+
+// Throws std::runtime_error that names the instruction which cannot be interpreted.
+Program link(const Surroundings& around, const Function& entry);
+
+}  // namespace assay::cuda::ptx
