@@ -21,22 +21,28 @@ class Regions {
         return;
       }
   }
+  // The region of an access and whether it may be written; empty where there is none. What lies in it needs no more looking.
+  struct Region {
+    std::uintptr_t begin = 0, end = 0;
+    bool writable = false;
+    bool has(std::uintptr_t address, std::size_t bytes, bool write) const {
+      return address >= begin && address + bytes <= end && (writable || !write);
+    }
+  };
+  Region find(std::uintptr_t address, std::size_t bytes, bool write) const {
+    for (const Region& r : all_)
+      if (r.has(address, bytes, write)) return r;
+    return {};
+  }
   // What is wrong with an access, or null. A call in place has one region twice, once writable.
   const char* objection(std::uintptr_t address, std::size_t bytes, bool write) const {
-    bool there = false;
-    for (const Region& r : all_) {
-      if (address < r.begin || address + bytes > r.end) continue;
-      if (!write || r.writable) return nullptr;
-      there = true;
-    }
-    return there ? "an input is written" : "out of bounds: an address of no tensor and no scratch memory";
+    if (find(address, bytes, write).end != 0) return nullptr;
+    return write && find(address, bytes, false).end != 0
+               ? "an input is written"
+               : "out of bounds: an address of no tensor and no scratch memory";
   }
 
  private:
-  struct Region {
-    std::uintptr_t begin, end;
-    bool writable;
-  };
   std::vector<Region> all_;
 };
 // Of this thread's calls.

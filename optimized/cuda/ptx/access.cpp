@@ -16,21 +16,36 @@ std::uint64_t address(Warp& warp, const Instruction& i, std::size_t operand, std
   return warp.row(i.row[operand])[lane] + static_cast<std::uint64_t>(i.offset[which]);
 }
 
+// What a load makes of memory: its bits, of a NaN too.
+template <class T>
+std::uint64_t register_of(T x) {
+  if constexpr (std::is_same_v<T, float>)
+    return std::bit_cast<std::uint32_t>(x);
+  else
+    return put<T>(x);
+}
+
 // A vector is one access, as wide as its elements together.
 template <class T>
 void load(Warp& warp, const Instruction& i, std::uint32_t lanes) {
   const std::size_t n = i.vector;
+  if (i.control == 1) {  // one address for all lanes
+    const auto one = static_cast<std::uint32_t>(std::countr_zero(lanes));
+    const std::byte* from = warp.memory(i.space, address(warp, i, n, 0, one), n * sizeof(T), false, one);
+    for (std::size_t k = 0; k < n; ++k) {
+      T x;
+      std::memcpy(&x, from + k * sizeof(T), sizeof x);
+      std::uint64_t* d = warp.row(i.row[k]);
+      each_lane(lanes, [d, bits = register_of(x)](std::uint32_t l) { d[l] = bits; });
+    }
+    return;
+  }
   each_lane(lanes, [&](std::uint32_t l) {
     const std::byte* from = warp.memory(i.space, address(warp, i, n, 0, l), n * sizeof(T), false, l);
     for (std::size_t k = 0; k < n; ++k) {
       T x;
       std::memcpy(&x, from + k * sizeof(T), sizeof x);
-      std::uint64_t bits;
-      if constexpr (std::is_same_v<T, float>)
-        bits = std::bit_cast<std::uint32_t>(x);  // as it is, NaN or not
-      else
-        bits = put<T>(x);
-      warp.row(i.row[k])[l] = bits;
+      warp.row(i.row[k])[l] = register_of(x);
     }
   });
 }

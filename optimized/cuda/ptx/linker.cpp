@@ -264,6 +264,7 @@ class Linker {
     if (!choose_operation(parts, i))
       throw std::runtime_error("PTX that is not interpreted: " + std::string(s));
     if (parts[0] == "cp" && operands.size() == 3) i.control = 0;
+    if (parts[0] == "ld" && operands.size() == 2 && operands[1].find('%') == Text::npos) i.control = 1;
     std::size_t row = 0, addresses = 0;
     const auto add = [&](std::int32_t r) {
       if (row == i.row.size()) throw std::runtime_error("too many operands: " + std::string(s));

@@ -213,6 +213,7 @@ void run(const Program& program, const emulation::Launch& launch, const emulatio
   block.shared.resize(program.shared_bytes + launch.shared_bytes);
   block.local.resize(program.local_bytes * threads);
   std::vector<Warp> warps;
+  warps.reserve((threads + kWarp - 1) / kWarp);
   for (std::uint32_t w = 0; w < (threads + kWarp - 1) / kWarp; ++w) warps.emplace_back(block, w);
   emulation::Random random(options.seed);
   const std::uint64_t start = options.order == Order::random ? random() % blocks : 0;

@@ -3,15 +3,16 @@
 #include <bit>
 #include <string>
 
-#include "../emulation/regions.h"
 #include "../emulation/text.h"
 
 namespace assay::cuda::ptx {
 
-Warp::Warp(Block& block, std::uint32_t number)
-    : block_(block),
-      number_(number),
-      registers_(static_cast<std::size_t>(block.program.rows) * kWarp, 0xffffffffffffffffu) {
+Warp::Warp(Block& block, std::uint32_t number) : block_(block), number_(number) {
+  if (!spare_.empty()) {
+    registers_ = std::move(spare_.back());
+    spare_.pop_back();
+  }
+  registers_.assign(static_cast<std::size_t>(block.program.rows) * kWarp, ~std::uint64_t{0});
   for (const Constant& c : block.program.constants) std::fill_n(row(c.row), kWarp, c.value);
   const dim3 size = block.launch.block, grid = block.launch.grid;
   for (const Special& s : block.program.specials)
@@ -24,6 +25,12 @@ Warp::Warp(Block& block, std::uint32_t number)
       if (s.kind == Special::Kind::nctaid) row(s.row)[lane] = nctaid[s.dimension];
       if (s.kind == Special::Kind::laneid) row(s.row)[lane] = lane;
     }
+}
+
+thread_local std::vector<std::vector<std::uint64_t>> Warp::spare_;
+
+Warp::~Warp() {
+  if (registers_.capacity() != 0) spare_.push_back(std::move(registers_));
 }
 
 void Warp::begin() {
@@ -49,7 +56,9 @@ std::byte* Warp::memory(StateSpace space, std::uint64_t address, std::size_t byt
     fail("misaligned: " + std::to_string(bytes) + " bytes at " + std::to_string(address % 4096) + " mod 4096",
          lane);
   if (space == StateSpace::global) {
+    if (region_.has(address, bytes, write)) return std::bit_cast<std::byte*>(address);
     if (const char* wrong = emulation::regions().objection(address, bytes, write)) fail(wrong, lane);
+    region_ = emulation::regions().find(address, bytes, write);
     return std::bit_cast<std::byte*>(address);
   }
   std::vector<std::byte>& all = space == StateSpace::shared  ? block_.shared

@@ -7,6 +7,7 @@
 
 #include "../emulation/copies.h"
 #include "../emulation/launch.h"
+#include "../emulation/regions.h"
 #include "program.h"
 
 namespace assay::cuda::ptx {
@@ -27,6 +28,9 @@ struct Block {
 class Warp {
  public:
   Warp(Block& block, std::uint32_t number);
+  ~Warp();
+  Warp(Warp&&) = default;
+  Warp& operator=(Warp&&) = delete;
 
   void begin();
 
@@ -51,6 +55,8 @@ class Warp {
   Block& block_;
   std::uint32_t number_;
   std::vector<std::uint64_t> registers_;
+  emulation::Regions::Region region_;                                  // of the last access
+  static thread_local std::vector<std::vector<std::uint64_t>> spare_;  // memory of launches before
 };
 
 // "block 1 warp 0 lane 3"
