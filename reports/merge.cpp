@@ -151,6 +151,22 @@ std::vector<Row> merge_rows(const std::map<std::uint64_t, const Shard*>& shards)
   return merged;
 }
 
+std::vector<CountedLine> merge_accesses(const std::map<std::uint64_t, const Shard*>& shards) {
+  std::map<std::tuple<std::string, std::string, std::string>, CountedLine> lines;
+  for (const auto& [index, shard] : shards)
+    for (const CountedLine& l : shard->run.accesses) {
+      CountedLine& sum =
+          lines.try_emplace({l.kernel, l.place, l.access}, l.place, l.kernel, l.access).first->second;
+      sum.requests += l.requests;
+      sum.units += l.units;
+      sum.least += l.least;
+    }
+  std::vector<CountedLine> merged;
+  for (auto& [key, line] : lines) merged.push_back(std::move(line));
+  std::ranges::stable_sort(merged, std::ranges::greater{}, &CountedLine::wasted);
+  return merged;
+}
+
 void note_missing(const std::map<std::uint64_t, const Shard*>& shards, std::uint64_t total, Merged& merged) {
   std::vector<std::string> missing;
   for (std::uint64_t i = 1; i <= total && missing.size() < total - shards.size(); ++i)
@@ -180,6 +196,7 @@ Merged merge(std::vector<Shard> shards) {
   merged.run = first.run;
   merged.run.shard.reset();
   merged.run.rows = merge_rows(ordered);
+  merged.run.accesses = merge_accesses(ordered);
   for (const auto& [index, shard] : ordered) {
     if (shard == &first) continue;
     merged.run.seconds = std::max(merged.run.seconds, shard->run.seconds);

@@ -1,6 +1,7 @@
 // The result of a run, as run files, reports and the terminal show it.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -61,6 +62,18 @@ struct FixtureCount {
   std::map<std::string, std::uint64_t> left_out;  // reason -> cases that cannot be run as operators of Assay
 };
 
+// One line of a CUDA kernel, for one kind of access: how many pieces of memory its warps touched (`verify --check`).
+struct CountedLine {
+  std::string place;           // "optimized/cuda/reduce.h:40"
+  std::string kernel;          // without template arguments
+  std::string access;          // "shared read, 4 B"
+  std::uint64_t requests = 0;  // of warps
+  std::uint64_t units = 0;     // 32-byte sectors, or passes over the banks of shared memory
+  std::uint64_t least = 0;     // as few as can hold the bytes that were asked for
+
+  std::uint64_t wasted() const { return units - std::min(units, least); }
+};
+
 struct RunResult {
   std::vector<std::string> command;
   Machine machine;
@@ -71,7 +84,8 @@ struct RunResult {
   std::uint64_t cases_not_run = 0;
   std::optional<std::string> shard;  // "1/4"
   std::optional<FixtureCount> fixtures;
-  std::vector<Row> rows;  // sorted by operator, dtype, impl
+  std::vector<Row> rows;              // sorted by operator, dtype, impl
+  std::vector<CountedLine> accesses;  // most wasteful first; of runs with --check alone
 };
 
 }  // namespace assay

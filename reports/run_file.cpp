@@ -72,6 +72,11 @@ Json to_json(const Machine& m) {
           {"compiler", m.compiler}, {"version", m.version}};
 }
 
+Json to_json(const CountedLine& l) {
+  return {{"place", l.place},       {"kernel", l.kernel}, {"access", l.access},
+          {"requests", l.requests}, {"units", l.units},   {"least", l.least}};
+}
+
 // ---- Reading ----------------------------------------------------------------------------------------------
 
 Verdict verdict(const JsonReader& value) {
@@ -140,6 +145,15 @@ Row read_row(const JsonReader& value) {
   return row;
 }
 
+CountedLine read_access(const JsonReader& value) {
+  return {.place = value.at("place").text(),
+          .kernel = value.at("kernel").text(),
+          .access = value.at("access").text(),
+          .requests = value.at("requests").count(),
+          .units = value.at("units").count(),
+          .least = value.at("least").count()};
+}
+
 void require_format(const JsonReader& root) {
   const JsonReader format = root.at("format");
   const std::string text = format.text();
@@ -173,6 +187,7 @@ std::string to_json(const RunResult& run) {
     document["fixtures"] = {{"source", run.fixtures->source},
                             {"found", run.fixtures->found},
                             {"left_out", by_reason(run.fixtures->left_out)}};
+  for (const CountedLine& l : run.accesses) document["accesses"].push_back(to_json(l));
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -193,6 +208,8 @@ RunResult run_from_json(std::string_view text, const std::string& name) {
     run.fixtures = FixtureCount{fixtures->at("source").text(), fixtures->at("found").count(),
                                 read_reasons(fixtures->at("left_out"))};
   for (const JsonReader& row : root.at("results").items()) run.rows.push_back(read_row(row));
+  if (const JsonReader::Optional accesses = root.find("accesses"))
+    for (const JsonReader& line : accesses->items()) run.accesses.push_back(read_access(line));
   return run;
 }
 

@@ -150,15 +150,14 @@ int verify_command(VerifyFlags& flags) {
                       : verify(*registry, options, interrupted(), show);
   }
   result.command = command_line();
+  if (accesses) result.accesses = counted_lines(accesses->counts(), checked_library());
   bool complained = false;
   if (flags.json != "-" && flags.junit != "-") {
     std::string text = table(result, {}, {.colour = use_colour()});
     if (options.only)
       if (const Checked checked = check_case(*options.only); !checked.ok())
         text = fmt::format("Wrong arguments, which a kernel must reject: {}\n\n{}", checked.error, text);
-    if (accesses)
-      if (const auto counts = accesses->counts(); !counts.empty())
-        text = fmt::format("{}\n{}", access_table(counted_lines(counts, checked_library())), text);
+    if (!result.accesses.empty()) text = fmt::format("{}\n{}", access_table(result.accesses), text);
     write_or_complain(complained, [&] { write_file("-", text); });
   }
   if (!flags.json.empty()) write_or_complain(complained, [&] { write_run_file(flags.json, result); });

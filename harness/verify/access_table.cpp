@@ -125,13 +125,12 @@ std::vector<CountedLine> counted_lines(const std::vector<AccessCounts>& counts, 
       line.access = access;
       line.requests += c.requests;
       line.units += c.units;
-      line.ideal += c.ideal;
+      line.least += c.ideal;
     }
   }
   std::vector<CountedLine> all;
   for (auto& [key, line] : lines) all.push_back(std::move(line));
-  std::ranges::stable_sort(all, std::ranges::greater{},
-                           [](const CountedLine& l) { return l.units - std::min(l.units, l.ideal); });
+  std::ranges::stable_sort(all, std::ranges::greater{}, &CountedLine::wasted);
   return all;
 }
 
@@ -149,7 +148,7 @@ std::string access_table(const std::vector<CountedLine>& lines) {
     const auto each = [&](std::uint64_t n) {
       return fmt::format("{:.2f}", static_cast<double>(n) / static_cast<double>(l.requests));
     };
-    row(l.place, l.kernel, l.access, fmt::format("{}", l.requests), each(l.units), each(l.ideal));
+    row(l.place, l.kernel, l.access, fmt::format("{}", l.requests), each(l.units), each(l.least));
   }
   return text;
 }

@@ -6,17 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "reports/result.h"
 #include "vocabulary/access_counts.h"
 
 namespace assay {
-
-// One line of a kernel, for one kind of access.
-struct CountedLine {
-  std::string place;   // "optimized/cuda/reduce.h:40"
-  std::string kernel;  // without template arguments
-  std::string access;  // "shared read, 4 B"
-  std::uint64_t requests = 0, units = 0, ideal = 0;
-};
 
 // A file for the counts, in the folder for temporary files, which ends with this.
 class AccessFile {

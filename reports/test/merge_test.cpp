@@ -73,6 +73,22 @@ TEST(Merge, SumsAndKeepsTheWorst) {
   EXPECT_EQ(row.verdict, pass);
 }
 
+TEST(Merge, SumsWhatWarpsTouched) {
+  Shard a = shard("1.json", "1/2", {}), b = shard("2.json", "2/2", {});
+  a.run.accesses = {{"a.h:1", "a_kernel", "global read, 4 B", 1, 4, 3},
+                    {"b.h:1", "b_kernel", "global read, 4 B", 1, 4, 4}};
+  b.run.accesses = {{"b.h:1", "b_kernel", "global read, 4 B", 2, 9, 5},
+                    {"a.h:1", "a_kernel", "shared read, 4 B", 1, 1, 1}};
+  const Merged merged = merge({a, b});
+  ASSERT_EQ(merged.run.accesses.size(), 3u);
+  EXPECT_EQ(merged.run.accesses[0].kernel, "b_kernel");
+  EXPECT_EQ(merged.run.accesses[0].requests, 3u);
+  EXPECT_EQ(merged.run.accesses[0].units, 13u);
+  EXPECT_EQ(merged.run.accesses[0].least, 9u);
+  EXPECT_EQ(merged.run.accesses[1].wasted(), 1u);
+  EXPECT_EQ(merged.run.accesses[2].access, "shared read, 4 B");
+}
+
 TEST(Merge, PutsFailuresInTheOrderOfTheirCases) {
   const Merged merged =
       merge({shard("1.json", "1/3", {failing_row(6)}), shard("2.json", "2/3", {failing_row(1)}),

@@ -55,6 +55,21 @@ TEST(RunFile, KeepsWhatFixturesWereFound) {
   EXPECT_EQ(back.fixtures->left_out, run.fixtures->left_out);
 }
 
+TEST(RunFile, KeepsWhatWarpsTouched) {
+  RunResult run = sample_run();
+  EXPECT_FALSE(json::parse(to_json(run)).contains("accesses"));
+  run.accesses = {{"optimized/cuda/a.h:1", "a_kernel", "global read, 4 B", 10, 80, 40}};
+  const RunResult back = run_from_json(to_json(run), "run.json");
+  ASSERT_EQ(back.accesses.size(), 1u);
+  EXPECT_EQ(back.accesses[0].place, "optimized/cuda/a.h:1");
+  EXPECT_EQ(back.accesses[0].kernel, "a_kernel");
+  EXPECT_EQ(back.accesses[0].access, "global read, 4 B");
+  EXPECT_EQ(back.accesses[0].requests, 10u);
+  EXPECT_EQ(back.accesses[0].units, 80u);
+  EXPECT_EQ(back.accesses[0].least, 40u);
+  EXPECT_EQ(back.accesses[0].wasted(), 40u);
+}
+
 TEST(RunFile, HasTheKeysThatOthersRely) {
   const json document = json::parse(to_json(sample_run()));
   for (const char* key : {"format", "command", "machine", "seed", "results", "summary"})
