@@ -17,7 +17,8 @@ const char* no_device();
 const char* not_built();
 
 #if defined(__CUDACC__)
-// Throws std::runtime_error that says what was being done, where, and what CUDA calls the error.
+// Throws std::runtime_error that says what was being done, where, and what CUDA calls the error. After an error that leaves
+// the process without its device it prints that and aborts.
 void check(cudaError_t error, const char* doing, const char* file = __builtin_FILE(),
            int line = __builtin_LINE());
 #endif
