@@ -69,6 +69,7 @@ struct DirectSum {
   }
 };
 
+// Budget: 56 registers, 3.09 sectors.
 template <class T>
 __global__ void convolution_direct_kernel(DirectConvolution c, WindowMoves m) {
   const std::int64_t count = c.images * c.groups * c.outputs * m.positions;
@@ -111,6 +112,7 @@ __global__ void convolution_direct_kernel(DirectConvolution c, WindowMoves m) {
 }
 
 // The same for groups of one channel and at most two dimensions: nothing is divided within the window.
+// Budget: 96 registers, 3.84 sectors.
 template <class T>
 __global__ void convolution_planar_kernel(DirectConvolution c, WindowMoves m, WindowDim rows,
                                           WindowDim columns) {

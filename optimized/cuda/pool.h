@@ -117,6 +117,7 @@ __device__ __forceinline__ void pool_take(const Op& op, State& held, const T* in
           w.place + row * w.row_places + column * w.column_places);
 }
 
+// Budget: 48 registers, 1.96 sectors.
 template <class Op, class T>
 __global__ void pool_kernel(Op op, T* out, const T* in, PoolShape shape, Walk walk) {
   using C = Compute<T>;
@@ -135,6 +136,7 @@ __global__ void pool_kernel(Op op, T* out, const T* in, PoolShape shape, Walk wa
   }
 }
 
+// Budget: 120 registers.
 template <class Op, class T>
 __global__ void pool_channels_kernel(Op op, T* out, const T* in, PoolShape shape, Walk walk) {
   using C = Compute<T>;
@@ -172,6 +174,7 @@ __device__ __forceinline__ void pool_store(const Op& op, T* out, const PoolShape
 }
 
 // A warp takes a window.
+// Budget: 64 registers, 1.33 sectors.
 template <class Op, class T>
 __global__ void pool_large_kernel(Op op, T* out, const T* in, PoolShape shape, Walk walk) {
   using C = Compute<T>;
@@ -189,6 +192,7 @@ __global__ void pool_large_kernel(Op op, T* out, const T* in, PoolShape shape, W
 }
 
 // A block takes the windows of 32 channels, a lane one of them, each row of threads four parts.
+// Budget: 62 registers, 1.00 sectors, 1.00 passes.
 template <class Op, class T>
 __global__ void pool_large_channels_kernel(Op op, T* out, const T* in, PoolShape shape, Walk walk) {
   using C = Compute<T>;

@@ -51,6 +51,7 @@ __device__ inline Compute<T> position_term(const PositionSums& s, const WindowMo
 }
 
 // partial[element][slice]
+// Budget: 60 registers, 1.00 sectors, 1.00 passes.
 template <class T>
 __global__ void __launch_bounds__(kPositionThreads)
     position_sums_kernel(PositionSums s, WindowMoves m, Compute<T>* partial) {
@@ -85,6 +86,7 @@ __global__ void __launch_bounds__(kPositionThreads)
 }
 
 // Element [a, b, tap] of the result lies at a row_stride + b column_stride, and where the tap lies in a weight.
+// Budget: 40 registers, 1.00 sectors, 1.00 passes.
 template <class T>
 __global__ void position_totals_kernel(const Compute<T>* partial, std::int64_t slices, std::int64_t count,
                                        std::int64_t columns, WindowMoves m, std::int64_t row_stride,

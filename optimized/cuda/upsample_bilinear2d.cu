@@ -62,6 +62,7 @@ __device__ __forceinline__ T bilinear(const T* upper, const T* lower, const Betw
                              y.mixed(widened(upper[x.second]), widened(lower[x.second]))));
 }
 
+// Budget: 38 registers, 1.44 sectors.
 template <class T>
 __global__ void upsample_bilinear_kernel(T* out, const T* in, BilinearShape<Compute<T>> s, Walk walk) {
   for (std::int64_t i = global_thread(); i < walk.count; i += global_threads()) {
@@ -72,6 +73,7 @@ __global__ void upsample_bilinear_kernel(T* out, const T* in, BilinearShape<Comp
   }
 }
 
+// Budget: 48 registers, 2.23 sectors.
 template <class T>
 __global__ void upsample_bilinear_vector_kernel(T* out, const T* in, BilinearShape<Compute<T>> s, Walk walk) {
   constexpr int width = Vector<T>::size;

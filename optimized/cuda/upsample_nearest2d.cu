@@ -33,6 +33,7 @@ struct NearestShape {
   Nearest rows, columns;
 };
 
+// Budget: 32 registers, 1.24 sectors.
 template <class T>
 __global__ void upsample_nearest_kernel(T* out, const T* in, NearestShape s, Walk walk) {
   for (std::int64_t i = global_thread(); i < walk.count; i += global_threads()) {
@@ -41,6 +42,7 @@ __global__ void upsample_nearest_kernel(T* out, const T* in, NearestShape s, Wal
   }
 }
 
+// Budget: 32 registers, 1.54 sectors.
 template <class T>
 __global__ void upsample_nearest_vector_kernel(T* out, const T* in, NearestShape s, Walk walk) {
   for (std::int64_t i = global_thread(); i < walk.count; i += global_threads()) {
