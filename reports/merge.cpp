@@ -156,7 +156,8 @@ std::vector<CountedLine> merge_accesses(const std::map<std::uint64_t, const Shar
   for (const auto& [index, shard] : shards)
     for (const CountedLine& l : shard->run.accesses) {
       CountedLine& sum =
-          lines.try_emplace({l.kernel, l.place, l.access}, l.place, l.kernel, l.access).first->second;
+          lines.try_emplace({l.kernel, l.place, l.access}, CountedLine{l.place, l.kernel, l.access})
+              .first->second;
       sum.requests += l.requests;
       sum.units += l.units;
       sum.least += l.least;
