@@ -152,20 +152,10 @@ std::vector<Row> merge_rows(const std::map<std::uint64_t, const Shard*>& shards)
 }
 
 std::vector<CountedLine> merge_accesses(const std::map<std::uint64_t, const Shard*>& shards) {
-  std::map<std::tuple<std::string, std::string, std::string>, CountedLine> lines;
+  std::vector<CountedLine> all;
   for (const auto& [index, shard] : shards)
-    for (const CountedLine& l : shard->run.accesses) {
-      CountedLine& sum =
-          lines.try_emplace({l.kernel, l.place, l.access}, CountedLine{l.place, l.kernel, l.access})
-              .first->second;
-      sum.requests += l.requests;
-      sum.units += l.units;
-      sum.least += l.least;
-    }
-  std::vector<CountedLine> merged;
-  for (auto& [key, line] : lines) merged.push_back(std::move(line));
-  std::ranges::stable_sort(merged, std::ranges::greater{}, &CountedLine::wasted);
-  return merged;
+    all.insert(all.end(), shard->run.accesses.begin(), shard->run.accesses.end());
+  return summed(all);
 }
 
 void note_missing(const std::map<std::uint64_t, const Shard*>& shards, std::uint64_t total, Merged& merged) {

@@ -1,7 +1,6 @@
 // The result of a run, as run files, reports and the terminal show it.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -9,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "counted_line.h"
 #include "verdict.h"
 
 namespace assay {
@@ -60,18 +60,6 @@ struct FixtureCount {
   std::string source;                             // what --fixtures named
   std::uint64_t found = 0;                        // cases that it has
   std::map<std::string, std::uint64_t> left_out;  // reason -> cases that cannot be run as operators of Assay
-};
-
-// One line of a CUDA kernel, for one kind of access: how many pieces of memory its warps touched (`verify --check`).
-struct CountedLine {
-  std::string place;           // "optimized/cuda/reduce.h:40"
-  std::string kernel;          // without template arguments
-  std::string access;          // "shared read, 4 B"
-  std::uint64_t requests = 0;  // of warps
-  std::uint64_t units = 0;     // 32-byte sectors, or passes over the banks of shared memory
-  std::uint64_t least = 0;     // as few as can hold the bytes that were asked for
-
-  std::uint64_t wasted() const { return units - std::min(units, least); }
 };
 
 struct RunResult {

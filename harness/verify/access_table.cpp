@@ -6,11 +6,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
-#include <map>
 #include <memory>
 #include <sstream>
 #include <stdexcept>
-#include <tuple>
 
 #include "reports/text.h"
 
@@ -105,7 +103,7 @@ std::vector<AccessCounts> AccessFile::counts() const {
 }
 
 std::vector<CountedLine> counted_lines(const std::vector<AccessCounts>& counts, const std::string& library) {
-  std::map<std::tuple<std::string, std::string, std::string>, CountedLine> lines;
+  std::vector<CountedLine> lines;
   // As many addresses as a command line holds.
   constexpr std::size_t kAtOnce = 2000;
   for (std::size_t begin = 0; begin < counts.size(); begin += kAtOnce) {
@@ -119,19 +117,10 @@ std::vector<CountedLine> counted_lines(const std::vector<AccessCounts>& counts, 
           i < frames.size() && !frames[i].place.empty() ? frames[i] : Frames{fmt::format("{:#x}", c.pc), "?"};
       const std::string access = fmt::format("{} {}, {} B", c.shared != 0 ? "shared" : "global",
                                              c.write != 0 ? "write" : "read", c.bytes);
-      CountedLine& line = lines[{at.kernel, at.place, access}];
-      line.place = at.place;
-      line.kernel = at.kernel;
-      line.access = access;
-      line.requests += c.requests;
-      line.units += c.units;
-      line.least += c.ideal;
+      lines.push_back({at.place, at.kernel, access, c.requests, c.units, c.ideal});
     }
   }
-  std::vector<CountedLine> all;
-  for (auto& [key, line] : lines) all.push_back(std::move(line));
-  std::ranges::stable_sort(all, std::ranges::greater{}, &CountedLine::wasted);
-  return all;
+  return summed(lines);
 }
 
 std::string access_table(const std::vector<CountedLine>& lines) {

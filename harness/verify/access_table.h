@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "reports/result.h"
+#include "reports/counted_line.h"
 #include "vocabulary/access_counts.h"
 
 namespace assay {
