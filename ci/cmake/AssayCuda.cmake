@@ -21,8 +21,11 @@ else()
       endif()
     endif()
   endif()
+  # Compiled to PTX once, for 8.0, and from there for 8.0 and 9.0; what comes after translates the PTX itself. It is this PTX
+  # that cuda.ptx interprets. CMAKE_CUDA_ARCHITECTURES asks for others.
   if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
-    set(CMAKE_CUDA_ARCHITECTURES 80-real 90)  # 90 as PTX, too, for what comes after
+    set(CMAKE_CUDA_ARCHITECTURES OFF)
+    set(ASSAY_CUDA_CODE --generate-code=arch=compute_80,code=[compute_80,sm_80,sm_90])
   endif()
   if(CMAKE_CUDA_COMPILER OR DEFINED ENV{CUDACXX})
     include(CheckLanguage)
