@@ -76,13 +76,15 @@ Measurement read_bench_row(const JsonReader& value) {
     row.best_peer = MeasuredPeer{peer->at("impl").text(), read_interval(*peer, "ratio")};
   if (const JsonReader::Optional gate = value.find("gate")) row.gate = read_gate(*gate);
   row.information = value.text_or("information", "");
+  row.device = value.text_or("device", "");
   return row;
 }
 
 Ceiling read_limit(const JsonReader& value) {
   static constexpr std::array<std::string_view, 2> kKinds{"arithmetic", "bandwidth"};
-  return {value.at("name").text(), one_of(value.at("kind"), kKinds) == 1, value.text_or("dtype", ""),
-          value.text_or("level", ""), value.at("value").number()};
+  return {value.at("name").text(),    one_of(value.at("kind"), kKinds) == 1,
+          value.text_or("dtype", ""), value.text_or("level", ""),
+          value.at("value").number(), value.text_or("device", "")};
 }
 
 GateSetting read_gate_run(const JsonReader& value) {

@@ -1,11 +1,11 @@
 // Benchmark files: JSON as Google Benchmark writes it, with what Assay knows besides under the key "assay".
 //
 //   {"context": {"assay": {"format": "assay.bench/1", "command", "machine", "seed", "seconds", "complete", "incomplete",
-//      "commit", "limits": [{"name", "kind", "dtype", "level", "value"}], "gate": {"base", "candidate", "canary", "fit"}}},
+//      "commit", "limits": [{"name", "kind", "dtype", "level", "value", "device"}], "gate": {"base", "candidate", "canary", "fit"}}},
 //    "benchmarks": [{"assay": {"op", "case", "dtype", "impl", "peer", "cache", "threads", "shape", "status", "reason",
 //      "rounds", "calls", "clock", "ns": {"median", "low", "high"}, "contention", "bytes", "operations",
 //      "limit": {"ns", "binds", "share"}, "best_peer": {"impl", "ratio", "low", "high"},
-//      "gate": {"verdict", "ratio", "low", "high", "mde", "threshold", "rounds", "confirmed"}, "information"}}]}
+//      "gate": {"verdict", "ratio", "low", "high", "mde", "threshold", "rounds", "confirmed"}, "information", "device"}}]}
 //
 //   limits      what the machine can do at most, of one core: bytes or operations a second
 //   cache       where the data lay before each call: warm, l2 or dram
@@ -76,15 +76,17 @@ struct Measurement {
   std::optional<MeasuredPeer> best_peer;
   std::optional<MeasuredGate> gate;
   std::string information;
+  std::string device;  // the GPU that it ran on, or empty
 
   bool measured() const { return status == MeasuredStatus::measured && ns.value > 0; }
 };
 
 struct Ceiling {
   std::string name;
-  bool bandwidth = false;  // bytes a second; otherwise operations a second; of one core
+  bool bandwidth = false;  // bytes a second; otherwise operations a second; of one core or of a whole device
   std::string dtype, level;
   double value = 0;
+  std::string device;  // empty: this machine's processor
 };
 
 struct GateSetting {

@@ -31,10 +31,10 @@ struct Line {
 };
 
 // A ceiling for each level of memory, or for each dtype: that of reading if there is one, else the highest.
-std::vector<Line> ceilings(const BenchmarkFile& file, bool bandwidth) {
+std::vector<Line> ceilings(const BenchmarkFile& file, bool bandwidth, const std::string& device) {
   std::map<std::string, Line> best;
   for (const Ceiling& c : file.limits) {
-    if (c.bandwidth != bandwidth || !(c.value > 0) || !std::isfinite(c.value)) continue;
+    if (c.bandwidth != bandwidth || c.device != device || !(c.value > 0) || !std::isfinite(c.value)) continue;
     Line& line = best[bandwidth ? c.level : c.dtype];
     const bool reads = c.name.starts_with("read "), had_read = line.name.starts_with("read ");
     if (reads != had_read ? reads || line.name.empty() : c.value > line.value) line = {c.name, c.value};
@@ -132,8 +132,11 @@ std::string share_of(const Measurement& row) {
                    : "";
 }
 
-std::string roof(const BenchmarkFile& file, const std::vector<Dot>& dots) {
-  const std::vector<Line> memory = ceilings(file, true), arithmetic = ceilings(file, false);
+// What rates are rates of.
+std::string whole(const std::string& device) { return device.empty() ? "one core" : device; }
+
+std::string roof(const BenchmarkFile& file, const std::vector<Dot>& dots, const std::string& device) {
+  const std::vector<Line> memory = ceilings(file, true, device), arithmetic = ceilings(file, false, device);
   Range across, up;
   for (const Dot& d : dots) {
     across.add(d.x);
@@ -147,7 +150,7 @@ std::string roof(const BenchmarkFile& file, const std::vector<Dot>& dots) {
   std::string s =
       "<figure class=\"chart\">\n" + svg_begin(kRightEdge + 130, bottom + kUnder,
                                                "roofline: operations a second over operations for each byte");
-  s += plot.axes("operations / byte", "operations / second, one core");
+  s += plot.axes("operations / byte", "operations / second, " + whole(device));
   const double top_value = arithmetic.empty() ? plot.y().high() : arithmetic.front().value;
   double last_label = -100;
   std::string labels;
@@ -180,8 +183,8 @@ std::string roof(const BenchmarkFile& file, const std::vector<Dot>& dots) {
   return s + labels + std::string(kSvgEnd) + "</figure>\n";
 }
 
-std::string copies(const BenchmarkFile& file, const std::vector<Dot>& dots) {
-  const std::vector<Line> memory = ceilings(file, true);
+std::string copies(const BenchmarkFile& file, const std::vector<Dot>& dots, const std::string& device) {
+  const std::vector<Line> memory = ceilings(file, true, device);
   Range across, up;
   for (const Dot& d : dots) {
     across.add(d.x);
@@ -192,7 +195,7 @@ std::string copies(const BenchmarkFile& file, const std::vector<Dot>& dots) {
   const Plot plot(across.scale(kLeftEdge, kRightEdge), up.scale(bottom, kTopEdge), kTopEdge, bottom);
   std::string s = "<figure class=\"chart\">\n" + svg_begin(kRightEdge + 130, bottom + kUnder,
                                                            "bytes a second of kernels without arithmetic");
-  s += plot.axes("bytes of a call", "bytes / second, one core");
+  s += plot.axes("bytes of a call", "bytes / second, " + whole(device));
   double last_label = -100;
   for (const Line& m : memory) {
     s += svg_line(kLeftEdge, plot.y()(m.value), kRightEdge, plot.y()(m.value), "ceiling memory");
@@ -223,18 +226,26 @@ std::string key() {
 }  // namespace
 
 std::string roofline_chart(const BenchmarkFile& file) {
-  std::vector<Dot> computing, copying;
+  struct Dots {
+    std::vector<Dot> computing, copying;
+  };
+  std::map<std::string, Dots> by_device;  // the processor, which has no name here, first
   for (const Measurement& row : file.rows) {
     if (!row.measured() || !(row.bytes > 0)) continue;
+    auto& [computing, copying] = by_device[row.device];
     const double seconds = row.ns.value * 1e-9 * static_cast<double>(std::max<std::uint64_t>(row.threads, 1));
     if (row.operations > 0)
       computing.push_back({row.operations / row.bytes, row.operations / seconds, &row});
     else
       copying.push_back({row.bytes, row.bytes / seconds, &row});
   }
-  if (computing.empty() && copying.empty()) return {};
-  return key() + (computing.empty() ? "" : roof(file, computing)) +
-         (copying.empty() ? "" : copies(file, copying));
+  if (by_device.empty()) return {};
+  std::string charts = key();
+  for (const auto& [device, dots] : by_device) {
+    if (!dots.computing.empty()) charts += roof(file, dots.computing, device);
+    if (!dots.copying.empty()) charts += copies(file, dots.copying, device);
+  }
+  return charts;
 }
 
 }  // namespace assay

@@ -1,4 +1,4 @@
-// This machine's limits, one core: bytes a second by where the data lies, and operations a second.
+// Limits of this machine's processor, one core: bytes a second by where the data lies, and operations a second.
 #pragma once
 
 #include <string>
@@ -7,11 +7,12 @@
 namespace assay {
 
 struct MachineLimit {
-  std::string name;   // "read L1", "copy DRAM", "FMA f32"
-  std::string kind;   // bandwidth | arithmetic
-  std::string level;  // L1, L2, L3, DRAM, or empty
-  std::string dtype;  // f32, f64, or empty
-  double value = 0;   // bytes or operations a second; a copied byte counts twice, a fused multiply-add too
+  std::string name;      // "read L1", "copy DRAM", "FMA f32"
+  std::string kind;      // bandwidth | arithmetic
+  std::string level;     // L1, L2, L3, DRAM, or empty
+  std::string dtype;     // f32, f64, or empty
+  double value = 0;      // bytes or operations a second; a copied byte counts twice, a fused multiply-add too
+  std::string device{};  // whose, if it is a GPU's
 };
 
 // Takes about a second. Medians of several tries of each.

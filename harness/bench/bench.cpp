@@ -46,7 +46,7 @@ Json open_request(const BenchGroup& group, const std::vector<const Kernel*>& ker
   return {{"do", "open"},
           {"case", text(group.bench_case->c)},
           {"cache", name(group.cache)},
-          {"limits", group.threads == 1},
+          {"limits", group.threads == 1 || (!kernels.empty() && kernels.front()->on_device)},
           {"same_count", false},
           {"batch_ns", 4e5},
           {"seed", options.seed},
@@ -56,7 +56,9 @@ Json open_request(const BenchGroup& group, const std::vector<const Kernel*>& ker
 std::vector<double> numbers(const Json& list) { return list.get<std::vector<double>>(); }
 
 // Where a set of operands of this size lies when a call begins.
-std::string level(Cache cache, std::size_t bytes) {
+std::string level(Cache cache, const Json& opened) {
+  const std::size_t bytes = opened["bytes_of_set"];
+  if (opened["device"] != "") return cache == Cache::dram || bytes > opened["device_cache"] ? "DRAM" : "L2";
   const CacheSizes sizes = cache_sizes();
   if (cache == Cache::dram || bytes > sizes.l3) return "DRAM";
   if (cache == Cache::l2 || bytes > sizes.l2) return "L3";
@@ -239,9 +241,10 @@ std::vector<BenchRow> Bench::measure(const BenchGroup& asked) {
   }
   if (closed.is_null()) return rows;
 
-  const bool by_wall = group.threads > 1;
+  const std::string device = opened["device"];
+  const bool by_wall = device.empty() && group.threads > 1;
   const char* const clock = by_wall ? "wall" : "cpu";
-  const std::string where = level(group.cache, opened["bytes_of_set"]);
+  const std::string where = level(group.cache, opened);
   const std::size_t first = rows.size();
   std::vector<std::vector<double>> times;
   for (std::size_t i = 0; i < group.kernels.size(); ++i) {
@@ -249,6 +252,7 @@ std::vector<BenchRow> Bench::measure(const BenchGroup& asked) {
     const Json& before = opened["kernels"][i];
     const Json& after = closed["kernels"][i];
     row.information = before["information"];
+    row.device = device;
     row.dtype = opened["dtype"];
     row.bytes = opened["bytes"];
     row.operations = opened["operations"];

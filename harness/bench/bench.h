@@ -43,6 +43,7 @@ struct BenchRow {
   enum class Status : std::uint8_t { measured, refused, failed, not_run } status = Status::not_run;
   std::string reason;
   std::string information;
+  std::string device;  // the GPU that it ran on, by whose clock `ns` is; empty: the processor
   std::size_t rounds = 0;
   std::uint64_t calls = 0;
   bool by_wall = false;   // which clock `ns` is of: the thread's own, or with several threads the wall's

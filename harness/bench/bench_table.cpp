@@ -56,6 +56,9 @@ std::string case_text_of(const std::vector<BenchRow>& rows, bool colour) {
   text += fmt::format("  {}{}{}\n", style.faint(printable(first.shape)),
                       style.faint(fmt::format("; {}", name(first.cache))),
                       first.threads > 1 ? style.faint(fmt::format(", {} threads", first.threads)) : "");
+  const auto on_device = std::ranges::find_if(rows, [](const BenchRow& r) { return !r.device.empty(); });
+  if (on_device != rows.end())
+    text += fmt::format("  {}\n", style.faint("by the clock of " + printable(on_device->device)));
   std::vector<const BenchRow*> ordered;
   for (const BenchRow& r : rows) ordered.push_back(&r);
   std::ranges::stable_sort(ordered, [](const BenchRow* a, const BenchRow* b) {

@@ -99,7 +99,8 @@ OrderedJson row_json(const BenchRow& row) {
   if (row.status != BenchRow::Status::measured) return j;
   j["rounds"] = row.rounds;
   j["calls"] = row.calls;
-  j["clock"] = row.by_wall ? "wall" : "cpu";
+  j["clock"] = !row.device.empty() ? "device" : row.by_wall ? "wall" : "cpu";
+  if (!row.device.empty()) j["device"] = row.device;
   j["ns"] = estimate(row.ns);
   j["contention"] = number(row.contention);
   j["bytes"] = row.bytes;

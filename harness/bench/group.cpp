@@ -19,6 +19,9 @@ constexpr double kMostCalls = 1e6;
 constexpr int kFewestRounds = 8;              // fewer give no interval
 constexpr std::int64_t kExpElements = 65536;  // so many that the call itself counts for nothing
 constexpr double kCanaryNs = 5e4;
+// Of a device: how many copies of the operands at most, and bytes of them.
+constexpr std::size_t kMostCopies = 4096;
+constexpr std::size_t kCopiesBytes = std::size_t{4} << 30;
 
 // A kernel with the call of one set of operands.
 struct Bound {
@@ -56,6 +59,19 @@ struct Player {
   double units = 1;  // by which a measured time is divided, besides calls
 };
 
+// The tensors of a group on its devices.
+struct Held {
+  Held(const std::vector<Device>& of, const Operands& operands, int copies) : devices(of) {
+    for (const Device& d : devices) d.hold(operands, copies);
+  }
+  ~Held() {
+    for (const Device& d : devices) d.release();
+  }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+  const std::vector<Device>& devices;
+};
+
 }  // namespace
 
 struct Group::State {
@@ -72,7 +88,11 @@ struct Group::State {
   Call exp_call;
   std::unique_ptr<Operands> exp_operands;
   std::size_t round = 0;
-  bool fits_a_cache = true;  // so that it matters what ran before
+  bool fits_a_cache = true;     // so that it matters what ran before
+  std::vector<Device> devices;  // of the players; empty if they run on the processor
+  int copies = 1;               // of the operands on a device
+
+  bool on_device() const { return !devices.empty(); }
 
   void make_cold() {
     for (const auto& set : sets) {
@@ -159,7 +179,14 @@ Group::Group(const Case& c, std::vector<Contestant> contestants, std::optional<a
   s.work = work_of(c);
   const std::size_t bytes = std::max<std::size_t>(Operands::bytes(s.call), 1);
   s.fits_a_cache = bytes < 2 * cache_sizes().l3;
-  const std::size_t sets = std::clamp<std::size_t>(kSetsBytes / bytes, 1, kMostSets);
+  for (const Contestant& contestant : contestants)
+    if (contestant.device && std::ranges::find(s.devices, *contestant.device) == s.devices.end())
+      s.devices.push_back(*contestant.device);
+  if (s.on_device() && options.cache != Cache::warm)
+    s.copies = static_cast<int>(
+        std::clamp<std::size_t>(2 * s.devices[0].cache_bytes() / bytes + 2, 2,
+                                std::clamp<std::size_t>(kCopiesBytes / bytes, 2, kMostCopies)));
+  const std::size_t sets = s.on_device() ? 1 : std::clamp<std::size_t>(kSetsBytes / bytes, 1, kMostSets);
   for (std::size_t i = 0; i < sets; ++i) s.sets.push_back(std::make_unique<Operands>(s.call, s.random));
   for (Contestant& contestant : contestants) {
     s.players.emplace_back();
@@ -168,6 +195,10 @@ Group::Group(const Case& c, std::vector<Contestant> contestants, std::optional<a
   for (Player& p : s.players) {
     for (const auto& set : s.sets) p.bound.push_back(std::make_unique<Bound>(p.contestant, *set));
     p.timed = [&s, &p](std::size_t set, double calls) {
+      if (p.contestant.device) {
+        const double ns = p.contestant.device->ns_of_call(p.bound[0]->call, static_cast<int>(calls)) * calls;
+        return Moment{ns, ns};
+      }
       return s.time([&](std::size_t at) { p.bound[at]->run(); }, set, calls, p.contestant.slowed);
     };
   }
@@ -180,7 +211,9 @@ Group::~Group() = default;
 
 const Call& Group::call() const { return state_->call; }
 const Work& Group::work() const { return state_->work; }
-std::size_t Group::sets() const { return state_->sets.size(); }
+std::size_t Group::sets() const {
+  return state_->on_device() ? static_cast<std::size_t>(state_->copies) : state_->sets.size();
+}
 std::size_t Group::bytes_of_set() const { return Operands::bytes(state_->call); }
 
 std::vector<std::uint64_t> Group::calls() const {
@@ -238,14 +271,27 @@ std::vector<Checking> Group::check() {
   return all;
 }
 
+// What calls that are timed on a device leave behind: there they meet tensors that were not copied for them.
+std::vector<std::vector<std::byte>> Group::timed_results(std::size_t player) {
+  State& s = *state_;
+  Player& p = s.players[player];
+  s.sets[0]->poison();
+  const Held held(s.devices, *s.sets[0], 1);
+  p.contestant.device->ns_of_call(p.bound[0]->call, 1);
+  p.contestant.device->fetch(*s.sets[0]);
+  return results_of(*s.sets[0]);
+}
+
 std::vector<Checking> Group::check_again() {
   State& s = *state_;
   std::vector<Checking> all;
   for (Player& p : s.players) {
     if (p.checking.status == Checking::Status::right) {
       s.sets[0]->poison();
-      const int status = p.contestant.kernel.run(&p.bound[0]->call);
-      const std::vector<std::vector<std::byte>> results = results_of(*s.sets[0]);
+      const bool on_device = p.contestant.device.has_value();
+      const int status = on_device ? ASSAY_OK : p.contestant.kernel.run(&p.bound[0]->call);
+      const std::vector<std::vector<std::byte>> results =
+          on_device ? timed_results(static_cast<std::size_t>(&p - s.players.data())) : results_of(*s.sets[0]);
       if (status != ASSAY_OK)
         p.checking =
             failed(Checking::Status::wrong, fmt::format("after it was timed, it returned {}", status));
@@ -275,6 +321,13 @@ double rough_ns(const std::function<void()>& call) {
   }
 }
 
+// The same by a device's clock.
+double rough_ns(const Device& device, const assay_call& call) {
+  constexpr int kCalls = 4;
+  device.ns_of_call(call, 1);
+  return std::max(1.0, device.ns_of_call(call, kCalls));
+}
+
 }  // namespace
 
 void Group::measure(int rounds, double seconds) {
@@ -283,10 +336,13 @@ void Group::measure(int rounds, double seconds) {
   for (Player& p : s.players)
     if (p.checking.status == Checking::Status::right) playing.push_back(&p);
   if (playing.empty()) return;
+  const Held held(s.devices, *s.sets[0], s.copies);
   if (s.round == 0) {
     for (Player* p : playing) {
-      p->ns = rough_ns([p] { p->bound[0]->run(); });
-      p->calls_of_round = std::clamp(s.options.batch_ns / p->ns, 1.0, kMostCalls);
+      const std::optional<Device>& device = p->contestant.device;
+      p->ns = device ? rough_ns(*device, p->bound[0]->call) : rough_ns([p] { p->bound[0]->run(); });
+      p->calls_of_round =
+          std::clamp(s.options.batch_ns / p->ns, 1.0, device ? device->most_calls() / 1.2 : kMostCalls);
     }
     if (s.options.same_count) {
       double least = kMostCalls;
@@ -315,7 +371,7 @@ void Group::measure(int rounds, double seconds) {
     for (Player* p : playing) {
       const double calls = calls_of(*p);
       const Moment took = p->timed(s.round % s.sets.size(), calls);
-      const bool each_set = s.options.cache != Cache::warm && p->units == 1;
+      const bool each_set = !s.on_device() && s.options.cache != Cache::warm && p->units == 1;
       const double made = each_set ? static_cast<double>(s.sets.size()) : calls;
       p->series->cpu.push_back(took.cpu / (made * p->units));
       p->series->wall.push_back(took.wall / (made * p->units));
@@ -324,8 +380,46 @@ void Group::measure(int rounds, double seconds) {
   }
 }
 
+// On a device the plainest kernels take as many bytes, in as many places, and operations for a tenth of a millisecond.
+void Group::add_device_limits() {
+  State& s = *state_;
+  const Device device = s.devices[0];
+  const auto read = static_cast<std::uint64_t>(s.work.bytes_read),
+             written = static_cast<std::uint64_t>(s.work.bytes_written);
+  const int copies = s.copies;
+  const auto stream_ns = [device, read, written, copies](double calls) {
+    return device.ns_of_stream(read, written, copies, static_cast<int>(calls)) * calls;
+  };
+  const double calls =
+      std::clamp(s.options.batch_ns / 4 / std::max(1.0, stream_ns(1)), 1.0, device.most_calls() / 1.2);
+  s.add_canary(
+      limits_.stream, 1,
+      [stream_ns](std::size_t, double n) {
+        const double ns = stream_ns(n);
+        return Moment{ns, ns};
+      },
+      calls);
+  const Dtype dtype = s.call.outputs[0].computed_in;
+  const std::int64_t bits =
+      s.call.outputs[0].dtype == Dtype::f16 || s.call.outputs[0].dtype == Dtype::bf16 ? 16 : 32;
+  const assay_arithmetic which = dtype == Dtype::f64 ? ASSAY_FMA_F64
+                                 : bits == 16        ? ASSAY_MATRIX_16
+                                                     : ASSAY_FMA_F32;
+  constexpr double kFirst = 1e6;
+  const Device::Burst first = device.burst(which, kFirst);
+  const double wanted = std::max(kFirst, first.operations * 2 * kCanaryNs / std::max(1.0, first.ns));
+  s.add_canary(
+      limits_.operation, 1,
+      [device, which, wanted](std::size_t, double) {
+        const Device::Burst b = device.burst(which, wanted);
+        return Moment{b.ns / b.operations, b.ns / b.operations};
+      },
+      1);
+}
+
 void Group::add_limits() {
   State& s = *state_;
+  if (s.on_device()) return add_device_limits();
   std::vector<std::vector<std::span<const std::byte>>> inputs;
   std::size_t written = 0;
   for (const auto& set : s.sets) inputs.push_back(s.inputs_read(*set));

@@ -11,6 +11,7 @@
 #include "cache_state.h"
 #include "canary.h"
 #include "clock.h"
+#include "device.h"
 #include "operands.h"
 #include "sampled.h"
 #include "vocabulary/case.h"
@@ -31,6 +32,8 @@ struct Contestant {
   // A share of its time for which the thread is kept busy after each batch of calls: a regression that is known, to see
   // whether it is found.
   double slowed = 0;
+  // The clock it is timed by, if it runs on a device.
+  std::optional<Device> device{};
 };
 
 struct GroupOptions {
@@ -85,12 +88,14 @@ class Group {
 
   const Call& call() const;
   const Work& work() const;
-  std::size_t sets() const;
+  std::size_t sets() const;  // of operands, in memory or on the device
   std::size_t bytes_of_set() const;
 
  private:
   struct State;
   void add_limits();
+  void add_device_limits();
+  std::vector<std::vector<std::byte>> timed_results(std::size_t player);
 
   std::unique_ptr<State> state_;
   std::vector<Series> times_;

@@ -9,7 +9,8 @@ namespace {
 
 std::string family(const std::string& kernel) { return kernel.substr(0, kernel.find('.')); }
 
-bool in_cuda(const Kernel& kernel) { return family(kernel.name) == "cuda"; }
+// On the processor, whose time says nothing about a GPU's.
+bool emulates(const Kernel& kernel) { return family(kernel.name) == "cuda" && !kernel.on_device; }
 
 // By default, of kernels that differ by instruction set only the fastest that runs here, so that rows say what a user of each
 // library gets. A plugin's kernels are all of interest.
@@ -38,7 +39,8 @@ std::vector<const Kernel*> kernels_for(const Registry& registry, const Operator&
                                        const std::vector<std::string>& impls) {
   std::vector<const Kernel*> all = registry.kernels_of(op);
   if (impls.empty()) {
-    std::erase_if(all, [](const Kernel* k) { return in_cuda(*k); });
+    std::erase_if(all,
+                  [](const Kernel* k) { return emulates(*k) || (k->on_device && !k->unavailable.empty()); });
     return fastest(all);
   }
   std::erase_if(all, [&](const Kernel* k) { return !selects(impls, k->name); });
@@ -104,10 +106,8 @@ std::optional<BenchGroup> with_other(const BenchGroup& group, std::size_t i, con
 }
 
 std::string untimed_because(const Kernel& kernel) {
-  if (!kernel.unavailable.empty() || !in_cuda(kernel)) return kernel.unavailable;
-  return kernel.name.starts_with("cuda.gpu")
-             ? "not timed: what is timed here is the processor's time, not a GPU's"
-             : "not timed: an emulation's time says nothing about a GPU's";
+  if (!kernel.unavailable.empty() || !emulates(kernel)) return kernel.unavailable;
+  return "not timed: an emulation's time says nothing about a GPU's";
 }
 
 std::vector<BenchGroup> plan(const Registry& registry, const BenchOptions& options) {
@@ -115,10 +115,12 @@ std::vector<BenchGroup> plan(const Registry& registry, const BenchOptions& optio
   for (const int threads : options.threads)
     for (const Cache cache : options.caches)
       for (const BenchCase& bench_case : options.cases) {
-        std::vector<const Kernel*> anywhere, missing, particular;
+        std::vector<const Kernel*> anywhere, missing, particular, device;
         for (const Kernel* k : kernels_for(registry, *bench_case.c.op, options.impls)) {
           if (!untimed_because(*k).empty())
             missing.push_back(k);
+          else if (k->on_device)
+            device.push_back(k);
           else
             (k->environment.variables.empty() ? anywhere : particular).push_back(k);
         }
@@ -128,6 +130,11 @@ std::vector<BenchGroup> plan(const Registry& registry, const BenchOptions& optio
           missing.clear();
           if (!g.kernels.empty() || !g.missing.empty()) groups.push_back(std::move(g));
         }
+        // A GPU has threads of its own, and no cache but the one that all of it shares.
+        if (threads == options.threads.front() && cache != Cache::l2)
+          for (const Process& p : processes(device))
+            if (!p.kernels.empty())
+              groups.push_back({&bench_case, cache, threads, p.kernels, {}, p.variables});
       }
   // Processes are started as rarely as can be.
   std::ranges::stable_sort(groups, [](const BenchGroup& a, const BenchGroup& b) {

@@ -28,6 +28,8 @@ ResultRow read_ours(const JsonReader& a) {
   row.impl = a.at("impl").text();
   row.peer = a.at("peer").boolean();
   row.cache = a.at("cache").text();
+  // Where the data is and whose clock was read: what another device took says nothing about this one.
+  if (const std::string device = a.text_or("device", ""); !device.empty()) row.cache += " on " + device;
   row.threads = static_cast<int>(std::min<std::uint64_t>(a.at("threads").count(), 1'000'000));
   row.ns = estimate(a.at("ns"), "median");
   if (const JsonReader::Optional limit = a.find("limit")) row.share = limit->at("share").number();

@@ -56,7 +56,8 @@ int Modules::of(const Kernel& kernel) {
     torch_ = true;
     return kOwn;
   }
-  return add(kernel_library(program_, kernel.name.substr(0, kernel.name.find('.'))));
+  return add(
+      kernel_library(program_, kernel.on_device ? "cuda" : kernel.name.substr(0, kernel.name.find('.'))));
 }
 
 Session::Session(const Modules& modules, const Placement& placement, int threads,

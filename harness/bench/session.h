@@ -46,7 +46,7 @@ class Modules {
   bool torch_ = false;
 };
 
-// Where this build has its own kernels as a library: "cpu", "onednn" or "openblas".
+// Where this build has its own kernels as a library: "cpu", "onednn", "openblas" or "cuda".
 std::string kernel_library(const std::string& program, const std::string& which);
 
 class Session {

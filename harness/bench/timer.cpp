@@ -16,6 +16,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <stdexcept>
 
 #include "../plugin/load.h"
@@ -80,6 +81,7 @@ class Timer {
     options.seed = request.at("seed");
     std::vector<Contestant> contestants;
     for (const Json& k : request.at("kernels")) contestants.push_back(contestant(k));
+    const std::optional<Device> device = contestants.empty() ? std::nullopt : contestants.front().device;
     group_ = std::make_unique<Group>(parse_case(request.at("case").get<std::string>()),
                                      std::move(contestants), fastest_exp(), options);
     seen_ = 0;
@@ -92,6 +94,8 @@ class Timer {
             {"dtype", name(group_->call().outputs[0].computed_in)},
             {"bytes", w.bytes_read + w.bytes_written},
             {"sets", group_->sets()},
+            {"device", device_name(device)},
+            {"device_cache", device ? device->cache_bytes() : 0},
             {"bytes_of_set", group_->bytes_of_set()}};
   }
 
@@ -124,17 +128,44 @@ class Timer {
     return answer;
   }
 
-  static Json bandwidths() {
+  // Those of devices that libraries run kernels on, too.
+  Json bandwidths() const {
+    std::vector<MachineLimit> all = machine_limits();
+    std::set<std::string> known;
+    for (const WorkerTable& m : modules_) {
+      if (m.timing == nullptr) continue;
+      Device device(*m.timing);
+      const std::string name = device_name(device);
+      if (name.empty() || !known.insert(name).second) continue;
+      const std::vector<MachineLimit> more = device.limits();
+      all.insert(all.end(), more.begin(), more.end());
+    }
     Json list = Json::array();
-    for (const MachineLimit& l : machine_limits())
+    for (const MachineLimit& l : all) {
       list.push_back(
           {{"name", l.name}, {"kind", l.kind}, {"level", l.level}, {"dtype", l.dtype}, {"value", l.value}});
+      if (!l.device.empty()) list.back()["device"] = l.device;
+    }
     return {{"limits", std::move(list)}};
+  }
+
+  static std::string device_name(const std::optional<Device>& device) {
+    std::string ignored;
+    return device ? device->name(ignored).value_or("") : "";
   }
 
   const std::vector<assay_kernel>& kernels(int module) const {
     if (module == kOwn) return own_.table.kernels;
     return modules_.at(static_cast<std::size_t>(module)).kernels;
+  }
+
+  std::optional<Device> device_of(int module) const {
+    const assay_device_timing* const timing =
+        module == kOwn ? nullptr : modules_.at(static_cast<std::size_t>(module)).timing;
+    if (timing == nullptr)
+      throw std::runtime_error(
+          "its library has no assay_device_timing_v1 (assay/device_timing.h) to time kernels of a device by");
+    return Device(*timing);
   }
 
   const assay_kernel& find(const Json& k) const {
@@ -149,6 +180,7 @@ class Timer {
     c.kernel = find(k);
     c.contract = k.at("contract");
     c.slowed = k.value("slowed", 0.0);
+    if ((c.kernel.flags & ASSAY_ON_DEVICE) != 0) c.device = device_of(k.at("module"));
     if (k.at("module") == kOwn) {
       c.prepare = own_.prepare;
       c.information = own_.table.information;

@@ -5,14 +5,15 @@
 //
 //   {"do": "open", "case", "cache", "limits", "same_count", "batch_ns", "seed", "check", "kernels": [{"module", "schema",
 //    "name", "contract", "slowed"}]}        slowed: a share of its time for which the kernel idles after each call, or 0
-//        -> {"kernels": [{"status", "reason", "information"}], "operations", "functions", "bytes", "sets"}
+//        -> {"kernels": [{"status", "reason", "information"}], "operations", "functions", "dtype", "bytes", "sets",
+//            "bytes_of_set", "device", "device_cache"}    the name of the GPU whose clock is read, or "", and bytes of its cache
 //   {"do": "measure", "rounds", "seconds"}
 //        -> {"kernels": [{"cpu": [], "wall": [], "calls"}], "limits": {"stream", "streaming", "operation", "element"}}
 //           times of one call in nanoseconds, of the rounds of this request
 //   {"do": "close"}                -> {"kernels": [{"status", "reason"}]}
 //   {"do": "entries", "kernels": [{"module", "schema", "name"}]}
 //        -> {"entries": [n]}    where the kernels begin in their files, or null
-//   {"do": "bandwidths"}           -> {"limits": [{"name", "kind", "level", "dtype", "value"}]}
+//   {"do": "bandwidths"}           -> {"limits": [{"name", "kind", "level", "dtype", "value", "device"}]}
 //
 // A request that fails is answered with {"error": "why"}.
 #pragma once

@@ -55,6 +55,7 @@ Json kernel_json(const Kernel& k, const Operator& op, const Answers& answers) {
     }
   return {{"impl", k.name},
           {"peer", k.peer},
+          {"on_device", k.on_device},
           {"unavailable", k.unavailable},
           {"checks_arguments", k.checks_arguments},
           {"code", k.source},

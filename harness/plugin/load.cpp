@@ -75,7 +75,15 @@ WorkerTable load_plugin_table(const std::string& given) {
     const LoadingLimit limit("assay_plugin_v1()");
     return reinterpret_cast<const assay_plugin* (*)()>(symbol)();
   }();
-  return read_plugin_table(plugin, given);
+  WorkerTable table = read_plugin_table(plugin, given);
+  if (void* const timing = dlsym(library, "assay_device_timing_v1"))
+    table.timing = reinterpret_cast<const assay_device_timing* (*)()>(timing)();
+  if (table.timing != nullptr && table.timing->size < sizeof(assay_device_timing))
+    throw PluginError(
+        fmt::format("{}: its assay_device_timing has {} bytes, this Assay's {}; set size to "
+                    "sizeof(assay_device_timing)",
+                    given, table.timing->size, sizeof(assay_device_timing)));
+  return table;
 }
 
 WorkerTable read_plugin_table(const assay_plugin* plugin, const std::string& given) {

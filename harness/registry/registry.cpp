@@ -85,6 +85,7 @@ Registry::Registry(std::string program) : program_(std::move(program)) {
     k.source = e.kernel.source != nullptr ? e.kernel.source : std::string(e.file);
     if (e.kernel.unavailable != nullptr) k.unavailable = or_empty(e.kernel.unavailable());
     k.peer = (e.kernel.flags & ASSAY_PEER) != 0;
+    k.on_device = (e.kernel.flags & ASSAY_ON_DEVICE) != 0;
     k.checks_arguments = (e.kernel.flags & ASSAY_CHECKS_ARGUMENTS) != 0;
     k.environment = {program_, {}, words(e.kernel.environment)};
     insert(std::move(k));
@@ -135,6 +136,7 @@ void Registry::add(const Environment& environment, const std::string& prefix) {
     k.source = d.source;
     k.unavailable = d.unavailable;
     k.peer = (d.flags & ASSAY_PEER) != 0;
+    k.on_device = (d.flags & ASSAY_ON_DEVICE) != 0;
     k.checks_arguments = (d.flags & ASSAY_CHECKS_ARGUMENTS) != 0;
     k.environment = environment;
     const std::vector<std::string> more = words(d.environment.c_str());

@@ -36,6 +36,7 @@ struct Kernel {
   std::string source;    // "file:line", or empty
   std::string unavailable;  // why this machine cannot run it, or empty
   bool peer = false;
+  bool on_device = false;  // timed by the clock of a GPU
   bool checks_arguments = false;
   Environment environment;
 };

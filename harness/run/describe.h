@@ -20,7 +20,7 @@ struct DescribedKernel {
   std::string name;  // empty if the table gives none
   std::string contract;
   std::string source;
-  std::uint32_t flags = 0;  // ASSAY_CHECKS_ARGUMENTS, ASSAY_PEER
+  std::uint32_t flags = 0;  // ASSAY_CHECKS_ARGUMENTS, ASSAY_PEER, ASSAY_ON_DEVICE
   std::string environment;  // NAME=VALUE, separated by spaces
   std::string unavailable;  // why this machine cannot run it
   std::string plugin;       // name and version of the plugin it comes from, or empty

@@ -2,6 +2,8 @@
 // with every buffer starting behind one and poison 2. What comes back has passed or failed every memory check.
 #pragma once
 
+#include <assay/device_timing.h>
+
 #include <chrono>
 #include <cstddef>
 #include <functional>
@@ -86,6 +88,7 @@ struct WorkerTable {
   std::function<std::string()> information;
   std::string plugin;  // of a plugin, what it calls itself; else empty
   std::string version;
+  const assay_device_timing* timing = nullptr;  // of a plugin with kernels that run on a device
 };
 int worker_main(int argc, char** argv,
                 const std::function<WorkerTable(std::span<const std::string>)>& kernels);

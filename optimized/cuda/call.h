@@ -137,31 +137,32 @@ consteval const char* from_optimized(const char* path) {
 
 #define ASSAY_CUDA_TEXT_(x) #x
 #define ASSAY_CUDA_TEXT(x) ASSAY_CUDA_TEXT_(x)
-#define ASSAY_CUDA_ENTRY(op, function, name, lacks, contract_text) \
-  ::assay::kernel<op, function>(                                   \
-      name, {.contract = contract_text,                            \
-             .unavailable = lacks,                                 \
-             .source = ::assay::cuda::from_optimized(__FILE__ ":" ASSAY_CUDA_TEXT(__LINE__))})
+#define ASSAY_CUDA_ENTRY(op, function, name, lacks, contract_text, more_flags)                \
+  ::assay::kernel<op, function>(                                                              \
+      name, {.contract = contract_text,                                                       \
+             .unavailable = lacks,                                                            \
+             .source = ::assay::cuda::from_optimized(__FILE__ ":" ASSAY_CUDA_TEXT(__LINE__)), \
+             .flags = ASSAY_CHECKS_ARGUMENTS | (more_flags)})
 
 // The entries of a table of kernels: `function`, for operator `op`, under one contract.
 #if defined(__CUDACC__)
 #define ASSAY_CUDA(op, function, contract_text)                                                  \
   ASSAY_CUDA_ENTRY(op, ::assay::cuda::on_device<function>, "cuda.gpu", ::assay::cuda::no_device, \
-                   contract_text)
+                   contract_text, ASSAY_ON_DEVICE)
 #elif defined(ASSAY_CUDA_CHECKED)
 #define ASSAY_CUDA(op, function, contract_text) \
-  ASSAY_CUDA_ENTRY(op, ::assay::cuda::on_device<function>, "cuda.emulated", nullptr, contract_text)
+  ASSAY_CUDA_ENTRY(op, ::assay::cuda::on_device<function>, "cuda.emulated", nullptr, contract_text, 0)
 #else
 #if defined(ASSAY_HAVE_NVCC)
-#define ASSAY_CUDA(op, function, contract_text)                                                      \
-  ASSAY_CUDA_ENTRY(op, ::assay::cuda::on_device<function>, "cuda.emulated", nullptr, contract_text), \
-      ASSAY_CUDA_ENTRY(op, ::assay::cuda::as_ptx<function>, "cuda.ptx", nullptr, contract_text)
+#define ASSAY_CUDA(op, function, contract_text)                                                         \
+  ASSAY_CUDA_ENTRY(op, ::assay::cuda::on_device<function>, "cuda.emulated", nullptr, contract_text, 0), \
+      ASSAY_CUDA_ENTRY(op, ::assay::cuda::as_ptx<function>, "cuda.ptx", nullptr, contract_text, 0)
 #else
-#define ASSAY_CUDA(op, function, contract_text)                                                      \
-  ASSAY_CUDA_ENTRY(op, ::assay::cuda::on_device<function>, "cuda.emulated", nullptr, contract_text), \
-      ASSAY_CUDA_ENTRY(op, ::assay::cuda::as_ptx<function>, "cuda.ptx", ::assay::cuda::not_built,    \
-                       contract_text),                                                               \
-      ASSAY_CUDA_ENTRY(op, ::assay::cuda::on_device<function>, "cuda.gpu", ::assay::cuda::not_built, \
-                       contract_text)
+#define ASSAY_CUDA(op, function, contract_text)                                                         \
+  ASSAY_CUDA_ENTRY(op, ::assay::cuda::on_device<function>, "cuda.emulated", nullptr, contract_text, 0), \
+      ASSAY_CUDA_ENTRY(op, ::assay::cuda::as_ptx<function>, "cuda.ptx", ::assay::cuda::not_built,       \
+                       contract_text, 0),                                                               \
+      ASSAY_CUDA_ENTRY(op, ::assay::cuda::on_device<function>, "cuda.gpu", ::assay::cuda::not_built,    \
+                       contract_text, ASSAY_ON_DEVICE)
 #endif
 #endif

@@ -67,7 +67,7 @@ class Tensors {
     return number;
   }
 
-  // Waits for what was launched, and copies results back.
+  // Waits for what was launched, and copies results back. Not so if the device holds all tensors for longer than the call.
   void bring_back();
 
  private:

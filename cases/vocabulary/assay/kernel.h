@@ -143,7 +143,7 @@ enum { ASSAY_OK = 0, ASSAY_REFUSED = -1 };
 
 typedef struct assay_kernel {
   uint32_t size;  /* sizeof(assay_kernel) */
-  uint32_t flags; /* ASSAY_CHECKS_ARGUMENTS, ASSAY_PEER */
+  uint32_t flags; /* ASSAY_CHECKS_ARGUMENTS, ASSAY_PEER, ASSAY_ON_DEVICE */
 
   /* The operator, as an ATen schema string. Its name (with overload) chooses the operator; the arguments must be
    * those of Assay's own schema (`assay ops` prints it). */
@@ -186,8 +186,9 @@ typedef struct assay_kernel {
 
 enum {
   ASSAY_CHECKS_ARGUMENTS =
-      1u,         /* run refuses arguments that the operator does not allow: Assay will test that */
-  ASSAY_PEER = 2u /* another library's code, run for comparison */
+      1u,              /* run refuses arguments that the operator does not allow: Assay will test that */
+  ASSAY_PEER = 2u,     /* another library's code, run for comparison */
+  ASSAY_ON_DEVICE = 4u /* runs on a GPU: timed there, through assay/device_timing.h */
 };
 
 typedef struct assay_plugin {

@@ -229,9 +229,11 @@ Interpreted::Interpreted() { is_interpreted = true; }
 Interpreted::~Interpreted() { is_interpreted = false; }
 bool interpreted() { return is_interpreted; }
 
+const Program& program_of(const char* kernel) { return *Library::own().kernel(plain_name(kernel)); }
+
 void run(const emulation::Launch& launch) {
   try {
-    run(*Library::own().kernel(plain_name(launch.kernel)), launch, emulation::options());
+    run(program_of(launch.kernel), launch, emulation::options());
   } catch (const emulation::Fault&) {
     throw;
   } catch (const std::runtime_error& error) {

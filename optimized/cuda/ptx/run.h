@@ -22,6 +22,10 @@ namespace assay::cuda::ptx {
 // Throws Fault.
 void run(const Program& program, const emulation::Launch& launch, const emulation::Options& options);
 
+// A kernel of the PTX of this build, by its name as the compiler writes it; it stays as long as this thread. Throws
+// std::runtime_error if there is none, or it cannot be interpreted.
+const Program& program_of(const char* kernel);
+
 // While this lives, the launches of this thread are of the PTX of this build.
 class Interpreted {
  public:

@@ -1,0 +1,53 @@
+// The clock of a GPU, of which this is a handle: a library's assay_device_timing (assay/device_timing.h), with exceptions.
+#pragma once
+
+#include <assay/device_timing.h>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "bandwidth.h"
+#include "operands.h"
+
+namespace assay {
+
+// Every function throws std::runtime_error with what the library says.
+class Device {
+ public:
+  explicit Device(const assay_device_timing& table) : table_(&table) {}
+
+  // Empty, with the reason, where there is none.
+  std::optional<std::string> name(std::string& why_not) const;
+  std::size_t cache_bytes() const { return table_->cache_bytes(); }
+  int most_calls() const { return static_cast<int>(table_->most_calls); }
+
+  void hold(const Operands& operands, int copies) const;
+  void release() const;
+  // Of each call, one after the other, each on the next copy.
+  double ns_of_call(const assay_call& call, int calls) const;
+  // Results of the last call, to where the operands have them.
+  void fetch(const Operands& operands) const;
+
+  // Of moving so many bytes once, in as many copies as the operands have.
+  double ns_of_stream(std::uint64_t read, std::uint64_t written, int copies, int calls) const;
+  struct Burst {
+    double operations, ns;
+  };
+  Burst burst(assay_arithmetic which, double wanted) const;
+
+  // Bytes and operations a second. Takes about a second.
+  std::vector<MachineLimit> limits() const;
+
+  bool operator==(const Device&) const = default;
+
+ private:
+  template <class Function, class... A>
+  void call(Function function, A... arguments) const;
+
+  const assay_device_timing* table_;
+};
+
+}  // namespace assay

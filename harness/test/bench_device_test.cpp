@@ -1,0 +1,94 @@
+// `assay bench` on kernels that run on a device, by the clock of one for tests and, where nvcc is, of a stand-in for a GPU.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "harness/registry/subprocess.h"
+#include "reports/bench_file.h"
+#include "reports/file.h"
+#include "reports/svg_roofline.h"
+
+namespace assay {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const std::string kPlugin = std::string(ASSAY_RUN_TEST_PLUGINS) + "/bench_device_plugin.so";
+
+Finished bench(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), {"bench", "--rounds", "9", "--json", "-"});
+  return run_program(ASSAY_PROGRAM, arguments);
+}
+
+std::map<std::string, json> rows(const Finished& f) {
+  std::map<std::string, json> all;
+  for (const json& b : json::parse(f.out)["benchmarks"])
+    all[b["assay"]["impl"].get<std::string>() + " " + b["assay"]["cache"].get<std::string>()] = b["assay"];
+  return all;
+}
+
+TEST(BenchDevice, KernelsAreTimedByItsClockAndHeldAgainstItsLimits) {
+  const Finished f = bench({"--case", "relu:f32:self=1000", "--plugin", kPlugin, "--impl",
+                            "plugin:good,cpu.baseline", "--cache", "warm,l2,dram"});
+  ASSERT_EQ(f.status, 0) << f.err;
+  const std::map<std::string, json> all = rows(f);
+  // Not cold in a second-level cache: a device has one cache, for all of it.
+  EXPECT_FALSE(all.contains("plugin:good l2"));
+  EXPECT_TRUE(all.contains("cpu.baseline l2"));
+  for (const char* cache : {"warm", "dram"}) {
+    const json& row = all.at(std::string("plugin:good ") + cache);
+    EXPECT_EQ(row["status"], "measured") << row;
+    EXPECT_EQ(row["device"], "a device for tests");
+    EXPECT_EQ(row["clock"], "device");
+    EXPECT_EQ(row["contention"], 1);
+    EXPECT_EQ(row["ns"]["median"], 1000);
+    // 8,000 bytes at 16 bytes a nanosecond.
+    EXPECT_EQ(row["limit"]["ns"], 500);
+    EXPECT_EQ(row["limit"]["share"], 0.5);
+    EXPECT_EQ(row["limit"]["binds"], "memory DRAM");  // they do not fit its cache
+    const json& beside = all.at(std::string("cpu.baseline ") + cache);
+    EXPECT_FALSE(beside.contains("device"));
+    EXPECT_EQ(beside["clock"], "cpu");
+  }
+  std::map<std::string, double> limits;
+  for (const json& limit : json::parse(f.out)["context"]["assay"]["limits"])
+    if (limit.value("device", "") == "a device for tests") limits[limit["name"]] = limit["value"];
+  EXPECT_EQ(limits.at("copy DRAM"), 16e9);
+  EXPECT_EQ(limits.at("FMA f32"), 1e12);
+}
+
+TEST(BenchDevice, SmallOperandsLieInItsCache) {
+  const Finished f = bench({"--case", "relu:f32:self=100", "--plugin", kPlugin, "--impl", "plugin:good"});
+  ASSERT_EQ(f.status, 0) << f.err;
+  EXPECT_EQ(rows(f).at("plugin:good warm")["limit"]["binds"], "memory L2");
+}
+
+// Results are looked at again as the timed calls leave them.
+TEST(BenchDevice, WhatGivesNoResultsWhileItIsTimedHasNoTime) {
+  const Finished f = bench({"--case", "relu:f32:self=1000", "--plugin", kPlugin, "--impl", "plugin:*"});
+  EXPECT_EQ(f.status, 1) << f.err;
+  EXPECT_EQ(rows(f).at("plugin:good warm")["status"], "measured");
+  const json stale = rows(f).at("plugin:stale warm");
+  EXPECT_EQ(stale["status"], "failed");
+  EXPECT_THAT(stale["reason"].get<std::string>(), HasSubstr("after it was timed"));
+}
+
+// Points of a device and of the processor lie under roofs of their own.
+TEST(BenchDevice, HasARooflineOfItsOwn) {
+  const Finished f =
+      bench({"--case", "relu:f32:self=1000", "--plugin", kPlugin, "--impl", "plugin:good,cpu.baseline"});
+  const BenchmarkFile file = bench_from_json(f.out, "bench.json");
+  const std::string both = roofline_chart(file);
+  EXPECT_THAT(both, HasSubstr("operations / second, one core"));
+  EXPECT_THAT(both, HasSubstr("operations / second, a device for tests"));
+  BenchmarkFile processor = file;
+  std::erase_if(processor.rows, [](const Measurement& row) { return !row.device.empty(); });
+  EXPECT_THAT(roofline_chart(processor), Not(HasSubstr("a device for tests")));
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,140 @@
+#include "limits.h"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "../call.h"
+#include "../mma.h"
+#include "stopwatch.h"
+
+namespace assay::cuda {
+inline namespace ASSAY_CUDA_BACKEND {
+namespace {
+
+constexpr int kBlock = 256, kBlocksOfProcessor = 8, kChains = 8;
+
+}  // namespace
+
+// Results depend on everything that was read.
+__global__ void stream_kernel(const uint4* in, std::int64_t read, uint4* out, std::int64_t written) {
+  constexpr int kAtOnce = 4;
+  const std::int64_t step = global_threads(), longest = read < written ? written : read;
+  uint4 sum{0, 0, 0, 0};
+  for (std::int64_t first = global_thread(); first < longest; first += kAtOnce * step) {
+    uint4 value[kAtOnce];
+    ASSAY_UNROLL
+    for (int k = 0; k < kAtOnce; ++k)
+      value[k] = first + k * step < read ? in[first + k * step] : uint4{1, 2, 3, 4};
+    ASSAY_UNROLL
+    for (int k = 0; k < kAtOnce; ++k) {
+      sum.x ^= value[k].x ^ value[k].y ^ value[k].z ^ value[k].w;
+      if (first + k * step < written) out[first + k * step] = value[k];
+    }
+  }
+  if (written == 0 && sum.x == 0x9e3779b9u) out[0] = sum;  // which hardly ever is, and nobody can know
+}
+
+template <class T>
+__global__ void fma_kernel(T* out, T factor, T addend, std::int64_t repeats) {
+  T chain[kChains];
+  ASSAY_UNROLL
+  for (int c = 0; c < kChains; ++c) chain[c] = static_cast<T>(threadIdx.x + c);
+  for (std::int64_t r = 0; r < repeats; ++r) {
+    ASSAY_UNROLL
+    for (int c = 0; c < kChains; ++c) chain[c] = fma(chain[c], factor, addend);
+  }
+  T sum = 0;
+  ASSAY_UNROLL
+  for (int c = 0; c < kChains; ++c) sum += chain[c];
+  out[global_thread()] = sum;
+}
+
+__global__ void matrix_kernel(float* out, unsigned bits, std::int64_t repeats) {
+  float d[kChains][4] = {};
+  const unsigned a[4] = {bits, bits, bits, bits};
+  for (std::int64_t r = 0; r < repeats; ++r) {
+    ASSAY_UNROLL
+    for (int c = 0; c < kChains; ++c) multiply_add(d[c], a, bits, bits, __nv_bfloat16{});
+  }
+  float sum = 0;
+  ASSAY_UNROLL
+  for (int c = 0; c < kChains; ++c) sum += d[c][0] + d[c][1] + d[c][2] + d[c][3];
+  out[global_thread()] = sum;
+}
+
+namespace {
+
+dim3 whole_device() {
+  int processors = 0;
+  check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, 0), "counting multiprocessors");
+  return dim3(static_cast<unsigned>(processors * kBlocksOfProcessor));
+}
+
+template <class Launch>
+Operations repeated(double of_one, double wanted, const Launch& launch_repeats) {
+  const auto repeats = static_cast<std::int64_t>(std::max(1.0, std::floor(wanted / of_one)));
+  return {of_one * static_cast<double>(repeats), device_time([&] { launch_repeats(repeats); }).ns};
+}
+
+template <class T>
+Operations multiply_adds(double wanted) {
+  const dim3 grid = whole_device();
+  const double threads = double{kBlock} * grid.x;
+  const Scratch<T> out(static_cast<std::int64_t>(threads));
+  return repeated(2.0 * kChains * threads, wanted, [&](std::int64_t repeats) {
+    launch<fma_kernel<T>>(grid, dim3(kBlock), 0, out.data(), T{0.5}, T{1}, repeats);
+  });
+}
+
+Operations matrices(double wanted) {
+  const dim3 grid = whole_device();
+  const double threads = double{kBlock} * grid.x;
+  const Scratch<float> out(static_cast<std::int64_t>(threads));
+  constexpr double kOfOne = 2.0 * 16 * 8 * 16;  // m16n8k16
+  constexpr unsigned kHalves = 0x3f003f00u;     // 0.5 and 0.5
+  return repeated(kOfOne * kChains * threads / kWarpSize, wanted, [&](std::int64_t repeats) {
+    launch<matrix_kernel>(grid, dim3(kBlock), 0, out.data(), kHalves, repeats);
+  });
+}
+
+}  // namespace
+
+double stream_ns(std::uint64_t read, std::uint64_t written, std::uint32_t copies, std::uint32_t calls) {
+  constexpr std::uint64_t kStep = sizeof(uint4);
+  const auto in = static_cast<std::int64_t>((read + kStep - 1) / kStep);
+  const auto out = static_cast<std::int64_t>((written + kStep - 1) / kStep);
+  std::vector<Memory> from, to;
+  for (std::uint32_t k = 0; k < copies; ++k) {
+    from.emplace_back(static_cast<std::size_t>(in) * kStep, "what is read");
+    to.emplace_back(static_cast<std::size_t>(std::max<std::int64_t>(out, 1)) * kStep, "what is written");
+    // Memory that was never written may be none.
+    check(cudaMemsetAsync(from.back().data(), 1, static_cast<std::size_t>(in) * kStep, nullptr),
+          "filling what is read");
+  }
+  const dim3 grid = blocks_for(std::max(in, out), 4 * kBlock);
+  const auto once = [&](std::uint64_t k) {
+    launch<stream_kernel>(grid, dim3(kBlock), 0, static_cast<const uint4*>(from[k % copies].data()), in,
+                          static_cast<uint4*>(to[k % copies].data()), out);
+  };
+  once(0);
+  return device_time([&] {
+           for (std::uint64_t k = 1; k <= calls; ++k) once(k);
+         })
+      .ns;
+}
+
+Operations arithmetic(assay_arithmetic which, double wanted) {
+  switch (which) {
+    case ASSAY_FMA_F32:
+      return multiply_adds<float>(wanted);
+    case ASSAY_FMA_F64:
+      return multiply_adds<double>(wanted);
+    case ASSAY_MATRIX_16:
+      return matrices(wanted);
+  }
+  throw std::runtime_error("no arithmetic of that number");
+}
+
+}  // namespace ASSAY_CUDA_BACKEND
+}  // namespace assay::cuda
