@@ -19,9 +19,11 @@ class GpuBuilder:
         made = subprocess.run(["cmake", "--build", build, "--target", target], capture_output=True, text=True)
         if made.returncode:
             raise BuildError(f"{target} cannot be built: it takes nvcc and GoogleTest")
-        links = subprocess.run(["ninja", "-C", build, "-t", "commands", "-s", target], capture_output=True, text=True, check=True)
+        self.plugin = build / f"optimized/cuda/standin/lib{target}.so"
+        link = subprocess.run(["ninja", "-t", "commands", "-s", str(self.plugin.relative_to(build))], cwd=build, capture_output=True,
+                              text=True, check=True)
         # Between what CMake's generator puts around a command.
-        self.link = shlex.split(links.stdout.strip().splitlines()[-1].removeprefix(": && ").removesuffix(" && :"))
+        self.link = shlex.split(link.stdout.strip().removeprefix(": && ").removesuffix(" && :"))
         self.commands = {}
         for entry in json.loads((build / "compile_commands.json").read_text()):
             if "assay_cuda_gpu.dir" in entry["command"]:
@@ -51,7 +53,7 @@ class GpuBuilder:
         return library
 
     def unchanged_library(self, _):
-        return self.build / "optimized/cuda/standin/libassay_cuda_standin_plugin.so"
+        return self.plugin
 
     def run(self, command):
         done = subprocess.run(command, capture_output=True, text=True, cwd=self.build)

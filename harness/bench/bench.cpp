@@ -57,8 +57,9 @@ std::vector<double> numbers(const Json& list) { return list.get<std::vector<doub
 
 // Where a set of operands of this size lies when a call begins.
 std::string level(Cache cache, const Json& opened) {
+  if (opened["device"] != "")
+    return cache == Cache::dram || opened["bytes"] > opened["device_cache"] ? "DRAM" : "L2";
   const std::size_t bytes = opened["bytes_of_set"];
-  if (opened["device"] != "") return cache == Cache::dram || bytes > opened["device_cache"] ? "DRAM" : "L2";
   const CacheSizes sizes = cache_sizes();
   if (cache == Cache::dram || bytes > sizes.l3) return "DRAM";
   if (cache == Cache::l2 || bytes > sizes.l2) return "L3";

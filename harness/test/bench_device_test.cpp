@@ -17,25 +17,26 @@ using nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-const std::string kPlugin = std::string(ASSAY_RUN_TEST_PLUGINS) + "/bench_device_plugin.so";
+const std::string kDevicePlugin = std::string(ASSAY_RUN_TEST_PLUGINS) + "/bench_device_plugin.so";
 
-Finished bench(std::vector<std::string> arguments) {
+Finished bench_device(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), {"bench", "--rounds", "9", "--json", "-"});
   return run_program(ASSAY_PROGRAM, arguments);
 }
 
-std::map<std::string, json> rows(const Finished& f) {
+std::map<std::string, json> device_rows(const Finished& f) {
+  const json run = json::parse(f.out);
   std::map<std::string, json> all;
-  for (const json& b : json::parse(f.out)["benchmarks"])
+  for (const json& b : run["benchmarks"])
     all[b["assay"]["impl"].get<std::string>() + " " + b["assay"]["cache"].get<std::string>()] = b["assay"];
   return all;
 }
 
 TEST(BenchDevice, KernelsAreTimedByItsClockAndHeldAgainstItsLimits) {
-  const Finished f = bench({"--case", "relu:f32:self=1000", "--plugin", kPlugin, "--impl",
-                            "plugin:good,cpu.baseline", "--cache", "warm,l2,dram"});
+  const Finished f = bench_device({"--case", "relu:f32:self=1000", "--plugin", kDevicePlugin, "--impl",
+                                   "plugin:good,cpu.baseline", "--cache", "warm,l2,dram"});
   ASSERT_EQ(f.status, 0) << f.err;
-  const std::map<std::string, json> all = rows(f);
+  const std::map<std::string, json> all = device_rows(f);
   // Not cold in a second-level cache: a device has one cache, for all of it.
   EXPECT_FALSE(all.contains("plugin:good l2"));
   EXPECT_TRUE(all.contains("cpu.baseline l2"));
@@ -54,33 +55,36 @@ TEST(BenchDevice, KernelsAreTimedByItsClockAndHeldAgainstItsLimits) {
     EXPECT_FALSE(beside.contains("device"));
     EXPECT_EQ(beside["clock"], "cpu");
   }
+  const json run = json::parse(f.out);
   std::map<std::string, double> limits;
-  for (const json& limit : json::parse(f.out)["context"]["assay"]["limits"])
+  for (const json& limit : run["context"]["assay"]["limits"])
     if (limit.value("device", "") == "a device for tests") limits[limit["name"]] = limit["value"];
   EXPECT_EQ(limits.at("copy DRAM"), 16e9);
   EXPECT_EQ(limits.at("FMA f32"), 1e12);
 }
 
 TEST(BenchDevice, SmallOperandsLieInItsCache) {
-  const Finished f = bench({"--case", "relu:f32:self=100", "--plugin", kPlugin, "--impl", "plugin:good"});
+  const Finished f =
+      bench_device({"--case", "relu:f32:self=100", "--plugin", kDevicePlugin, "--impl", "plugin:good"});
   ASSERT_EQ(f.status, 0) << f.err;
-  EXPECT_EQ(rows(f).at("plugin:good warm")["limit"]["binds"], "memory L2");
+  EXPECT_EQ(device_rows(f).at("plugin:good warm")["limit"]["binds"], "memory L2");
 }
 
 // Results are looked at again as the timed calls leave them.
 TEST(BenchDevice, WhatGivesNoResultsWhileItIsTimedHasNoTime) {
-  const Finished f = bench({"--case", "relu:f32:self=1000", "--plugin", kPlugin, "--impl", "plugin:*"});
+  const Finished f =
+      bench_device({"--case", "relu:f32:self=1000", "--plugin", kDevicePlugin, "--impl", "plugin:*"});
   EXPECT_EQ(f.status, 1) << f.err;
-  EXPECT_EQ(rows(f).at("plugin:good warm")["status"], "measured");
-  const json stale = rows(f).at("plugin:stale warm");
+  EXPECT_EQ(device_rows(f).at("plugin:good warm")["status"], "measured");
+  const json stale = device_rows(f).at("plugin:stale warm");
   EXPECT_EQ(stale["status"], "failed");
   EXPECT_THAT(stale["reason"].get<std::string>(), HasSubstr("after it was timed"));
 }
 
 // Points of a device and of the processor lie under roofs of their own.
 TEST(BenchDevice, HasARooflineOfItsOwn) {
-  const Finished f =
-      bench({"--case", "relu:f32:self=1000", "--plugin", kPlugin, "--impl", "plugin:good,cpu.baseline"});
+  const Finished f = bench_device(
+      {"--case", "relu:f32:self=1000", "--plugin", kDevicePlugin, "--impl", "plugin:good,cpu.baseline"});
   const BenchmarkFile file = bench_from_json(f.out, "bench.json");
   const std::string both = roofline_chart(file);
   EXPECT_THAT(both, HasSubstr("operations / second, one core"));
