@@ -19,9 +19,7 @@ constexpr double kMostCalls = 1e6;
 constexpr int kFewestRounds = 8;              // fewer give no interval
 constexpr std::int64_t kExpElements = 65536;  // so many that the call itself counts for nothing
 constexpr double kCanaryNs = 5e4;
-// Of a device: how many copies of the operands at most, and bytes of them.
-constexpr std::size_t kMostCopies = 4096;
-constexpr std::size_t kCopiesBytes = std::size_t{4} << 30;
+constexpr std::size_t kCopiesBytes = std::size_t{4} << 30;  // of all copies on a device
 
 // A kernel with the call of one set of operands.
 struct Bound {
@@ -182,10 +180,15 @@ Group::Group(const Case& c, std::vector<Contestant> contestants, std::optional<a
   for (const Contestant& contestant : contestants)
     if (contestant.device && std::ranges::find(s.devices, *contestant.device) == s.devices.end())
       s.devices.push_back(*contestant.device);
-  if (s.on_device() && options.cache != Cache::warm)
-    s.copies = static_cast<int>(
-        std::clamp<std::size_t>(2 * s.devices[0].cache_bytes() / bytes + 2, 2,
-                                std::clamp<std::size_t>(kCopiesBytes / bytes, 2, kMostCopies)));
+  // Until a copy comes again, others have filled the device's cache twice, or it was emptied.
+  if (s.on_device() && options.cache != Cache::warm) {
+    const Device& device = s.devices[0];
+    const std::size_t most =
+        std::clamp<std::size_t>(kCopiesBytes / bytes, 2, static_cast<std::size_t>(device.most_calls()));
+    const auto moved =
+        static_cast<std::size_t>(std::max<std::int64_t>(s.work.bytes_read + s.work.bytes_written, 1));
+    s.copies = static_cast<int>(std::clamp<std::size_t>(2 * device.cache_bytes() / moved + 2, 2, most));
+  }
   const std::size_t sets = s.on_device() ? 1 : std::clamp<std::size_t>(kSetsBytes / bytes, 1, kMostSets);
   for (std::size_t i = 0; i < sets; ++i) s.sets.push_back(std::make_unique<Operands>(s.call, s.random));
   for (Contestant& contestant : contestants) {

@@ -39,7 +39,8 @@ typedef struct assay_device_timing {
   /* Bytes of the cache that the whole device shares. */
   uint64_t (*cache_bytes)(void);
 
-  /* Copies the memory to the device, as often as `copies` says, and keeps it there until release(). */
+  /* Copies the memory to the device, as often as `copies` says, and keeps it there until release(). With more than one copy,
+   * none is in the device's cache when time() begins. */
   int (*hold)(const assay_memory* memory, uint32_t count, uint32_t copies, assay_message message);
   /* Calls call->kernel, each call with the next copy in turn. *ns: from the beginning of the first one's work on the device to
    * the end of the last one's, without the time that the calling thread takes to ask for it as far as the device can be
@@ -49,7 +50,7 @@ typedef struct assay_device_timing {
   int (*fetch)(const assay_memory* memory, uint32_t count, assay_message message);
   void (*release)(void);
 
-  /* Limits. Reads and writes as many bytes as a call would, in `copies` places in turn; `calls` times. */
+  /* Limits. Reads and writes as many bytes as a call would, in `copies` places in turn, as time() does; `calls` times. */
   int (*stream)(uint64_t read, uint64_t written, uint32_t copies, uint32_t calls, double* ns,
                 assay_message message);
   /* About as many operations as `wanted`; those that were done, and their time. A fused multiply-add is two. */

@@ -51,6 +51,9 @@ void hold(std::span<const assay_memory> memory, std::uint32_t copies) {
   }
 }
 
+std::uint32_t copies_held() {
+  return pieces.empty() ? 0 : static_cast<std::uint32_t>(pieces[0].copies.size());
+}
 void use_next_copy() { ++used; }
 
 void* held(const void* data, std::size_t bytes) {

@@ -12,6 +12,7 @@ inline namespace ASSAY_CUDA_BACKEND {
 
 // Copies it to the device, `copies` times, in place of what was held before. Throws std::runtime_error.
 void hold(std::span<const assay_memory> memory, std::uint32_t copies);
+std::uint32_t copies_held();
 // Calls have another copy from now on, each in its turn.
 void use_next_copy();
 // Where the device has this memory; null if it is not held as a whole.

@@ -65,5 +65,18 @@ Elapsed device_time(const std::function<void()>& ask) {
   return {static_cast<double>(ms) * 1e6, gate->late};
 }
 
+std::size_t cache_bytes() {
+  int bytes = 0;
+  check(cudaDeviceGetAttribute(&bytes, cudaDevAttrL2CacheSize, 0),
+        "asking for the size of the device's cache");
+  return static_cast<std::size_t>(bytes);
+}
+
+void empty_cache() {
+  const std::size_t bytes = 2 * cache_bytes();
+  const Memory other(bytes, "what empties the cache");
+  check(cudaMemsetAsync(other.data(), 0, bytes, nullptr), "emptying the device's cache");
+}
+
 }  // namespace ASSAY_CUDA_BACKEND
 }  // namespace assay::cuda

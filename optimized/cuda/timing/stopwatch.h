@@ -19,5 +19,10 @@ struct Elapsed {
 // takes no more. Throws std::runtime_error, and what `ask` throws.
 Elapsed device_time(const std::function<void()>& ask);
 
+// Bytes of the cache that all of the device shares.
+std::size_t cache_bytes();
+// Fills it with what nobody reads. Throws std::runtime_error.
+void empty_cache();
+
 }  // namespace ASSAY_CUDA_BACKEND
 }  // namespace assay::cuda

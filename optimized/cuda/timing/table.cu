@@ -42,11 +42,10 @@ const char* device(assay_message message) {
   return name.c_str();
 }
 
-std::uint64_t cache_bytes() {
-  int bytes = 0;
-  return cudaDeviceGetAttribute(&bytes, cudaDevAttrL2CacheSize, 0) == cudaSuccess && bytes > 0
-             ? static_cast<std::uint64_t>(bytes)
-             : 0;
+std::uint64_t bytes_of_cache() {
+  std::uint64_t bytes = 0;
+  guarded({nullptr, 0}, [&] { bytes = cache_bytes(); });
+  return bytes;
 }
 
 int hold_memory(const assay_memory* memory, std::uint32_t count, std::uint32_t copies,
@@ -63,6 +62,7 @@ void run(const assay_call* call) {
 
 // In parts, if the device's queue does not take as many calls.
 double time_of(const assay_call* call, std::uint32_t calls) {
+  if (copies_held() > 1) empty_cache();
   const Elapsed elapsed = device_time([&] {
     for (std::uint32_t k = 0; k < calls; ++k) {
       use_next_copy();
@@ -97,7 +97,7 @@ int operations(assay_arithmetic which, double wanted, double* done, double* ns, 
 constexpr assay_device_timing kTable{.size = sizeof(assay_device_timing),
                                      .most_calls = kMostCalls,
                                      .device = device,
-                                     .cache_bytes = cache_bytes,
+                                     .cache_bytes = bytes_of_cache,
                                      .hold = hold_memory,
                                      .time = time_calls,
                                      .fetch = fetch_memory,
