@@ -1,0 +1,48 @@
+// Tensors as cuDNN describes them: a dtype, and for each dimension a size and a stride.
+#pragma once
+
+#include <vector>
+
+#include "cpu/space.h"
+#include "cudnn_library.h"
+#include "peer.h"
+
+namespace assay::cuda::peers {
+
+cudnnDataType_t cudnn_type(Dtype type);
+
+// Sizes and strides, the first dimension outermost.
+struct CudnnShape {
+  std::vector<std::int64_t> sizes, strides;
+
+  int rank() const { return static_cast<int>(sizes.size()); }
+  bool empty() const;
+};
+
+// An image of [N, C, one to three dimensions], with dimensions of size 1 put in before the last one if it has
+// less than two, and of [C, H, W] that of one image. The stride of a dimension of size 1, which means
+// nothing, becomes what it is in memory without gaps, by channels last if all other strides are, else by the
+// order of dimensions.
+CudnnShape image(const View& v, bool batched = true);
+
+// Whether all strides are those of memory without gaps, in the order of dimensions or with channels last.
+bool packed(const CudnnShape& image);
+bool packed_channels_last(const CudnnShape& image);
+
+// One operand of a space, outermost dimension first, with dimensions of size 1 before them up to rank 4.
+CudnnShape of_space(const cpu::Space& space, std::size_t operand);
+
+// Throws Refused for what cuDNN has no numbers for. `name` is the argument's.
+CudnnTensor describe(const CudnnShape& shape, Dtype type, const char* name);
+
+// Numbers of an argument as cuDNN takes them, one for each of `dimensions`; a single one stands for all.
+std::vector<int> per_dimension(std::span<const std::int64_t> list, int dimensions, const char* name);
+
+// The factors of results: alpha and beta of "alpha * op(x) + beta * y".
+struct CudnnFactors {
+  const void* one;
+  const void* zero;
+};
+CudnnFactors factors(Dtype type);
+
+}  // namespace assay::cuda::peers
