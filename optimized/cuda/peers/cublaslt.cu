@@ -63,6 +63,12 @@ cudaDataType_t data_type(Dtype type) {
   }
 }
 
+// The same dtype. Asked before all else, so that what becomes of a dtype depends on no shape.
+Dtype supported(Dtype type) {
+  static_cast<void>(data_type(type));
+  return type;
+}
+
 template <class T>
 void set(const MatmulDesc& desc, cublasLtMatmulDescAttributes_t attribute, T value, const char* doing) {
   require(cublaslt().cublasLtMatmulDescSetAttribute(desc.get(), attribute, &value, sizeof value), doing);
@@ -140,6 +146,8 @@ Product by_columns(Product p) {
 }
 
 void multiply(const Product& given) {
+  static_cast<void>(
+      data_type(given.type));  // before all else, so that what becomes of a dtype depends on no shape
   if (given.d.rows == 0 || given.d.columns == 0 || given.batches == 0) return;
   if (given.a.columns == 0) throw Refused("cuBLASLt is not asked for sums of no terms");
   const Product p = by_columns(given);
@@ -207,14 +215,14 @@ Matrix matrix(const View& v, const char* name) {
 }
 
 void mm(const View& self, const View& mat2, View& out) {
-  multiply({.type = out.type(),
+  multiply({.type = supported(out.type()),
             .a = matrix(self, "self"),
             .b = matrix(mat2, "mat2"),
             .d = matrix(out, "the result")});
 }
 
 void bmm(const View& self, const View& mat2, View& out) {
-  multiply({.type = out.type(),
+  multiply({.type = supported(out.type()),
             .a = matrix(self, "self"),
             .b = matrix(mat2, "mat2"),
             .d = matrix(out, "the result"),
@@ -230,7 +238,7 @@ void add_bias(Product& p, const View& bias) {
 }
 
 void addmm(const View& self, const View& mat1, const View& mat2, Scalar beta, Scalar alpha, View& out) {
-  Product p{.type = out.type(),
+  Product p{.type = supported(out.type()),
             .a = matrix(mat1, "mat1"),
             .b = matrix(mat2, "mat2"),
             .d = matrix(out, "the result"),
@@ -259,7 +267,6 @@ void addmm(const View& self, const View& mat1, const View& mat2, Scalar beta, Sc
 
 // Rows of the input that lie at one distance from each other make a matrix, and such matrices a stack.
 void linear(const View& input, const View& weight, const View* bias, View& out) {
-  if (out.numel() == 0) return;
   const int last = input.rank() - 1;
   const View* const views[] = {&out, &input};
   const cpu::Space rows = cpu::space_without(last, views, 2);
@@ -269,7 +276,7 @@ void linear(const View& input, const View& weight, const View* bias, View& out) 
     return d < static_cast<std::size_t>(rows.rank) ? rows.stride[k][d] : 0;
   };
   Product p{
-      .type = out.type(),
+      .type = supported(out.type()),
       .a = {input.data, size(0), input.size(last), step(1, 0), input.stride(last), step(1, 1), "input"},
       .b = {weight.data, weight.size(1), weight.size(0), weight.stride(1), weight.stride(0), 0, "weight"},
       .d = {out.data, size(0), out.size(last), step(0, 0), out.stride(last), step(0, 1), "the result"},

@@ -13,7 +13,7 @@ namespace {
 
 // `coefficient` is elu's alpha.
 void activate(cudnnActivationMode_t mode, const View& self, View& out, double coefficient = 0) {
-  if (out.numel() == 0) return;
+  if (nothing_to_do(out)) return;
   const Dtype type = out.type();
   const View* const views[] = {&out, &self};
   const cpu::Space space = cpu::make_space(views, 2);

@@ -43,10 +43,10 @@ void batch_norm(const View& input, const View* weight, const View* bias, const V
                 View& /*mean*/, View& /*rstd*/) {
   if (training)
     throw Refused("cuDNN is asked for batch_norm with statistics that are given, not in training");
-  if (out.numel() == 0) return;
   const Dtype type = out.type();
   if (type != Dtype::f32 && type != Dtype::f64)
     throw Refused("cuDNN takes weights and statistics of f16 and bf16 images in f32");
+  if (nothing_to_do(out)) return;
   for (const View* one : {weight, bias, running_mean, running_var})
     if (one != nullptr && !one->contiguous())
       throw Refused(

@@ -113,7 +113,7 @@ void convolution(const View& input, const View& weight, const View* bias, Number
                  Numbers dilation, bool transposed, Numbers /*output_padding*/, std::int64_t groups,
                  View& out) {
   if (transposed) throw Refused("cuDNN is asked for convolutions that are not transposed");
-  if (out.numel() == 0) return;
+  if (nothing_to_do(out)) return;
   if (input.numel() == 0 || weight.numel() == 0) throw Refused("cuDNN is not asked for sums of no terms");
   const Dtype type = out.type();
   const CudnnShape from = image(input), to = image(out);

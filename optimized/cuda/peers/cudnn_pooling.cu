@@ -29,13 +29,13 @@ void only_whole_windows(const View& self, const View& out, const Windows& w) {
   for (int d = 0; d < kDims; ++d) {
     const auto i = static_cast<std::size_t>(d);
     const int at = self.rank() - kDims + d;
-    if (out.size(at) != 1 + (self.size(at) + 2 * w.padding[i] - w.size[i]) / w.stride[i])
+    if ((out.size(at) - 1) * w.stride[i] + w.size[i] > self.size(at) + 2 * w.padding[i])
       throw Refused("cuDNN has no windows that reach beyond the padding, and ceil_mode adds one here");
   }
 }
 
 void pool(cudnnPoolingMode_t mode, const View& self, const Windows& w, View& out) {
-  if (out.numel() == 0) return;
+  if (nothing_to_do(out)) return;
   only_whole_windows(self, out, w);
   const Dtype type = out.type();
   const bool batched = self.rank() == kDims + 2;

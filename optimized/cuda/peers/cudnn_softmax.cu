@@ -26,7 +26,7 @@ CudnnShape around(const cpu::Space& others, std::size_t operand, std::int64_t si
 
 template <cudnnSoftmaxAlgorithm_t algorithm>
 void softmax(const View& self, std::int64_t dim, std::optional<Dtype> /*dtype*/, View& out) {
-  if (out.numel() == 0) return;
+  if (nothing_to_do(out)) return;
   const Dtype type = out.type();
   if (self.type() != type) throw Refused("cuDNN's softmax converts nothing, and dtype is not that of self");
   const int at = static_cast<int>(dim < 0 ? dim + self.rank() : dim);

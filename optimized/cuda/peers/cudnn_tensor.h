@@ -9,14 +9,18 @@
 
 namespace assay::cuda::peers {
 
+// Throws Refused for a dtype that cuDNN is not asked to compute in.
 cudnnDataType_t cudnn_type(Dtype type);
+
+// Whether the library need not be called, which takes no empty tensors. Throws Refused as cudnn_type() does,
+// so that what becomes of a dtype depends on no shape.
+bool nothing_to_do(const View& out);
 
 // Sizes and strides, the first dimension outermost.
 struct CudnnShape {
   std::vector<std::int64_t> sizes, strides;
 
   int rank() const { return static_cast<int>(sizes.size()); }
-  bool empty() const;
 };
 
 // An image of [N, C, one to three dimensions], with dimensions of size 1 put in before the last one if it has
