@@ -1,6 +1,8 @@
 // What of cuBLASLt is called, loaded at run time. <cublasLt.h> is only compiled against.
 #pragma once
 
+#if defined(__CUDACC__) && __has_include(<cublasLt.h>)
+
 #include <cublasLt.h>
 
 #include <memory>
@@ -50,3 +52,5 @@ using MatmulPreference = std::unique_ptr<cublasLtMatmulPreferenceOpaque_t,
                                          CublasLtDestroy<&CublasLt::cublasLtMatmulPreferenceDestroy>>;
 
 }  // namespace assay::cuda::peers
+
+#endif

@@ -1,6 +1,8 @@
 // What of cuDNN is called, loaded at run time. <cudnn.h> is only compiled against.
 #pragma once
 
+#if defined(__CUDACC__) && __has_include(<cudnn.h>)
+
 #include <cudnn.h>
 
 #include <memory>
@@ -73,3 +75,5 @@ Owned create(Create* make, const char* doing) {
 }
 
 }  // namespace assay::cuda::peers
+
+#endif

@@ -1,6 +1,8 @@
 // Tensors as cuDNN describes them: a dtype, and for each dimension a size and a stride.
 #pragma once
 
+#if defined(__CUDACC__) && __has_include(<cudnn.h>)
+
 #include <vector>
 
 #include "cpu/space.h"
@@ -50,3 +52,5 @@ struct CudnnFactors {
 CudnnFactors factors(Dtype type);
 
 }  // namespace assay::cuda::peers
+
+#endif

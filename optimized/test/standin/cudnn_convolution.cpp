@@ -108,6 +108,8 @@ cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t handle, const void* alpha,
           cudnnGetConvolutionForwardWorkspaceSize(handle, x, w, how, y, algorithm, &needed);
       status != CUDNN_STATUS_SUCCESS)
     return status;
+  // It stands in a list, and nobody should take it.
+  if (algorithm == CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD) return CUDNN_STATUS_EXECUTION_FAILED;
   if (workspace_bytes < needed) return CUDNN_STATUS_BAD_PARAM_SIZE_INSUFFICIENT;
   if (!aligned(x_data) || !aligned(w_data) || !aligned(y_data))
     return CUDNN_STATUS_BAD_PARAM_MISALIGNED_POINTER;
