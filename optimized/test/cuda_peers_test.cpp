@@ -73,7 +73,7 @@ TEST(CudaPeers, LookForADeviceBeforeTheirLibrary) {
     ++seen;
     ASSERT_NE(one.kernel.unavailable(), nullptr);
     EXPECT_STREQ(one.kernel.unavailable(), "not run: no device: there is no /dev/nvidiactl");
-    EXPECT_EQ(one.kernel.flags, ASSAY_PEER);
+    EXPECT_EQ(one.kernel.flags, ASSAY_PEER | ASSAY_ON_DEVICE);
   }
   if (seen == 0) GTEST_SKIP() << "neither cublasLt.h nor cudnn.h was there when this was built";
 }

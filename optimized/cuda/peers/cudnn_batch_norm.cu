@@ -30,7 +30,9 @@ class Channels {
   void fill_with(const std::vector<T>& numbers) {
     memory_.emplace(numbers.size() * sizeof(T), "a parameter of batch_norm");
     data_ = memory_->data();
-    check(cudaMemcpy(memory_->data(), numbers.data(), numbers.size() * sizeof(T), cudaMemcpyHostToDevice),
+    // CUDA takes the numbers at once, for they are pageable memory, and waits for nothing.
+    check(cudaMemcpyAsync(memory_->data(), numbers.data(), numbers.size() * sizeof(T), cudaMemcpyHostToDevice,
+                          nullptr),
           "filling a parameter of batch_norm");
   }
 

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <string_view>
 
 #include "cudnn_tensor.h"
@@ -94,6 +95,16 @@ Chosen choose(const Call& call) {
                     : "cuDNN has no algorithm for this convolution that multiplies and adds");
 }
 
+// The same, remembered, for cuDNN takes its time to answer. `key` is all that the answer depends on.
+Chosen choose(const Call& call, const std::vector<std::int64_t>& key) {
+  static std::map<std::vector<std::int64_t>, Chosen> known;  // calls come one at a time
+  constexpr std::size_t kMost = 1024;
+  if (const auto found = known.find(key); found != known.end()) return found->second;
+  if (known.size() >= kMost) known.clear();
+  const Chosen chosen = choose(call);  // or an exception, which is not remembered
+  return known[key] = chosen;
+}
+
 void add_bias(Call& call, const View& bias, int rank, Dtype type) {
   if (bias.size(0) > 1 && bias.stride(0) != 1)
     throw Refused("cuDNN is given biases whose elements are neighbours, and this one's stride is " +
@@ -116,13 +127,13 @@ void convolution(const View& input, const View& weight, const View* bias, Number
   if (nothing_to_do(out)) return;
   if (input.numel() == 0 || weight.numel() == 0) throw Refused("cuDNN is not asked for sums of no terms");
   const Dtype type = out.type();
-  const CudnnShape from = image(input), to = image(out);
+  const CudnnShape from = image(input), to = image(out), kernel = image(weight);
   const int given = input.rank() - 2, all = from.rank() - 2;
 
   Call call;
   call.input = describe(from, type, "input");
   call.out = describe(to, type, "the result");
-  call.weight = describe_weight(image(weight), packed_channels_last(from) && !packed(from), type);
+  call.weight = describe_weight(kernel, packed_channels_last(from) && !packed(from), type);
   call.convolution =
       create<CudnnConvolution>(cudnn().cudnnCreateConvolutionDescriptor, "describing a convolution");
   const std::vector<int> around = filled(padding, given, all, 0, "padding"),
@@ -139,7 +150,13 @@ void convolution(const View& input, const View& weight, const View* bias, Number
                                               tensor_cores ? CUDNN_TENSOR_OP_MATH : CUDNN_FMA_MATH),
           "choosing the kind of arithmetic");
   if (bias != nullptr) add_bias(call, *bias, from.rank(), type);
-  const Chosen chosen = choose(call);
+  std::vector<std::int64_t> key{static_cast<std::int64_t>(type), bias != nullptr, groups, all};
+  for (const std::vector<std::int64_t>* list :
+       {&from.sizes, &from.strides, &to.sizes, &to.strides, &kernel.sizes, &kernel.strides})
+    key.insert(key.end(), list->begin(), list->end());
+  for (const std::vector<int>* list : {&around, &steps, &gaps})
+    key.insert(key.end(), list->begin(), list->end());
+  const Chosen chosen = choose(call, key);
   if (asks_only()) return;
 
   const Memory workspace(chosen.workspace, "cuDNN");

@@ -48,7 +48,7 @@ consteval assay_kernel peer(const char* name, const char* (*unavailable)(), cons
                                                 .refuses = refuses<op, function>,
                                                 .unavailable = unavailable,
                                                 .source = source,
-                                                .flags = ASSAY_PEER});
+                                                .flags = ASSAY_PEER | ASSAY_ON_DEVICE});
 }
 
 // Sizes and strides of these libraries are 32-bit integers. `what` names the number in the refusal.
