@@ -1,4 +1,5 @@
-// Libraries that are loaded at run time (optimized/cuda/peers/library.h), and what peers say where there are none.
+// Libraries that are loaded at run time (optimized/cuda/peers/library.h), and what peers say where there are
+// none.
 #include <gtest/gtest.h>
 
 #if defined(ASSAY_PTX_FOLDER)  // nvcc was found
