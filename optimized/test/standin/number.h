@@ -1,6 +1,8 @@
 // Elements of tensors in memory, for the libraries that stand in for NVIDIA's in tests.
 #pragma once
 
+#if __has_include(<cuda_fp16.h>)
+
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
@@ -54,3 +56,5 @@ auto in_compute_format(Format format, F f) {
 }
 
 }  // namespace standin
+
+#endif
