@@ -78,6 +78,8 @@ struct Measurement {
   std::string information;
   std::string device;  // the GPU that it ran on, or empty
 
+  // Where operands lie, and whose clock was read: "warm", "warm on NVIDIA H200".
+  std::string place() const { return device.empty() ? cache : cache + " on " + device; }
   bool measured() const { return status == MeasuredStatus::measured && ns.value > 0; }
 };
 

@@ -23,7 +23,7 @@ constexpr std::size_t kMostHeatKernels = 24;
 constexpr std::size_t kLongestHeatName = 60;
 
 using HeatRow =
-    std::tuple<std::string, std::string, std::string, std::uint64_t>;  // operator, dtype, cache, threads
+    std::tuple<std::string, std::string, std::string, std::uint64_t>;  // operator, dtype, place, threads
 using HeatColumn = std::pair<bool, std::string>;                       // peers behind ours
 
 double median(std::vector<double> values) {
@@ -32,9 +32,9 @@ double median(std::vector<double> values) {
   return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
-std::string state_text(const std::string& cache, std::uint64_t threads) {
-  return fmt::format("{}{}", cache,
-                     threads > 1 ? fmt::format("{}{} threads", cache.empty() ? "" : ", ", threads) : "");
+std::string state_text(const std::string& place, std::uint64_t threads) {
+  return fmt::format("{}{}", place,
+                     threads > 1 ? fmt::format("{}{} threads", place.empty() ? "" : ", ", threads) : "");
 }
 
 std::string library_of(const std::string& impl) { return impl.substr(0, impl.find('.')); }
@@ -65,8 +65,8 @@ void add_heat_table(Page& page, const BenchmarkFile& file) {
   for (const Measurement& row : file.rows) {
     if (!row.measured() || !row.limit || !std::isfinite(row.limit->share)) continue;
     kernels.insert({row.peer, row.impl});
-    shares[{row.op, row.dtype, row.cache, row.threads}][{row.peer, row.impl}].push_back(100 *
-                                                                                        row.limit->share);
+    shares[{row.op, row.dtype, row.place(), row.threads}][{row.peer, row.impl}].push_back(100 *
+                                                                                          row.limit->share);
   }
   if (shares.empty()) return;
   std::vector<HeatColumn> columns(kernels.begin(), kernels.end());
@@ -82,8 +82,8 @@ void add_heat_table(Page& page, const BenchmarkFile& file) {
   std::size_t drawn = 0;
   for (const auto& [key, cells] : shares) {
     if (drawn++ == kMostHeatRows) break;
-    const auto& [op, dtype, cache, threads] = key;
-    const std::string state = state_text(cache, threads);
+    const auto& [op, dtype, place, threads] = key;
+    const std::string state = state_text(place, threads);
     page.body += fmt::format("<tr><th scope=\"row\"><a href=\"#find-b:{}\">{}</a> {} <small>{}</small></th>",
                              fragment(op), html_text(shortened(op, kLongestHeatName)), html_text(dtype),
                              html_text(state));
@@ -112,7 +112,7 @@ void add_heat_table(Page& page, const BenchmarkFile& file) {
 void add_side_by_side(Page& page, const BenchmarkFile& file) {
   std::map<std::tuple<std::string, std::string, std::string, std::uint64_t>, Contest> all;
   for (const Measurement& row : file.rows)
-    if (row.measured()) all[{row.op, row.case_text, row.cache, row.threads}].add(row);
+    if (row.measured()) all[{row.op, row.case_text, row.place(), row.threads}].add(row);
   std::vector<const Contest*> contests;
   std::set<std::pair<bool, std::string>> libraries;
   for (const auto& entry : all) {
@@ -136,7 +136,7 @@ void add_side_by_side(Page& page, const BenchmarkFile& file) {
   for (std::size_t i = 0; i < std::min(contests.size(), kMostGroups); ++i) {
     const Contest& c = *contests[i];
     const double fastest = std::min(c.ours->ns.value, c.other->ns.value);
-    const std::string state = state_text(c.ours->cache, c.ours->threads);
+    const std::string state = state_text(c.ours->place(), c.ours->threads);
     page.body += fmt::format("<tr><td><a href=\"{}\"><code>{}</code></a> <small>{}</small></td>",
                              row_link(page, file, *c.ours), html_text(shortened(c.ours->case_text, 120)),
                              html_text(state));

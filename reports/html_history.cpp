@@ -52,7 +52,7 @@ void add_histories(Page& page, const BenchmarkFile& file) {
       by_key[{s.op, s.case_text, s.impl, s.cache, s.threads}] = &s;
   std::vector<Course> courses;
   for (const Measurement& row : file.rows) {
-    const auto found = by_key.find({row.op, row.case_text, row.impl, row.cache, row.threads});
+    const auto found = by_key.find({row.op, row.case_text, row.impl, row.place(), row.threads});
     if (found != by_key.end() && !found->second->points.empty()) courses.push_back({found->second, &row});
   }
   if (courses.empty()) {

@@ -47,7 +47,7 @@ std::string row_link(const Page& page, const ReportedRun& run, const Row& row) {
 
 std::string row_link(const Page& page, const BenchmarkFile& file, const Measurement& row) {
   return fmt::format("#b:{}{}:{}:{}:{}:{}", page.many_benches() ? fragment(file.name) + ":" : "",
-                     fragment(row.op), fragment(row.case_text), fragment(row.impl), fragment(row.cache),
+                     fragment(row.op), fragment(row.case_text), fragment(row.impl), fragment(row.place()),
                      row.threads);
 }
 

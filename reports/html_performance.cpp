@@ -114,7 +114,7 @@ void add_bench_rows(Page& page) {
     table.name("op", row.op);
     table.name("case", row.case_text);
     table.name("impl", row.impl);
-    table.name("cache", row.cache);
+    table.name("cache", row.place());
     table.name("dtype", row.dtype);
     table.count("threads", row.threads);
     table.count("state", static_cast<std::uint64_t>(state_of(row)));

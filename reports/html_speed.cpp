@@ -126,7 +126,7 @@ void add_best_peers(Page& page, const BenchmarkFile& file) {
   std::map<std::tuple<std::string, std::string, std::string, std::uint64_t>, const Measurement*> fastest;
   for (const Measurement& row : file.rows) {
     if (!row.best_peer || row.peer || !row.measured() || !(row.best_peer->ratio.value > 0)) continue;
-    const Measurement*& best = fastest[{row.op, row.case_text, row.cache, row.threads}];
+    const Measurement*& best = fastest[{row.op, row.case_text, row.place(), row.threads}];
     if (best == nullptr || row.ns.value < best->ns.value) best = &row;
   }
   std::vector<const Measurement*> rows;

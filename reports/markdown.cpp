@@ -111,7 +111,7 @@ void add_against_peers(std::string& out, const BenchmarkFile& file) {
     const std::string share =
         row.limit ? fmt::format("{:.0f}% ({})", 100 * row.limit->share, cell(row.limit->binds)) : "";
     out += fmt::format("| {} | {} | {} | {} | {} | {} | {:.2f} | {:.2f} to {:.2f} |\n", cell(row.case_text),
-                       cell(row.impl), cell(row.cache), time_text(row.ns.value), share,
+                       cell(row.impl), cell(row.place()), time_text(row.ns.value), share,
                        cell(row.best_peer->impl), row.best_peer->ratio.value, row.best_peer->ratio.low,
                        row.best_peer->ratio.high);
   }
@@ -153,7 +153,7 @@ void add_bench(std::string& out, const Report& report, const BenchmarkFile& file
     out +=
         fmt::format("| **{}** | {} | {} | {} | {} | {:.3f} | {:.3f} to {:.3f} | {} |\n",
                     kGateTokens[static_cast<std::size_t>(row.gate->verdict)], cell(row.op),
-                    cell(row.case_text), cell(row.impl), cell(row.cache), row.gate->ratio.value,
+                    cell(row.case_text), cell(row.impl), cell(row.place()), row.gate->ratio.value,
                     row.gate->ratio.low, row.gate->ratio.high, row.measured() ? time_text(row.ns.value) : "");
   }
   end_table(out, changed.size());

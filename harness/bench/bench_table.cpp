@@ -89,11 +89,11 @@ std::string case_text_of(const std::vector<BenchRow>& rows, bool colour) {
 
 std::string summary_of(const std::vector<BenchRow>& rows, bool colour) {
   const Style style(colour);
-  std::map<std::tuple<std::string, Cache, int>, std::vector<const BenchRow*>> cases;
+  std::map<std::tuple<std::string, Cache, int, std::string>, std::vector<const BenchRow*>> cases;
   std::size_t measured = 0, failed = 0;
   std::map<std::string, std::size_t> not_run, refused;
   for (const BenchRow& r : rows) {
-    cases[{r.case_text, r.cache, r.threads}].push_back(&r);
+    cases[{r.case_text, r.cache, r.threads, r.device}].push_back(&r);
     measured += r.status == BenchRow::Status::measured;
     failed += r.status == BenchRow::Status::failed;
     if (r.status == BenchRow::Status::not_run) ++not_run[fmt::format("{}: {}", r.impl, r.reason)];

@@ -168,6 +168,33 @@ TEST(Html, LeavesOutAndCountsWhatIsTooMuch) {
   EXPECT_THAT(page, HasSubstr(fmt::format("{} rows more with faults are in the table", 1000 - listed)));
 }
 
+// What one took on a GPU says nothing about one on the processor.
+TEST(Html, KernelsOfADeviceStandBesideThoseOfTheSameDevice) {
+  Report report;
+  report.benches.push_back(bench_from_json(kBenchSample, "b.json"));
+  BenchmarkFile& file = report.benches.front();
+  Measurement row = file.rows.front();
+  file.rows.clear();
+  row.best_peer.reset();
+  const auto add = [&](const char* impl, bool peer, const char* device, double ns) {
+    row.impl = impl;
+    row.peer = peer;
+    row.device = device;
+    row.ns.value = ns;
+    file.rows.push_back(row);
+  };
+  add("cpu.avx2", false, "", 100);
+  add("cuda.gpu", false, "a GPU", 300);
+  add("cudnn", true, "a GPU", 200);
+  const std::string page = html(report);
+  EXPECT_THAT(page, HasSubstr("Side by side"));
+  EXPECT_THAT(page, HasSubstr("<small>warm on a GPU, 2 threads</small>"));
+  EXPECT_THAT(page, HasSubstr("<td class=\"number\">1.50×</td>"));
+  EXPECT_THAT(page, Not(HasSubstr("<td class=\"number\">0.50×</td>")));
+  file.rows.erase(file.rows.begin() + 1);  // ours on the processor alone has no rival
+  EXPECT_THAT(html(report), Not(HasSubstr("Side by side")));
+}
+
 TEST(Coverage, NamesWhatIsLookedAtNoMore) {
   const RunResult base = sample_run();
   RunResult now = base;
