@@ -1,6 +1,9 @@
 #include "device.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
 #include "statistics.h"
@@ -14,6 +17,12 @@ std::vector<assay_memory> memory_of(std::span<const std::span<std::byte>> spans)
   std::vector<assay_memory> all;
   for (const auto& s : spans) all.push_back({s.data(), s.size()});
   return all;
+}
+
+// Of so much work; clocks of GPUs have steps, and one that stands still is none.
+double positive(double ns, const char* what) {
+  if (ns > 0 && std::isfinite(ns)) return ns;
+  throw std::runtime_error(fmt::format("the device's clock says that {} took {} ns", what, ns));
 }
 
 }  // namespace
@@ -44,7 +53,7 @@ void Device::release() const { table_->release(); }
 double Device::ns_of_call(const assay_call& kernel, int calls) const {
   double ns = 0;
   call(table_->time, &kernel, static_cast<std::uint32_t>(calls), &ns);
-  return ns / calls;
+  return positive(ns, "calls of a kernel") / calls;
 }
 
 void Device::fetch(const Operands& operands) const {
@@ -56,12 +65,13 @@ double Device::ns_of_stream(std::uint64_t read, std::uint64_t written, int copie
   double ns = 0;
   call(table_->stream, read, written, static_cast<std::uint32_t>(copies), static_cast<std::uint32_t>(calls),
        &ns);
-  return ns / calls;
+  return positive(ns, "moving bytes") / calls;
 }
 
 Device::Burst Device::burst(assay_arithmetic which, double wanted) const {
   Burst done{};
   call(table_->arithmetic, which, wanted, &done.operations, &done.ns);
+  done.ns = positive(done.ns, "arithmetic");
   return done;
 }
 

@@ -165,7 +165,10 @@ class Timer {
     if (timing == nullptr)
       throw std::runtime_error(
           "its library has no assay_device_timing_v1 (assay/device_timing.h) to time kernels of a device by");
-    return Device(*timing);
+    const Device device(*timing);
+    std::string why_not;
+    if (!device.name(why_not)) throw std::runtime_error("its library has no device: " + why_not);
+    return device;
   }
 
   const assay_kernel& find(const Json& k) const {

@@ -1,5 +1,6 @@
 /* Kernels of relu that run on a device which there is not, for the tests of bench/: it keeps copies of the memory that is held,
- * has a clock on which a call takes a microsecond, and one cache of 4096 bytes. `stale` is right unless it is timed. */
+ * has a clock on which a call takes a microsecond, and one cache of 4096 bytes. `stale` is right unless it is timed. Built with
+ * UNPLUGGED, the device is not there after all; with STOPPED, its clock stands still; with NO_CLOCK, it has none. */
 #include <assay/device_timing.h>
 
 #include <stdio.h>
@@ -53,6 +54,10 @@ static const assay_plugin plugin = {
 ASSAY_EXPORT const assay_plugin* assay_plugin_v1(void) { return &plugin; }
 
 static const char* device(assay_message message) {
+#ifdef UNPLUGGED
+  snprintf(message.text, message.capacity, "somebody unplugged it");
+  return NULL;
+#endif
   (void)message;
   return "a device for tests";
 }
@@ -89,6 +94,9 @@ static int time_calls(const assay_call* call, uint32_t calls, double* ns, assay_
   timing = 0;
   if (status != 0) snprintf(message.text, message.capacity, "%s", call->message);
   *ns = (double)calls * kCallNs;
+#ifdef STOPPED
+  *ns = 0;
+#endif
   return status;
 }
 static int fetch(const assay_memory* memory, uint32_t count, assay_message message) {
@@ -127,4 +135,6 @@ static const assay_device_timing timing_table = {.size = sizeof(assay_device_tim
                                                  .stream = stream,
                                                  .arithmetic = arithmetic};
 
+#ifndef NO_CLOCK
 ASSAY_EXPORT const assay_device_timing* assay_device_timing_v1(void) { return &timing_table; }
+#endif

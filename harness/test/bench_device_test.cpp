@@ -81,6 +81,22 @@ TEST(BenchDevice, WhatGivesNoResultsWhileItIsTimedHasNoTime) {
   EXPECT_THAT(stale["reason"].get<std::string>(), HasSubstr("after it was timed"));
 }
 
+TEST(BenchDevice, OneThatCannotMeasureIsNoDevice) {
+  const auto why = [](const char* variant) {
+    const std::string plugin =
+        std::string(ASSAY_RUN_TEST_PLUGINS) + "/bench_device_plugin_" + variant + ".so";
+    const Finished f =
+        bench_device({"--case", "relu:f32:self=1000", "--plugin", plugin, "--impl", "plugin:good"});
+    EXPECT_EQ(f.status, 3) << f.err;
+    const json row = device_rows(f).at("plugin:good warm");
+    EXPECT_EQ(row["status"], "not_run");
+    return row["reason"].get<std::string>();
+  };
+  EXPECT_EQ(why("unplugged"), "its library has no device: somebody unplugged it");
+  EXPECT_EQ(why("stopped"), "the device's clock says that calls of a kernel took 0 ns");
+  EXPECT_THAT(why("no_clock"), HasSubstr("has no assay_device_timing_v1"));
+}
+
 // Points of a device and of the processor lie under roofs of their own.
 TEST(BenchDevice, HasARooflineOfItsOwn) {
   const Finished f = bench_device(
