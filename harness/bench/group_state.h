@@ -1,0 +1,166 @@
+// What a group holds while its contestants are timed, for group.cpp and group_limits.cpp.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <random>
+#include <span>
+#include <vector>
+
+#include "group.h"
+
+namespace assay {
+
+// A kernel with the call of one set of operands.
+struct Bound {
+  assay_call call{};
+  std::vector<char> message = std::vector<char>(512);
+  std::vector<char> information = std::vector<char>(256);
+  Prepared run;
+
+  Bound(const Contestant& contestant, const Operands& operands) {
+    call.size = sizeof call;
+    call.argument_count = static_cast<std::uint32_t>(operands.values().size());
+    call.arguments = operands.values().data();
+    call.output_count = static_cast<std::uint32_t>(operands.outputs().size());
+    call.outputs = operands.outputs().data();
+    call.message_capacity = static_cast<std::uint32_t>(message.size());
+    call.message = message.data();
+    call.kernel = &contestant.kernel;
+    call.information = information.data();
+    call.information_capacity = information.size();
+  }
+  Bound(const Bound&) = delete;
+  Bound& operator=(const Bound&) = delete;
+};
+
+// Who is timed in every round: a contestant, or a canary.
+struct Player {
+  Contestant contestant;
+  std::vector<std::unique_ptr<Bound>> bound;  // one for each set
+  Checking checking;
+  std::vector<std::vector<std::byte>> results;  // as they were when they were checked
+  double ns = 0;                                // of one call, roughly
+  double calls_of_round = 1;
+  std::uint64_t calls = 0;
+  Series* series = nullptr;
+  std::function<Moment(std::size_t set, double calls)> timed;
+  double units = 1;  // by which a measured time is divided, besides calls
+};
+
+// Long enough to be measured, at least once; roughly what one call takes.
+inline double rough_ns(const std::function<void()>& call) {
+  call();
+  double best = 1e300;
+  for (std::int64_t n = 1;; n *= 4) {
+    const Moment begin = now();
+    for (std::int64_t i = 0; i < n; ++i) call();
+    const Moment took = now() - begin;
+    best = std::min(best, took.wall / static_cast<double>(n));
+    if (took.wall > 5e4) return best;
+  }
+}
+
+// The same by a device's clock.
+inline double rough_ns(const Device& device, const assay_call& call) {
+  constexpr int kCalls = 4;
+  device.ns_of_call(call, 1);
+  return std::max(1.0, device.ns_of_call(call, kCalls));
+}
+
+struct Group::State {
+  GroupOptions options;
+  Call call;
+  Work work;
+  std::mt19937_64 random;
+  std::vector<std::unique_ptr<Operands>> sets;
+  std::vector<Player> players;  // contestants
+  std::vector<Player> canaries;
+  std::unique_ptr<SampledJudge> judge;
+  std::optional<SecondLevel> second_level;
+  std::optional<assay_kernel> exp;
+  Call exp_call;
+  std::unique_ptr<Operands> exp_operands;
+  std::size_t round = 0;
+  bool fits_a_cache = true;     // so that it matters what ran before
+  std::vector<Device> devices;  // of the players; empty if they run on the processor
+  int copies = 1;               // of the operands on a device
+
+  bool on_device() const { return !devices.empty(); }
+
+  void make_cold() {
+    for (const auto& set : sets) {
+      for (const auto& t : set->inputs()) flush(t);
+      for (const auto& t : set->results()) flush(t);
+    }
+    if (options.cache == Cache::dram) return;
+    for (const auto& set : sets) touch(*set);
+    if (!second_level) second_level.emplace();
+    second_level->evict();
+  }
+  static void touch(const Operands& set) {
+    stream(set.inputs(), {}, false);
+    stream_results(set);
+  }
+  static void stream_results(const Operands& set) {
+    std::vector<std::span<const std::byte>> results;
+    for (const auto& r : set.results()) results.emplace_back(r);
+    stream(results, {}, false);
+  }
+
+  // The time since `begin`, after that share of it was spent on nothing.
+  static Moment idled(const Moment& begin, double slowed) {
+    const double until = slowed * (now().cpu - begin.cpu);
+    const double from = now().cpu;
+    while (slowed > 0 && now().cpu - from < until) {
+    }
+    return now() - begin;
+  }
+
+  // Warm: `calls` on one set, after one that is not timed. Cold: one on each set.
+  template <class Call1>
+  Moment time(const Call1& call_once, std::size_t set, double calls, double slowed = 0) {
+    if (options.cache == Cache::warm) {
+      if (fits_a_cache) call_once(set);
+      const auto n = static_cast<std::uint64_t>(calls);
+      const Moment begin = now();
+      for (std::uint64_t i = 0; i < n; ++i) call_once(set);
+      return idled(begin, slowed);
+    }
+    make_cold();
+    const Moment begin = now();
+    for (std::size_t s = 0; s < sets.size(); ++s) call_once(s);
+    return idled(begin, slowed);
+  }
+
+  std::vector<std::span<const std::byte>> inputs_read(const Operands& set) const {
+    std::vector<std::span<const std::byte>> spans;
+    std::size_t tensor = 0;
+    for (std::size_t i = 0; i < call.arguments.size(); ++i) {
+      const std::size_t count = std::holds_alternative<TensorData>(call.arguments[i]) ? 1
+                                : std::holds_alternative<std::vector<TensorData>>(call.arguments[i])
+                                    ? std::get<std::vector<TensorData>>(call.arguments[i]).size()
+                                    : 0;
+      auto left = i < work.bytes_of_argument.size() ? static_cast<std::size_t>(work.bytes_of_argument[i])
+                                                    : std::size_t{0};
+      for (std::size_t k = 0; k < count; ++k, ++tensor) {
+        const std::span<const std::byte> whole = set.inputs()[tensor];
+        spans.push_back(whole.first(std::min(whole.size(), left)));
+        left -= spans.back().size();
+      }
+    }
+    return spans;
+  }
+
+  void add_canary(Series& series, double units, std::function<Moment(std::size_t set, double calls)> timed,
+                  double calls) {
+    Player& p = canaries.emplace_back();
+    p.series = &series;
+    p.units = units;
+    p.timed = std::move(timed);
+    p.calls_of_round = calls;
+  }
+};
+
+}  // namespace assay
