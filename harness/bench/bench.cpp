@@ -155,7 +155,8 @@ std::vector<std::string> Bench::fatal(const BenchGroup& group) {
 namespace {
 
 std::pair<std::string, std::string> library_and_dtype(const BenchGroup& group, const Kernel& kernel) {
-  return {kernel.name.substr(0, kernel.name.find('.')), row_of(group, kernel).dtype};
+  return {kernel.on_device ? kernel.name : kernel.name.substr(0, kernel.name.find('.')),
+          row_of(group, kernel).dtype};
 }
 
 }  // namespace

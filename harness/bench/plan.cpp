@@ -7,10 +7,13 @@
 namespace assay {
 namespace {
 
-std::string family(const std::string& kernel) { return kernel.substr(0, kernel.find('.')); }
+// The library that a kernel is of, on the processor or on a GPU: "onednn" of "onednn.avx2".
+std::string family(const Kernel& kernel) {
+  return kernel.on_device ? kernel.name : kernel.name.substr(0, kernel.name.find('.'));
+}
 
 // On the processor, whose time says nothing about a GPU's.
-bool emulates(const Kernel& kernel) { return family(kernel.name) == "cuda" && !kernel.on_device; }
+bool emulates(const Kernel& kernel) { return family(kernel) == "cuda" && !kernel.on_device; }
 
 // By default, of kernels that differ by instruction set only the fastest that runs here, so that rows say what a user of each
 // library gets. A plugin's kernels are all of interest.
@@ -22,7 +25,7 @@ std::vector<const Kernel*> fastest(const std::vector<const Kernel*>& kernels) {
       chosen.push_back(k);
       continue;
     }
-    const Kernel*& known = best[family(k->name)];
+    const Kernel*& known = best[family(*k)];
     const bool better = known == nullptr || (known->unavailable.empty() ? k->peer && k->unavailable.empty()
                                                                         : k->unavailable.empty());
     if (better) known = k;
@@ -90,7 +93,7 @@ const Kernel* narrower(const Registry& registry, const Kernel& kernel) {
   if (!kernel.peer || kernel.name.starts_with(kPluginPrefix)) return nullptr;
   for (const Kernel* k : registry.kernels_of(*kernel.op)) {
     if (k == &kernel) return before;
-    if (k->unavailable.empty() && family(k->name) == family(kernel.name)) before = k;
+    if (k->unavailable.empty() && family(*k) == family(kernel)) before = k;
   }
   return nullptr;
 }

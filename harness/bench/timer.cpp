@@ -132,9 +132,12 @@ class Timer {
   Json bandwidths() const {
     std::vector<MachineLimit> all = machine_limits();
     std::set<std::string> known;
-    for (const WorkerTable& m : modules_) {
-      if (m.timing == nullptr) continue;
-      Device device(*m.timing);
+    std::vector<const assay_device_timing*> timings;
+    for (const WorkerTable& m : modules_) timings.push_back(m.timing);
+    timings.push_back(own_.table.timing);
+    for (const assay_device_timing* timing : timings) {
+      if (timing == nullptr) continue;
+      const Device device(*timing);
       const std::string name = device_name(device);
       if (name.empty() || !known.insert(name).second) continue;
       const std::vector<MachineLimit> more = device.limits();
@@ -161,7 +164,7 @@ class Timer {
 
   std::optional<Device> device_of(int module) const {
     const assay_device_timing* const timing =
-        module == kOwn ? nullptr : modules_.at(static_cast<std::size_t>(module)).timing;
+        module == kOwn ? own_.table.timing : modules_.at(static_cast<std::size_t>(module)).timing;
     if (timing == nullptr)
       throw std::runtime_error(
           "its library has no assay_device_timing_v1 (assay/device_timing.h) to time kernels of a device by");
@@ -185,7 +188,7 @@ class Timer {
     c.slowed = k.value("slowed", 0.0);
     if ((c.kernel.flags & ASSAY_ON_DEVICE) != 0) c.device = device_of(k.at("module"));
     if (k.at("module") == kOwn) {
-      c.prepare = own_.prepare;
+      if (!c.device) c.prepare = own_.prepare;
       c.information = own_.table.information;
     }
     return c;

@@ -62,7 +62,7 @@ int bench_command(BenchFlags& flags) {
   if (flags.against.empty() && (flags.study > 0 || flags.all))
     throw UsageError(fmt::format("{} is for --against", flags.study > 0 ? "--study" : "--all"));
   if (!flags.against.empty()) return bench_against(flags);
-  const auto registry = load_registry(flags.plugins, selects(options.impls, "torch"));
+  const auto registry = load_registry(flags.plugins, selects_torch(options.impls));
   {
     std::vector<const Operator*> operators;
     for (const BenchCase& c : options.cases) operators.push_back(c.c.op);

@@ -11,6 +11,7 @@
 #include "../registry/registry.h"
 #include "../verify/examine.h"
 #include "../verify/recorded.h"
+#include "../verify/verify.h"
 #include "commands.h"
 #include "number_checks.h"
 #include "reports/file.h"
@@ -80,7 +81,7 @@ class RecordedKernel {
     if (!registry_) {
       std::vector<std::string> plugins;
       if (!call_.plugin.empty()) plugins.push_back(call_.plugin);
-      registry_ = load_registry(plugins, call_.impl == "torch");
+      registry_ = load_registry(plugins, selects_torch({call_.impl}));
       examiner_ = std::make_shared<Examiner>(make_zygotes(), RunOptions{});
     }
     const auto found = std::ranges::find_if(registry_->kernels(), [&](const Kernel& k) {

@@ -67,7 +67,7 @@ int replay_command(const ReplayFlags& flags) {
   bool with_torch = false;
   for (const RecordedCall& call : file.calls) {
     if (flags.plugins.empty() && flags.impls.empty() && !call.plugin.empty()) plugins.insert(call.plugin);
-    with_torch |= flags.impls.empty() ? call.impl == "torch" : selects(flags.impls, "torch");
+    with_torch |= selects_torch(flags.impls.empty() ? std::vector{call.impl} : flags.impls);
   }
   const auto registry = load_registry({plugins.begin(), plugins.end()}, with_torch);
   Examiner examiner(make_zygotes(), {});

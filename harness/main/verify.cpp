@@ -117,7 +117,7 @@ int verify_command(VerifyFlags& flags) {
   check_files({{"--json", flags.json}, {"--junit", flags.junit}, {"--html", flags.html}});
   options.out = flags.out;
 
-  const bool with_torch = selects(options.impls, "torch");
+  const bool with_torch = selects_torch(options.impls);
   if (!flags.only.empty() && !options.patterns.empty())
     throw UsageError("--case and PATTERN exclude each other: the case names its operator");
   if (!flags.only.empty() && !flags.dtypes.empty())

@@ -117,11 +117,15 @@ int store_results(const TorchOperator& op, const py::object& result, const assay
   return ASSAY_OK;
 }
 
+py::object tensor_for(const TorchOperator& op, const assay_tensor& tensor) {
+  return op.device != nullptr ? op.device->there(tensor) : op.tensors->wrap(tensor);
+}
+
 int run(const TorchOperator& op, const assay_call* call) {
   py::object result;
   try {
     const std::span values(call->arguments, call->argument_count);
-    result = call_torch(op, values, [&](const assay_tensor& t) { return op.tensors->wrap(t); });
+    result = call_torch(op, values, [&](const assay_tensor& t) { return tensor_for(op, t); });
   } catch (const py::error_already_set& error) {
     switch (meaning(error)) {
       case Rejection::unsupported:
@@ -185,7 +189,9 @@ Described described(std::span<const assay_value> values) {
 // Why torch has no code for the call, or nothing.
 std::string probe(const TorchOperator& op, std::span<const assay_value> values) {
   try {
-    call_torch(op, values, [&](const assay_tensor& t) { return op.tensors->zeros(t); });
+    call_torch(op, values, [&](const assay_tensor& t) {
+      return op.device != nullptr ? op.device->zeros(t) : op.tensors->zeros(t);
+    });
   } catch (const py::error_already_set& error) {
     if (meaning(error) == Rejection::unsupported) return brief(what(error));
   }
@@ -234,21 +240,28 @@ struct PythonCall {
   }
 };
 
-PythonCall faster_call(const TorchOperator& op, const assay_call& call) {
+// The call as it stands, with tensors that `wrap` makes.
+template <class ToTensor>
+PythonCall plain_call(const TorchOperator& op, const assay_call& call, const ToTensor& wrap) {
   const std::span values(call.arguments, call.argument_count);
-  const auto wrap = [&](const assay_tensor& t) { return op.tensors->wrap(t); };
   py::tuple positional(op.positional);
   for (std::size_t i = 0; i < op.positional; ++i) positional[i] = to_python(*op.tensors, values[i], wrap);
   py::dict keywords;
   for (std::size_t i = 0; i < op.keywords.size(); ++i)
     keywords[op.keywords[i]] = to_python(*op.tensors, values[op.positional + i], wrap);
-  const PythonCall plain{op.function, positional, keywords.empty() ? py::object() : py::object(keywords)};
+  return {op.function, positional, keywords.empty() ? py::object() : py::object(keywords)};
+}
+
+PythonCall faster_call(const TorchOperator& op, const assay_call& call) {
+  const auto wrap = [&](const assay_tensor& t) { return op.tensors->wrap(t); };
+  const PythonCall plain = plain_call(op, call, wrap);
   if (!op.out_function || op.out_keywords.size() != call.output_count) return plain;
   py::dict with_out;
-  for (const auto& [name, value] : keywords) with_out[name] = value;
+  if (plain.keywords)
+    for (const auto& [name, value] : py::dict(plain.keywords)) with_out[name] = value;
   for (std::size_t i = 0; i < op.out_keywords.size(); ++i)
     with_out[op.out_keywords[i]] = wrap(*call.outputs[i]);
-  const PythonCall into{op.out_function, positional, with_out};
+  const PythonCall into{op.out_function, plain.positional, with_out};
   const std::optional<double> plain_ns = plain.time(), into_ns = into.time();
   return into_ns && (!plain_ns || *into_ns <= *plain_ns) ? into : plain;
 }
@@ -295,6 +308,19 @@ std::function<int()> prepare_torch(const assay_call& call) {
     const py::gil_scoped_acquire lock;
     return (*shared)() ? ASSAY_OK : 1;
   };
+}
+
+py::object call_on_device(const assay_call& call) {
+  enter_inference_mode();
+  const auto& op = *static_cast<const TorchOperator*>(call.kernel->context);
+  const PythonCall plain = plain_call(op, call, [&](const assay_tensor& t) { return tensor_for(op, t); });
+  const py::object partial = py::module_::import("functools").attr("partial");
+  const py::dict keywords = plain.keywords ? py::dict(plain.keywords) : py::dict();
+  return partial(plain.function, *py::tuple(plain.positional), **keywords);
+}
+
+int store_results(const py::object& result, const assay_call* call) {
+  return store_results(*static_cast<const TorchOperator*>(call->kernel->context), result, call);
 }
 
 std::string what(const py::error_already_set& error) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "device.h"
 #include "tensors.h"
 
 namespace assay::oracle {
@@ -14,8 +15,9 @@ namespace assay::oracle {
 // One operator, as the context of its kernel.
 struct TorchOperator {
   const Tensors* tensors = nullptr;
-  py::object function;         // torch's callable
-  std::size_t positional = 0;  // arguments in front of the *
+  const TorchDevice* device = nullptr;  // where it is called; null: on the processor
+  py::object function;                  // torch's callable
+  std::size_t positional = 0;           // arguments in front of the *
   std::vector<py::str> keywords;
   py::object out_function;            // the overload that writes into given tensors, or null
   std::vector<py::str> out_keywords;  // what it calls them
@@ -36,6 +38,12 @@ int run_torch(const assay_call* call);
 // writing into ours, it is the one that is faster for this call. The call must outlive what is returned, which gives the status;
 // results are not looked at, and where torch makes new tensors they are dropped.
 std::function<int()> prepare_torch(const assay_call& call);
+
+// The call of an operator that has a device, with copies of its tensors there, as a function of Python without arguments. The GIL
+// is held. Throws Unsupported, or py::error_already_set.
+py::object call_on_device(const assay_call& call);
+// Stores what it returns in the call's outputs. A status, with a message.
+int store_results(const py::object& result, const assay_call* call);
 
 // Whether torch has code for the call, found by making it once with zeros in place of the tensors: torch has no other
 // way to tell. Remembered for every call with the same dtypes, ranks and numbers.

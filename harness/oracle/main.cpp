@@ -65,6 +65,7 @@ assay::WorkerTable table(std::span<const std::string> arguments) {
   assay::WorkerTable made;
   made.kernels = loaded.kernels(operators);
   made.after_fork = [&loaded] { loaded.after_fork(); };
+  made.timing = assay::oracle::TorchDevice::timing();
   made.information = [&loaded] { return loaded.information(); };
   return made;
 }

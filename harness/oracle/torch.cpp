@@ -85,6 +85,8 @@ Torch::Torch()
       capability_(cpu_capability(torch_)),
       tensors_(torch_) {
   torch_.attr("set_num_threads")(threads());
+  if (std::optional<std::string> name = TorchDevice::named(torch_))
+    device_ = std::make_unique<TorchDevice>(torch_, tensors_, *std::move(name));
   quieten_torch();
 }
 
@@ -168,6 +170,19 @@ std::vector<assay_kernel> Torch::kernels(std::span<const Operator* const> operat
           ++entry.positional;
       }
       kernel.context = &entry;
+    }
+    table.push_back(kernel);
+    if (device_ == nullptr) continue;
+    kernel.name = "torch.cuda";
+    // What the processor's kernels check ends a GPU's process.
+    kernel.flags = ASSAY_PEER | ASSAY_ON_DEVICE;
+    kernel.contract = TorchDevice::contract();
+    if (kernel.context != nullptr) {
+      TorchOperator& there = operators_.emplace_back(operators_.back());
+      there.device = device_.get();
+      there.out_function = py::object();
+      kernel.unavailable = TorchDevice::missing;
+      kernel.context = &there;
     }
     table.push_back(kernel);
   }

@@ -21,7 +21,7 @@ class Torch {
   // OMP_NUM_THREADS says. Throws Missing.
   Torch();
 
-  // A kernel named "torch" for each operator of namespace aten. One whose schema differs from torch's own, or that
+  // A kernel named "torch" for each operator of namespace aten, and where torch was built with CUDA one named "torch.cuda". One whose schema differs from torch's own, or that
   // torch lacks, is unavailable and says so. Valid as long as this object.
   std::vector<assay_kernel> kernels(std::span<const Operator* const> operators);
 
@@ -43,6 +43,7 @@ class Torch {
   std::string version_;
   std::string capability_;
   Tensors tensors_;
+  std::unique_ptr<TorchDevice> device_;  // where torch was built with CUDA
   std::deque<TorchOperator> operators_;
 };
 

@@ -15,6 +15,10 @@ bool selects(const std::vector<std::string>& globs, const std::string& name) {
          });
 }
 
+bool selects_torch(const std::vector<std::string>& globs) {
+  return selects(globs, "torch") || selects(globs, "torch.cuda");
+}
+
 std::vector<const Operator*> select_operators(const std::vector<std::string>& patterns) {
   std::vector<const Operator*> chosen;
   for (const Operator* op : operators())

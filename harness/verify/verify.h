@@ -56,6 +56,8 @@ RunResult verify(const Registry& registry, const VerifyOptions& options, const s
 std::vector<const Operator*> select_operators(const std::vector<std::string>& patterns);
 // Whether the kernel's name matches one of the globs, or there are none.
 bool selects(const std::vector<std::string>& globs, const std::string& name);
+// Whether any of them is PyTorch's, on the processor or a GPU: its registry is loaded only then.
+bool selects_torch(const std::vector<std::string>& globs);
 // Throws SelectionError for a glob that no kernel of these operators matches.
 void check_impls(const Registry& registry, const std::vector<const Operator*>& operators,
                  const std::vector<std::string>& globs);
