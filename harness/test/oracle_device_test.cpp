@@ -33,7 +33,6 @@ TEST(OracleDevice, TensorsComeThereAndResultsBack) {
                                   "mm",
                                   "convolution",
                                   "amax",
-                                  "native_layer_norm",
                                   "max_pool2d_with_indices",
                                   "embedding",
                                   "--dtype",
