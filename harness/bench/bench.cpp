@@ -124,7 +124,8 @@ const Placement& Bench::placement(int threads) {
 Session& Bench::session(const BenchGroup& group) {
   if (!session_ || session_threads_ != group.threads || session_variables_ != group.variables) {
     session_.reset();
-    session_.emplace(modules_, placement(group.threads), group.threads, group.variables);
+    session_.emplace(modules_, placement(group.threads), group.threads, group.variables,
+                     Session::Loading::files, options_.stop);
     session_threads_ = group.threads;
     session_variables_ = group.variables;
   }

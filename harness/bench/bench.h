@@ -68,6 +68,8 @@ struct BenchOptions {
   double seconds = 2;  // at most, of one case in one state
   int rounds = 40;
   std::uint64_t seed = 1;
+  const std::atomic<bool>* stop =
+      nullptr;  // nobody wants to wait any longer: Bench then throws SessionStopped
 };
 
 // A case in one state, with the kernels that are timed on it side by side.

@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "reports/text.h"
+
 namespace assay {
 namespace {
 
@@ -49,7 +51,8 @@ class Collector : public benchmark::BenchmarkReporter {
 
 void report(benchmark::State& state, const BenchRow& row) {
   if (row.status != BenchRow::Status::measured) {
-    state.SkipWithError(fmt::format("{}: {}", token(row.status), row.reason).c_str());
+    // Google's writer leaves control characters as they are, which JSON does not allow.
+    state.SkipWithError(printable(fmt::format("{}: {}", token(row.status), row.reason)).c_str());
     return;
   }
   for ([[maybe_unused]] const auto _ : state) state.SetIterationTime(row.ns.median * 1e-9);
@@ -64,14 +67,15 @@ void report(benchmark::State& state, const BenchRow& row) {
   if (row.limit) state.counters["share_of_limit"] = row.limit->share;
   if (row.gate) state.counters["time_over_baseline"] = row.gate->ratio.median;
   if (row.best_peer) state.counters["time_over_best_peer"] = row.best_peer->ratio.median;
-  state.SetLabel(row.information);
+  state.SetLabel(printable(row.information));
 }
 
 }  // namespace
 
 std::string benchmark_name(const BenchRow& row) {
-  return fmt::format("{}/{}/{}/{}/threads:{}", row.op, row.case_text.substr(row.case_text.find(':') + 1),
-                     row.impl, name(row.cache), row.threads);
+  return printable(fmt::format("{}/{}/{}/{}/threads:{}", row.op,
+                               row.case_text.substr(row.case_text.find(':') + 1), row.impl, name(row.cache),
+                               row.threads));
 }
 
 OrderedJson row_json(const BenchRow& row) {

@@ -25,11 +25,12 @@ struct Bound {
     call.arguments = operands.values().data();
     call.output_count = static_cast<std::uint32_t>(operands.outputs().size());
     call.outputs = operands.outputs().data();
-    call.message_capacity = static_cast<std::uint32_t>(message.size());
+    // The last byte stays 0, whatever a kernel writes.
+    call.message_capacity = static_cast<std::uint32_t>(message.size() - 1);
     call.message = message.data();
     call.kernel = &contestant.kernel;
     call.information = information.data();
-    call.information_capacity = information.size();
+    call.information_capacity = information.size() - 1;
   }
   Bound(const Bound&) = delete;
   Bound& operator=(const Bound&) = delete;

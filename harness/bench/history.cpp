@@ -105,7 +105,9 @@ HistoryStore::HistoryStore(const std::string& path, bool create) : path_(path) {
     fail(
         "there is no such file; `assay history --add FILE.json` makes one of what `assay bench --json` wrote");
   const int flags = SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0);
-  if (sqlite3_open_v2(path.c_str(), &database_, flags, nullptr) != SQLITE_OK) {
+  // To SQLite, names like ":memory:" and "file:x?mode=memory" are none of files.
+  const std::string file = std::filesystem::absolute(path).string();
+  if (sqlite3_open_v2(file.c_str(), &database_, flags, nullptr) != SQLITE_OK) {
     const std::string what = sqlite3_errmsg(database_);
     sqlite3_close(database_);
     database_ = nullptr;
@@ -113,25 +115,28 @@ HistoryStore::HistoryStore(const std::string& path, bool create) : path_(path) {
   }
   sqlite3_busy_timeout(database_, 10'000);
   try {
-    int version = 0;
-    {
+    const auto version = [&] {
       Statement s(database_, "PRAGMA user_version");
       s.step(database_);
-      version = static_cast<int>(s.integer_of(0));
+      return static_cast<int>(s.integer_of(0));
+    };
+    if (version() == 0) {
+      // Another process may be making it, too.
+      run("BEGIN IMMEDIATE");
+      if (version() == 0) {
+        Statement tables(database_, "SELECT count(*) FROM sqlite_master");
+        tables.step(database_);
+        if (tables.integer_of(0) > 0) fail("it is another program's database");
+        run("CREATE TABLE runs(id INTEGER PRIMARY KEY, commit_id TEXT NOT NULL, time INTEGER NOT NULL,"
+            " machine TEXT NOT NULL, source TEXT NOT NULL, UNIQUE(commit_id, machine, source));"
+            "CREATE TABLE points(run INTEGER NOT NULL REFERENCES runs(id), op TEXT NOT NULL,"
+            " case_text TEXT NOT NULL, impl TEXT NOT NULL, cache TEXT NOT NULL, threads INTEGER NOT NULL,"
+            " ns REAL NOT NULL, ratio REAL, peer TEXT NOT NULL, share REAL);"
+            "PRAGMA user_version = 1");
+      }
+      run("COMMIT");
     }
-    if (version > kVersion) fail(fmt::format("it is of version {}: use a newer Assay", version));
-    if (version == 0) {
-      Statement tables(database_, "SELECT count(*) FROM sqlite_master");
-      tables.step(database_);
-      if (tables.integer_of(0) > 0) fail("it is another program's database");
-      run("BEGIN IMMEDIATE;"
-          "CREATE TABLE IF NOT EXISTS runs(id INTEGER PRIMARY KEY, commit_id TEXT NOT NULL, time INTEGER NOT NULL,"
-          " machine TEXT NOT NULL, source TEXT NOT NULL, UNIQUE(commit_id, machine, source));"
-          "CREATE TABLE IF NOT EXISTS points(run INTEGER NOT NULL REFERENCES runs(id), op TEXT NOT NULL,"
-          " case_text TEXT NOT NULL, impl TEXT NOT NULL, cache TEXT NOT NULL, threads INTEGER NOT NULL,"
-          " ns REAL NOT NULL, ratio REAL, peer TEXT NOT NULL, share REAL);"
-          "PRAGMA user_version = 1; COMMIT");
-    }
+    if (version() > kVersion) fail(fmt::format("it is of version {}: use a newer Assay", version()));
   } catch (const FileError&) {
     sqlite3_close(database_);
     throw;

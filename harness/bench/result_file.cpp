@@ -87,6 +87,7 @@ ResultFile result_file_from(std::string_view text, const std::string& name) {
       continue;
     }
     if (const JsonReader::Optional error = b.find("error_occurred"); error && error->boolean()) continue;
+    if (const JsonReader::Optional skipped = b.find("skipped"); skipped && skipped->boolean()) continue;
     if (b.text_or("run_type", "iteration") != "aggregate") {
       theirs.push_back(b);
     } else if (b.text_or("aggregate_name", "") == "median") {

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "../run/process.h"
@@ -24,6 +25,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr double kStartSeconds = 60;  // importing PyTorch from a cold disk
+constexpr std::chrono::seconds kPatience{3};
 
 }  // namespace
 
@@ -61,7 +63,8 @@ int Modules::of(const Kernel& kernel) {
 }
 
 Session::Session(const Modules& modules, const Placement& placement, int threads,
-                 const std::vector<std::string>& variables, Loading loading) {
+                 const std::vector<std::string>& variables, Loading loading, const std::atomic<bool>* stop)
+    : stop_(stop) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
     throw SessionDied(fmt::format("socketpair: {}", std::strerror(errno)));
@@ -147,6 +150,7 @@ Json Session::receive(double seconds) {
   using Clock = std::chrono::steady_clock;
   const auto limit =
       Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  std::optional<Clock::time_point> stopped;
   for (;;) {
     const std::size_t end = buffer_.find('\n');
     if (end != std::string::npos) {
@@ -158,8 +162,18 @@ Json Session::receive(double seconds) {
     }
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(limit - Clock::now()).count();
     if (left <= 0) die(fmt::format("it did not end within {:.0f} s", seconds));
+    if (stop_ != nullptr && *stop_) {
+      if (!stopped) stopped = Clock::now();
+      if (Clock::now() - *stopped > kPatience) {
+        try {
+          die("");
+        } catch (const SessionDied&) {
+          throw SessionStopped("interrupted");
+        }
+      }
+    }
     pollfd waiting{socket_.get(), POLLIN, 0};
-    const int ready = poll(&waiting, 1, static_cast<int>(std::min<long>(left, 1000)));
+    const int ready = poll(&waiting, 1, static_cast<int>(std::min<long>(left, 500)));
     if (ready <= 0) continue;
     char bytes[65536];
     const ssize_t n = read(socket_.get(), bytes, sizeof bytes);

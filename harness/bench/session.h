@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <stdexcept>
@@ -17,6 +18,10 @@ namespace assay {
 
 // The timing process ended or hung; the message says how. Whoever asked may start another one.
 struct SessionDied : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+// Somebody gave up waiting (BenchOptions::stop), and the timing process was ended.
+struct SessionStopped : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 // It answered that it could not do what was asked.
@@ -56,14 +61,16 @@ class Session {
   // as the file is in memory.
   enum class Loading : std::uint8_t { files, copies, copies_reversed };
 
-  // `variables` are NAME=VALUE of the process. Throws SessionDied if it does not start.
+  // `variables` are NAME=VALUE of the process. `stop`, if there is one, says that nobody wants to wait any longer than for
+  // what is done in a few seconds. Throws SessionDied if it does not start.
   Session(const Modules& modules, const Placement& placement, int threads,
-          const std::vector<std::string>& variables, Loading loading = Loading::files);
+          const std::vector<std::string>& variables, Loading loading = Loading::files,
+          const std::atomic<bool>* stop = nullptr);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // Waits as long as `seconds`. Throws SessionError and SessionDied.
+  // Waits as long as `seconds`. Throws SessionError, SessionDied and SessionStopped.
   nlohmann::json ask(const nlohmann::json& request, double seconds);
 
  private:
@@ -73,6 +80,7 @@ class Session {
   Descriptor socket_;
   pid_t process_ = -1;
   std::string buffer_;
+  const std::atomic<bool>* stop_;
 };
 
 }  // namespace assay

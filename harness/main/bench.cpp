@@ -27,6 +27,10 @@ using Json = nlohmann::ordered_json;
 std::vector<BenchCase> chosen_cases(const BenchFlags& flags) {
   std::vector<BenchCase> all;
   for (const std::string& text : flags.cases) all.push_back({parse_case(text), "named by --case"});
+  if (!all.empty() && !flags.patterns.empty())
+    throw UsageError("--case and PATTERN exclude each other: the case names its operator");
+  if (!all.empty() && !flags.dtypes.empty())
+    throw UsageError("--case and --dtype exclude each other: the case says its dtypes");
   if (!all.empty()) return all;
   const std::vector<const Operator*> operators = select_operators(flags.patterns);
   const std::vector<Dtype> dtypes = parse_dtypes(flags.dtypes);
@@ -69,6 +73,7 @@ int bench_command(BenchFlags& flags) {
     check_impls(*registry, operators, options.impls);
   }
   const std::vector<BenchGroup> groups = plan(*registry, options);
+  options.stop = &interrupted();
   Bench bench(*registry, this_program(), options);
   const Placement* placement = nullptr;
   try {
@@ -87,6 +92,8 @@ int bench_command(BenchFlags& flags) {
   if (text_out) print_placement(*placement);
   try {
     context["limits"] = Json::parse(bench.machine_limits().dump());
+  } catch (const SessionStopped&) {
+    return kInterrupted;
   } catch (const SessionDied& died) {
     throw std::runtime_error(fmt::format("kernels cannot be timed here: {}", died.what()));
   }
@@ -107,7 +114,12 @@ int bench_command(BenchFlags& flags) {
       line.show(fmt::format(
           "{} of {}  {}  about {} left", done + 1, groups.size(), text(group.bench_case->c).substr(0, 60),
           done == 0 ? "?" : remaining(watch.seconds() / double(done) * double(groups.size() - done))));
-      std::vector<BenchRow> of_group = bench.measure(group);
+      std::vector<BenchRow> of_group;
+      try {
+        of_group = bench.measure(group);
+      } catch (const SessionStopped&) {
+        break;
+      }
       // In a second process for other kernels of the case, these were there for comparison.
       std::erase_if(of_group, [&](const BenchRow& r) { return !known.insert(benchmark_name(r)).second; });
       google.add(of_group);

@@ -67,7 +67,8 @@ void print(const Comparison& c) {
     const std::string verdict = pad_right(token(one.verdict), 7);
     fmt::print("  {} {:+6.0f}%  {:<24} ",
                one.verdict == Compared::Verdict::slower ? style.bad(verdict) : style.good(verdict),
-               100 * (one.change.median - 1), one.by_ratio ? "beside " + one.row.best_peer : "by its time");
+               100 * (one.change.median - 1),
+               one.by_ratio ? "beside " + printable(one.row.best_peer) : "by its time");
     fmt::print("{}\n", printable(what(one.row)));
   }
   fmt::print(
@@ -85,7 +86,7 @@ void print(const Comparison& c) {
 }
 
 int compare_command(const CompareFlags& flags) {
-  check_file("--json", flags.json);
+  check_files({{"--json", flags.json}}, {flags.base, flags.fresh});
   const ResultFile base = read_result_file(flags.base), fresh = read_result_file(flags.fresh);
   const Comparison c = compare(base, fresh);
   if (flags.json != "-") print(c);

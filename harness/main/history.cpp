@@ -82,7 +82,8 @@ void print(const std::vector<KernelHistory>& all) {
     if (!h.cache.empty() && h.cache != "warm") what += " " + h.cache;
     if (h.threads > 1) what += fmt::format(" {} threads", h.threads);
     fmt::print("{}", paragraph(what, "", "  "));
-    const std::string unit = h.measure == "ratio"   ? fmt::format("time over {}'s", h.entries.front().peer)
+    const std::string unit = h.measure == "ratio"
+                                 ? fmt::format("time over {}'s", printable(h.entries.front().peer))
                              : h.measure == "share" ? "share of the limit"
                                                     : "nanoseconds";
     fmt::print("  {}  {} {:.3g}, {}\n", sparkline(h.values), unit, h.values.back(),
@@ -121,7 +122,9 @@ std::string json_of(const std::vector<KernelHistory>& all) {
 }
 
 int history_command(const HistoryFlags& flags) {
-  check_file("--json", flags.json);
+  std::vector<std::string> inputs = flags.add;
+  inputs.push_back(flags.file);
+  check_files({{"--json", flags.json}}, inputs);
   // All are read before the first is added.
   std::vector<ResultFile> files;
   for (const std::string& f : flags.add) files.push_back(read_result_file(f));

@@ -23,13 +23,9 @@ struct ReportFlags {
 int report_command(ReportFlags& flags) {
   const bool chosen = !flags.html.empty() || !flags.markdown.empty() || !flags.junit.empty();
   if (!chosen) flags.html = kDefaultReport;
-  int on_standard_output = 0;
-  for (const auto& [flag, file] :
-       {std::pair{"--html", &flags.html}, {"--markdown", &flags.markdown}, {"--junit", &flags.junit}}) {
-    check_file(flag, *file);
-    on_standard_output += *file == "-" ? 1 : 0;
-  }
-  if (on_standard_output > 1) throw UsageError("only one of --html, --markdown and --junit can be -");
+  std::vector<std::string> inputs = flags.files;
+  inputs.insert(inputs.end(), {flags.base, flags.history});
+  check_files({{"--html", flags.html}, {"--markdown", flags.markdown}, {"--junit", flags.junit}}, inputs);
   Report report;
   report.title = flags.title;
   for (const std::string& file : flags.files) read_into(report, file);

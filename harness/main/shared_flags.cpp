@@ -55,9 +55,16 @@ void check_file(std::string_view flag, const std::string& file) {
   if (!special) check_folder(flag, std::filesystem::absolute(file).parent_path());
 }
 
-void check_files(std::initializer_list<std::pair<std::string_view, std::string>> files) {
+void check_files(std::initializer_list<std::pair<std::string_view, std::string>> files,
+                 const std::vector<std::string>& inputs) {
   for (auto file = files.begin(); file != files.end(); ++file) {
     check_file(file->first, file->second);
+    for (const std::string& input : inputs) {
+      std::error_code absent;  // then it is no file that could be lost
+      if (std::filesystem::is_regular_file(input, absent) &&
+          std::filesystem::equivalent(file->second, input, absent))
+        throw UsageError(fmt::format("{} {}: is read, too, and would be lost", file->first, file->second));
+    }
     for (auto other = files.begin(); other != file; ++other)
       if (!file->second.empty() && file->second == other->second)
         throw UsageError(fmt::format("{} and {} are both {}: one would be lost in the other", other->first,

@@ -32,7 +32,8 @@ std::string contract_of_flag(const std::string& text);
 // A place to write to must be usable before an hour of work depends on it. Throw UsageError that names the flag.
 void check_folder(std::string_view flag, const std::filesystem::path& folder);  // creates it
 void check_file(std::string_view flag, const std::string& file);                // none, and "-", are well
-// Several, each with its flag: no two may go to one place.
-void check_files(std::initializer_list<std::pair<std::string_view, std::string>> files);
+// Several, each with its flag: no two may go to one place, and none to that of an input.
+void check_files(std::initializer_list<std::pair<std::string_view, std::string>> files,
+                 const std::vector<std::string>& inputs = {});
 
 }  // namespace assay

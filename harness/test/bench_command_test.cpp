@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -103,6 +104,29 @@ TEST_F(BenchCommand, KernelsThatAreNotRightAreNotTimed) {
   EXPECT_THAT(crashes["assay"]["reason"].get<std::string>(), HasSubstr("signal 6"));
 }
 
+TEST_F(BenchCommand, MessagesThatAreNoTextsCostNothingButTheirRow) {
+  const Finished f = bench({"--case", "relu:f32:self=1000", "--impl", "plugin:escapes,plugin:good",
+                            "--plugin", kPlugin, "--rounds", "3", "--json", "-"});
+  EXPECT_EQ(f.status, 1) << f.err;
+  const json run = json::parse(f.out);
+  EXPECT_EQ(row(run, "plugin:good")["assay"]["status"], "measured");
+  const json& escapes = row(run, "plugin:escapes");
+  EXPECT_EQ(escapes["assay"]["status"], "failed");
+  EXPECT_TRUE(escapes["error_occurred"]);
+}
+
+// Ctrl-C ends what a kernel would never end.
+TEST_F(BenchCommand, ASignalEndsAKernelThatHangs) {
+  const std::string hangs = std::string(ASSAY_RUN_TEST_PLUGINS) + "/bench_test_plugin_hangs.so";
+  const auto begin = std::chrono::steady_clock::now();
+  const Finished f = run_program(
+      "/usr/bin/timeout", {"--preserve-status", "--signal=INT", "5", ASSAY_PROGRAM, "bench", "--case",
+                           "relu:f32:self=1000", "--impl", "plugin:hangs", "--plugin", hangs, "--json", "-"});
+  EXPECT_EQ(f.status, 130) << f.out << f.err;
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
+  EXPECT_FALSE(json::parse(f.out)["context"]["assay"]["complete"]);
+}
+
 TEST_F(BenchCommand, WrongUsageIsTwoAndSaysWhatIsWrong) {
   const auto says = [](const Finished& f, const std::string& part) {
     EXPECT_EQ(f.status, 2) << f.out;
@@ -112,6 +136,8 @@ TEST_F(BenchCommand, WrongUsageIsTwoAndSaysWhatIsWrong) {
   says(bench({"prelo"}), "the nearest name is \"prelu\"");
   says(bench({"--case", relu, "--cache", "l3"}), "--cache is \"l3\": write warm, l2 or dram");
   says(bench({"--case", relu, "--threads", "0"}), "--threads is 0");
+  says(bench({"prelu", "--case", relu}), "--case and PATTERN exclude each other");
+  says(bench({"--dtype", "f64", "--case", relu}), "--case and --dtype exclude each other");
   says(bench({"--case", relu, "--cpus", "1-"}), "--cpus is \"1-\"");
   says(bench({"--case", relu, "--cpus", "99999"}), "--cpus is \"99999\"");
   says(bench({"--case", relu, "--membind", "x"}), "--membind is \"x\"");

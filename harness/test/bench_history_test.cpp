@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -62,6 +63,7 @@ TEST(BenchFiles, GoogleBenchmarksOwnAreRead) {
       {"name": "b_mean", "run_name": "b", "run_type": "aggregate", "aggregate_name": "mean", "cpu_time": 8, "time_unit": "ns"},
       {"name": "b_median", "run_name": "b", "run_type": "aggregate", "aggregate_name": "median", "cpu_time": 7,
        "time_unit": "ns", "threads": 2},
+      {"name": "d", "skipped": true, "skip_message": "not today", "cpu_time": 0, "time_unit": "ns"},
       {"name": "c", "error_occurred": true, "error_message": "no"}]})"));
   EXPECT_EQ(f.machine, "h; 4 processors");
   ASSERT_EQ(f.rows.size(), 2u);
@@ -193,6 +195,46 @@ TEST_F(BenchHistory, BadFilesAreErrorsThatNameThem) {
   write_file(file("cut.sqlite"), whole.substr(0, whole.size() / 3));
   EXPECT_THAT(file_error([&] { HistoryStore(file("cut.sqlite"), false).histories({}, {}); }),
               HasSubstr("cut.sqlite: "));
+}
+
+// What is read is not written over.
+TEST_F(BenchHistory, AnOutputIsNoInput) {
+  write_file(file("a.json"), file_of({row("cpu", 10, 1)}).dump());
+  write_file(file("b.json"), file_of({row("cpu", 10, 1)}).dump());
+  const std::string db = file("h.sqlite");
+  ASSERT_EQ(
+      run_program(ASSAY_PROGRAM, {"history", "--db", db, "--add", file("a.json"), "--commit", "c"}).status,
+      0);
+  const auto refused = [&](const std::vector<std::string>& arguments, const std::string& lost) {
+    const std::string before = read_file(lost);
+    const Finished f = run_program(ASSAY_PROGRAM, arguments);
+    EXPECT_EQ(f.status, 2) << f.out;
+    EXPECT_THAT(f.err, HasSubstr("is read, too, and would be lost"));
+    EXPECT_EQ(read_file(lost), before);
+  };
+  refused({"history", "--db", db, "--json", db}, db);
+  refused({"compare", file("a.json"), file("b.json"), "--json", file("b.json")}, file("b.json"));
+  refused({"report", file("a.json"), "--html", file("a.json")}, file("a.json"));
+}
+
+TEST_F(BenchHistory, ManyMayBeginItAtOnce) {
+  write_file(file("a.json"), file_of({row("cpu", 10, 1)}).dump());
+  const Finished f = run_program(
+      "/bin/sh",
+      {"-c",
+       "for i in 1 2 3 4 5 6 7 8; do \"$0\" history --db \"$1\" --add \"$2\" --commit c$i & all=\"$all $!\"; done; "
+       "for one in $all; do wait $one || exit 1; done",
+       ASSAY_PROGRAM, file("new.sqlite"), file("a.json")});
+  EXPECT_EQ(f.status, 0) << f.err;
+}
+
+// SQLite has other ideas of such names.
+TEST_F(BenchHistory, AnyNameIsAFilesName) {
+  write_file(file("a.json"), file_of({row("cpu", 10, 1)}).dump());
+  const Finished f = run_program("/usr/bin/env", {"-C", folder_.path().string(), ASSAY_PROGRAM, "history",
+                                                  "--db", ":memory:", "--add", "a.json", "--commit", "c"});
+  EXPECT_EQ(f.status, 0) << f.err;
+  EXPECT_TRUE(std::filesystem::exists(folder_.path() / ":memory:"));
 }
 
 TEST_F(BenchHistory, TheCommandsAgreeWithTheLibrary) {

@@ -1,9 +1,10 @@
 /* Kernels of relu for the tests of bench/: a good one, and one for each thing that can go wrong while it is timed. Built with
- * SLOWER, the good one does its work twice. */
+ * SLOWER, the good one does its work twice; with HANGS, there is only one, which never returns. */
 #include <assay/kernel.h>
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static void relu(const assay_call* call) {
   const assay_tensor* x = call->arguments[0].as.tensor;
@@ -49,13 +50,29 @@ static int refuses(const assay_call* call) {
   return ASSAY_REFUSED;
 }
 
+/* Not a text: control characters, and no end. */
+static int escapes(const assay_call* call) {
+  memset(call->message, '\033', call->message_capacity);
+  return 1;
+}
+
+static int hangs(const assay_call* call) {
+  (void)call;
+  for (;;) pause();
+}
+
 #define RELU "relu(Tensor self) -> Tensor"
 static const assay_kernel kernels[] = {
+#ifdef HANGS
+    {.size = sizeof(assay_kernel), .schema = RELU, .name = "hangs", .run = hangs},
+#else
+    {.size = sizeof(assay_kernel), .schema = RELU, .name = "escapes", .run = escapes},
     {.size = sizeof(assay_kernel), .schema = RELU, .name = "good", .run = good},
     {.size = sizeof(assay_kernel), .schema = RELU, .name = "wrong", .run = wrong},
     {.size = sizeof(assay_kernel), .schema = RELU, .name = "wrong_later", .run = wrong_later},
     {.size = sizeof(assay_kernel), .schema = RELU, .name = "crashes", .run = crashes},
     {.size = sizeof(assay_kernel), .schema = RELU, .name = "refuses", .run = good, .refuses = refuses},
+#endif
 };
 
 const assay_plugin* assay_plugin_v1(void) {
