@@ -93,6 +93,9 @@ int bench_command(BenchFlags& flags) {
   try {
     context["limits"] = Json::parse(bench.machine_limits().dump());
   } catch (const SessionStopped&) {
+    context["incomplete"] = "interrupted before anything was timed";
+    context["seconds"] = watch.seconds();
+    if (!flags.json.empty()) write_file(flags.json, GoogleRun().json(context));
     return kInterrupted;
   } catch (const SessionDied& died) {
     throw std::runtime_error(fmt::format("kernels cannot be timed here: {}", died.what()));

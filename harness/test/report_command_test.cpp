@@ -123,7 +123,7 @@ TEST_F(ReportCommand, SaysWhatItCannotRead) {
   expect_usage_error(assay_report({file("absent.json")}), "absent.json");
   expect_usage_error(assay_report({file("other.json")}), "its format is \"assay.future/3\"");
   expect_usage_error(assay_report({file("none.json")}), "it has no \"format\" of Assay");
-  expect_usage_error(assay_report({file("run.json"), "--html", "-", "--junit", "-"}), "only one of");
+  expect_usage_error(assay_report({file("run.json"), "--html", "-", "--junit", "-"}), "both - (standard output)");
   expect_usage_error(assay_report({file("run.json"), "--history", file("none.json")}), "--history");
   expect_usage_error(assay_report({}), "FILE");
 }
