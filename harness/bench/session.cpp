@@ -25,7 +25,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr double kStartSeconds = 60;  // importing PyTorch from a cold disk
-constexpr std::chrono::seconds kPatience{3};
+constexpr std::chrono::seconds kAfterStop{3};
 
 }  // namespace
 
@@ -164,7 +164,7 @@ Json Session::receive(double seconds) {
     if (left <= 0) die(fmt::format("it did not end within {:.0f} s", seconds));
     if (stop_ != nullptr && *stop_) {
       if (!stopped) stopped = Clock::now();
-      if (Clock::now() - *stopped > kPatience) {
+      if (Clock::now() - *stopped > kAfterStop) {
         try {
           die("");
         } catch (const SessionDied&) {
