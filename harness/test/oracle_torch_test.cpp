@@ -23,6 +23,7 @@
 #include "ops/prelu.h"
 #include "ops/relu.h"
 #include "ops/softmax.h"
+#include "reports/temporary_folder.h"
 #include "vocabulary/contract.h"
 #include "vocabulary/reference.h"
 
@@ -363,10 +364,9 @@ TEST_F(TorchTest, OffersNoKernelWhoseSchemaDiffersFromTorchs) {
 
 // These need Python, but no torch.
 
-// A folder that looks like a virtual environment without packages.
-std::string empty_environment() {
-  const std::filesystem::path root = std::filesystem::path(testing::TempDir()) / "assay_no_torch";
-  std::filesystem::remove_all(root);
+// The Python of a folder that looks like a virtual environment without packages.
+std::string empty_environment(const TemporaryFolder& folder) {
+  const std::filesystem::path root = folder.path();
   std::filesystem::create_directories(root / "bin");
   std::filesystem::create_symlink(ASSAY_PYTHON, root / "bin/python3");
   std::ofstream(root / "pyvenv.cfg") << "home = "
@@ -376,7 +376,8 @@ std::string empty_environment() {
 }
 
 TEST(TorchMissing, IsExitStatus3AndSaysWhatToInstall) {
-  const std::string python = empty_environment();
+  const TemporaryFolder folder;
+  const std::string python = empty_environment(folder);
   for (const auto& [interpreter, part] :
        {std::pair<std::string, std::string>{python, "PyTorch is not installed for " + python},
         {"/nonexistent/python3", "no Python interpreter at /nonexistent/python3"}}) {
@@ -393,7 +394,8 @@ TEST(TorchMissing, IsToldToTheHarness) {
   k.op = &ops::relu;
   k.schema = ops::relu.schema.text;
   k.name = k.table_name = "torch";
-  k.environment = {ASSAY_TORCH, {}, {"ASSAY_TORCH_PYTHON=" + empty_environment()}};
+  const TemporaryFolder folder;
+  k.environment = {ASSAY_TORCH, {}, {"ASSAY_TORCH_PYTHON=" + empty_environment(folder)}};
   const Call c = call(ops::relu, {tensor(Dtype::f32, {3}, {1})});
   const Task task{&k, &c};
   const Outcome o = Lane(make_zygotes(), {}).run({&task, 1}).front();
@@ -414,7 +416,8 @@ TEST(TorchMissing, IsAlsoAnInterpreterOfAnotherVersion) {
 }
 
 TEST_F(TorchTest, IsFoundWhateverStandsFirstOnPath) {
-  const std::string other = std::filesystem::path(empty_environment()).parent_path().string();
+  const TemporaryFolder folder;
+  const std::string other = std::filesystem::path(empty_environment(folder)).parent_path().string();
   const Finished f =
       run_program(ASSAY_TORCH, {"worker", "--list"},
                   {"PATH=" + other + ":/usr/bin:/bin", "PYTHONPATH=" + other, "PYTHONHOME=" + other,
