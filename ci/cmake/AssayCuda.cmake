@@ -57,7 +57,7 @@ if(ASSAY_NVCC)
   set(CMAKE_CUDA_VISIBILITY_PRESET hidden)
   set(CMAKE_CUDA_RUNTIME_LIBRARY None)  # linked by name: what links our kernels is linked as C++
   if(ASSAY_CCACHE AND NOT CMAKE_CUDA_COMPILER_LAUNCHER)
-    set(CMAKE_CUDA_COMPILER_LAUNCHER ${ASSAY_CCACHE})
+    set(CMAKE_CUDA_COMPILER_LAUNCHER ${ASSAY_SHARED_CACHE} ${ASSAY_CCACHE})
   endif()
 elseif(ASSAY_CUDA STREQUAL "AUTO" AND why)
   message(STATUS "Without kernels for NVIDIA GPUs: ${why}")

@@ -45,7 +45,7 @@ function(assay_precompile name)
   endif()
   if(ASSAY_CCACHE)
     set_target_properties(${name} PROPERTIES CXX_COMPILER_LAUNCHER
-      "${CMAKE_COMMAND};-E;env;CCACHE_SLOPPINESS=pch_defines,time_macros;${ASSAY_CCACHE}")
+      "${ASSAY_SHARED_CACHE};CCACHE_SLOPPINESS=pch_defines,time_macros;${ASSAY_CCACHE}")
   endif()
   target_precompile_headers(${name} PRIVATE
     <algorithm> <array> <chrono> <cmath> <filesystem> <functional> <map> <memory> <optional> <random> <set> <span>
