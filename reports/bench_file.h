@@ -15,6 +15,9 @@
 //   best_peer   time of this kernel / time of the fastest other library; below 1 is faster; intervals of 99%
 //   gate        time of the candidate / time of the base; mde: the least change that would have been seen
 //
+// JSON knows no infinities and no NaN: such numbers are the strings "inf", "-inf" and "nan". An interval from -inf to inf is
+// one of too few rounds to have any.
+//
 // Unknown keys are ignored, and so are benchmarks without "assay".
 #pragma once
 

@@ -15,7 +15,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr double kOpenSeconds = 300;  // data, a reference and one call of each kernel
-constexpr double kAloneSeconds = 30;
+constexpr double kAloneSeconds = 30;  // besides the time that its call may take
 
 BenchRow row_of(const BenchGroup& group, const Kernel& kernel) {
   BenchRow row;
@@ -50,6 +50,7 @@ Json open_request(const BenchGroup& group, const std::vector<const Kernel*>& ker
           {"same_count", false},
           {"batch_ns", 4e5},
           {"seed", options.seed},
+          {"timeout", options.timeout},
           {"kernels", std::move(list)}};
 }
 
@@ -143,8 +144,9 @@ std::vector<std::string> Bench::fatal(const BenchGroup& group) {
   for (std::size_t i = 0; i < group.kernels.size(); ++i) {
     try {
       Session& s = session(group);
-      s.ask(open_request(group, {group.kernels[i]}, modules_, options_), kAloneSeconds);
-      s.ask({{"do", "measure"}, {"rounds", 3}, {"seconds", 1}}, kAloneSeconds);
+      const double seconds = kAloneSeconds + 3 * options_.timeout;
+      s.ask(open_request(group, {group.kernels[i]}, modules_, options_), seconds);
+      s.ask({{"do", "measure"}, {"rounds", 3}, {"seconds", 1}}, seconds);
     } catch (const SessionDied& died) {
       session_.reset();
       reasons[i] = died.what();
@@ -192,15 +194,22 @@ std::vector<BenchRow> Bench::measure(const BenchGroup& asked) {
   std::vector<BenchRow> rows;
   for (const Kernel* k : asked.missing) {
     rows.push_back(row_of(asked, *k));
-    rows.back().reason = untimed_because(*k);
+    rows.back().reason = untimed_because(*k, asked.cache);
   }
   BenchGroup group = options_.impls.empty() ? known(asked) : asked;
   Json opened, measured, closed;
-  for (int attempt = 0; attempt < 2; ++attempt) {
+  const auto lose = [&](const BenchGroup& of, std::size_t i, const std::string& reason) {
+    rows.push_back(row_of(of, *of.kernels[i]));
+    rows.back().status = BenchRow::Status::failed;
+    rows.back().reason = reason;
+  };
+  // Kernels that end the process are left out, until it lives.
+  for (bool again = false; closed.is_null();) {
     if (group.kernels.empty()) return rows;
+    const double patience = kOpenSeconds + 3 * options_.timeout * static_cast<double>(group.kernels.size());
     try {
       const auto open = [&] {
-        return session(group).ask(open_request(group, group.kernels, modules_, options_), kOpenSeconds);
+        return session(group).ask(open_request(group, group.kernels, modules_, options_), patience);
       };
       opened = open();
       if (options_.impls.empty())
@@ -210,9 +219,8 @@ std::vector<BenchRow> Bench::measure(const BenchGroup& asked) {
         }
       Session& s = session(group);
       measured = s.ask({{"do", "measure"}, {"rounds", options_.rounds}, {"seconds", options_.seconds}},
-                       kOpenSeconds + 20 * options_.seconds);
-      closed = s.ask({{"do", "close"}}, kOpenSeconds);
-      break;
+                       patience + 20 * options_.seconds);
+      closed = s.ask({{"do", "close"}}, patience);
     } catch (const SessionError& error) {
       for (const Kernel* k : group.kernels) {
         rows.push_back(row_of(group, *k));
@@ -220,6 +228,10 @@ std::vector<BenchRow> Bench::measure(const BenchGroup& asked) {
         rows.back().reason = error.what();
       }
       return rows;
+    } catch (const SessionHung& hung) {
+      session_.reset();
+      lose(group, hung.kernel, hung.what());
+      group.kernels.erase(group.kernels.begin() + static_cast<std::ptrdiff_t>(hung.kernel));
     } catch (const SessionDied& died) {
       session_.reset();
       const std::vector<std::string> reasons = fatal(group);
@@ -230,19 +242,16 @@ std::vector<BenchRow> Bench::measure(const BenchGroup& asked) {
           left.push_back(group.kernels[i]);
           continue;
         }
-        if (!somebody && attempt == 0) {
+        if (!somebody && !again) {
           left.push_back(group.kernels[i]);  // it may not happen again
           continue;
         }
-        rows.push_back(row_of(group, *group.kernels[i]));
-        rows.back().status = BenchRow::Status::failed;
-        rows.back().reason = somebody ? reasons[i] : died.what();
+        lose(group, i, somebody ? reasons[i] : died.what());
       }
+      again = !somebody;
       group.kernels = left;
-      closed = Json();
     }
   }
-  if (closed.is_null()) return rows;
 
   const std::string device = opened["device"];
   const bool by_wall = device.empty() && group.threads > 1;

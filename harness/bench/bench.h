@@ -67,9 +67,10 @@ struct BenchOptions {
   std::string node;
   double seconds = 2;  // at most, of one case in one state
   int rounds = 40;
+  double timeout = 30;  // seconds that one call of a kernel may take
   std::uint64_t seed = 1;
-  const std::atomic<bool>* stop =
-      nullptr;  // nobody wants to wait any longer: Bench then throws SessionStopped
+  // Nobody wants to wait any longer: Bench then throws SessionStopped.
+  const std::atomic<bool>* stop = nullptr;
 };
 
 // A case in one state, with the kernels that are timed on it side by side.
@@ -85,8 +86,8 @@ struct BenchGroup {
 // Kernels that want other environments are timed in other processes, each time beside those that want none.
 std::vector<BenchGroup> plan(const Registry& registry, const BenchOptions& options);
 
-// Why a kernel is not timed, or empty.
-std::string untimed_because(const Kernel& kernel);
+// Why a kernel is not timed in that state, or empty.
+std::string untimed_because(const Kernel& kernel, Cache cache);
 
 // The peer's kernel for the next narrower instruction set that runs here; nullptr if there is none.
 const Kernel* narrower(const Registry& registry, const Kernel& kernel);

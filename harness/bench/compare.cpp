@@ -44,6 +44,8 @@ Comparison compare(const ResultFile& base, const ResultFile& fresh) {
     }
     result.rows.push_back(std::move(c));
   }
+  for (const UntimedRow& u : fresh.untimed)
+    if (before.erase(u.row.key()) > 0) result.lost.push_back(u);
   for (const auto& [key, row] : before) result.only_base.push_back(*row);
   return result;
 }

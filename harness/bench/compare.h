@@ -25,7 +25,8 @@ struct Compared {
 
 struct Comparison {
   std::vector<Compared> rows;
-  std::vector<ResultRow> only_base;
+  std::vector<UntimedRow> lost;      // measured in the base; what the new file says of them
+  std::vector<ResultRow> only_base;  // of which the new file says nothing
   std::vector<ResultRow> only_new;
   bool same_machine = true;
 };

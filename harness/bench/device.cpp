@@ -27,11 +27,11 @@ double positive(double ns, const char* what) {
 
 }  // namespace
 
-template <class Function, class... A>
+template <class Error, class Function, class... A>
 void Device::call(Function function, A... arguments) const {
   char text[1024] = "";
   if (function(arguments..., assay_message{text, sizeof text}) != 0)
-    throw std::runtime_error(text[0] != 0 ? text : "the device failed and did not say why");
+    throw Error(text[0] != 0 ? text : "the device failed and did not say why");
 }
 
 std::optional<std::string> Device::name(std::string& why_not) const {
@@ -45,32 +45,33 @@ void Device::hold(const Operands& operands, int copies) const {
   std::vector<assay_memory> all = memory_of(operands.results());
   for (const auto& in : operands.inputs())
     all.push_back({const_cast<std::byte*>(in.data()), in.size()});  // which is only read
-  call(table_->hold, all.data(), static_cast<std::uint32_t>(all.size()), static_cast<std::uint32_t>(copies));
+  call<std::runtime_error>(table_->hold, all.data(), static_cast<std::uint32_t>(all.size()),
+                           static_cast<std::uint32_t>(copies));
 }
 
 void Device::release() const { table_->release(); }
 
 double Device::ns_of_call(const assay_call& kernel, int calls) const {
   double ns = 0;
-  call(table_->time, &kernel, static_cast<std::uint32_t>(calls), &ns);
+  call<DeviceKernelError>(table_->time, &kernel, static_cast<std::uint32_t>(calls), &ns);
   return positive(ns, "calls of a kernel") / calls;
 }
 
 void Device::fetch(const Operands& operands) const {
   const std::vector<assay_memory> all = memory_of(operands.results());
-  call(table_->fetch, all.data(), static_cast<std::uint32_t>(all.size()));
+  call<DeviceKernelError>(table_->fetch, all.data(), static_cast<std::uint32_t>(all.size()));
 }
 
 double Device::ns_of_stream(std::uint64_t read, std::uint64_t written, int copies, int calls) const {
   double ns = 0;
-  call(table_->stream, read, written, static_cast<std::uint32_t>(copies), static_cast<std::uint32_t>(calls),
-       &ns);
+  call<std::runtime_error>(table_->stream, read, written, static_cast<std::uint32_t>(copies),
+                           static_cast<std::uint32_t>(calls), &ns);
   return positive(ns, "moving bytes") / calls;
 }
 
 Device::Burst Device::burst(assay_arithmetic which, double wanted) const {
   Burst done{};
-  call(table_->arithmetic, which, wanted, &done.operations, &done.ns);
+  call<std::runtime_error>(table_->arithmetic, which, wanted, &done.operations, &done.ns);
   done.ns = positive(done.ns, "arithmetic");
   return done;
 }

@@ -3,9 +3,11 @@
 
 #include <assay/device_timing.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -13,6 +15,11 @@
 #include "operands.h"
 
 namespace assay {
+
+// A kernel failed when it was called to be timed.
+struct DeviceKernelError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 
 // Every function throws std::runtime_error with what the library says.
 class Device {
@@ -22,13 +29,13 @@ class Device {
   // Empty, with the reason, where there is none.
   std::optional<std::string> name(std::string& why_not) const;
   std::size_t cache_bytes() const { return table_->cache_bytes(); }
-  int most_calls() const { return static_cast<int>(table_->most_calls); }
+  int most_calls() const { return static_cast<int>(std::min(table_->most_calls, kMostDeviceCalls)); }
 
   void hold(const Operands& operands, int copies) const;
   void release() const;
-  // Of each call, one after the other, each on the next copy.
+  // Of each call, one after the other, each on the next copy. Throws DeviceKernelError, too.
   double ns_of_call(const assay_call& call, int calls) const;
-  // Results of the last call, to where the operands have them.
+  // Results of the last call, to where the operands have them. Throws DeviceKernelError: what calls do, they do later.
   void fetch(const Operands& operands) const;
 
   // Of moving so many bytes once, in as many copies as the operands have.
@@ -44,7 +51,8 @@ class Device {
   bool operator==(const Device&) const = default;
 
  private:
-  template <class Function, class... A>
+  static constexpr std::uint32_t kMostDeviceCalls = 1'000'000;
+  template <class Error, class Function, class... A>
   void call(Function function, A... arguments) const;
 
   const assay_device_timing* table_;

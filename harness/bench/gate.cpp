@@ -147,6 +147,7 @@ struct Gate::State {
                                 {"same_count", true},
                                 {"batch_ns", 4e5},
                                 {"seed", seed},
+                                {"timeout", options.bench.timeout},
                                 {"kernels", kernels}},
                                kOpenSeconds);
     for (const Json& k : pair.opened["kernels"])
@@ -298,6 +299,10 @@ BenchRow Gate::compare(const Subject& s) {
     row.operations = pair.opened["operations"];
     row.functions = pair.opened["functions"];
     row.gate = outcome;
+  } catch (const SessionHung& hung) {
+    state.session.reset();
+    row.status = BenchRow::Status::failed;
+    row.reason = fmt::format("{}{}", hung.kernel == 0 ? "the baseline: " : "", hung.what());
   } catch (const SessionDied& died) {
     state.session.reset();
     row.status = BenchRow::Status::failed;

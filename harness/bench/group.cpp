@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "../generate/data.h"
+#include "call_limit.h"
 #include "group_state.h"
 #include "work_of.h"
 
@@ -14,7 +15,6 @@ namespace {
 
 constexpr std::size_t kMostSets = 8;
 constexpr std::size_t kSetsBytes = std::size_t{128} << 20;  // of all sets together, but for the first
-constexpr double kMostCalls = 1e6;
 constexpr int kFewestRounds = 8;                            // fewer give no interval
 constexpr std::size_t kCopiesBytes = std::size_t{4} << 30;  // of all copies on a device
 
@@ -60,6 +60,7 @@ Group::Group(const Case& c, std::vector<Contestant> contestants, std::optional<a
   for (std::size_t i = 0; i < sets; ++i) s.sets.push_back(std::make_unique<Operands>(s.call, s.random));
   for (Contestant& contestant : contestants) {
     s.players.emplace_back();
+    s.players.back().number = s.players.size() - 1;
     s.players.back().contestant = std::move(contestant);
   }
   for (Player& p : s.players) {
@@ -112,10 +113,12 @@ std::vector<Checking> Group::check() {
     const assay_kernel& k = p.contestant.kernel;
     const auto check = [&]() -> Checking {
       Bound& first = *p.bound[0];
-      if (k.refuses != nullptr && k.refuses(&first.call) != ASSAY_OK)
-        return failed(Checking::Status::refused, first.message.data());
       s.sets[0]->poison();
-      const int status = k.run(&first.call);
+      const int status = [&] {
+        const CallLimit limit(p.number, s.options.timeout);
+        return k.refuses != nullptr && k.refuses(&first.call) != ASSAY_OK ? ASSAY_REFUSED
+                                                                          : k.run(&first.call);
+      }();
       if (status != ASSAY_OK)
         return failed(status == ASSAY_REFUSED ? Checking::Status::refused : Checking::Status::wrong,
                       first.message[0] != 0 ? first.message.data() : fmt::format("it returned {}", status));
@@ -123,13 +126,22 @@ std::vector<Checking> Group::check() {
       const Contract contract = parse_contract(p.contestant.contract, s.call.outputs[0].computed_in);
       if (std::string fault = s.judge->fault(contract, p.results); !fault.empty())
         return failed(Checking::Status::wrong, std::move(fault));
+      if (p.contestant.device) {
+        const auto results = timed_results(p);
+        if (std::string fault = s.judge->fault(contract, results); !fault.empty())
+          return failed(Checking::Status::wrong, "when it is timed, " + fault);
+      }
       Checking right;
       right.information = first.information.data();
       if (right.information.empty() && p.contestant.information)
         right.information = p.contestant.information();
       return right;
     };
-    p.checking = check();
+    try {
+      p.checking = check();
+    } catch (const DeviceKernelError& error) {
+      p.checking = failed(Checking::Status::wrong, fmt::format("when it is timed: {}", error.what()));
+    }
     if (p.checking.status == Checking::Status::right)
       for (const auto& b : p.bound) {
         b->call.information_capacity = 0;  // nobody asks any more
@@ -142,11 +154,11 @@ std::vector<Checking> Group::check() {
 }
 
 // What calls that are timed on a device leave behind: there they meet tensors that were not copied for them.
-std::vector<std::vector<std::byte>> Group::timed_results(std::size_t player) {
+std::vector<std::vector<std::byte>> Group::timed_results(const Player& p) {
   State& s = *state_;
-  Player& p = s.players[player];
   s.sets[0]->poison();
   const Held held(s.devices, *s.sets[0], 1);
+  const CallLimit limit(p.number, s.options.timeout);
   p.contestant.device->ns_of_call(p.bound[0]->call, 1);
   p.contestant.device->fetch(*s.sets[0]);
   return results_of(*s.sets[0]);
@@ -154,75 +166,129 @@ std::vector<std::vector<std::byte>> Group::timed_results(std::size_t player) {
 
 std::vector<Checking> Group::check_again() {
   State& s = *state_;
+  const auto check = [&](Player& p) -> Checking {
+    std::vector<std::vector<std::byte>> results;
+    if (p.contestant.device) {
+      results = timed_results(p);
+    } else {
+      s.sets[0]->poison();
+      const int status = [&] {
+        const CallLimit limit(p.number, s.options.timeout);
+        return p.contestant.kernel.run(&p.bound[0]->call);
+      }();
+      if (status != ASSAY_OK)
+        return failed(Checking::Status::wrong, fmt::format("after it was timed, it returned {}", status));
+      results = results_of(*s.sets[0]);
+    }
+    if (results == p.results) return p.checking;
+    const Contract contract = parse_contract(p.contestant.contract, s.call.outputs[0].computed_in);
+    if (std::string fault = s.judge->fault(contract, results); !fault.empty())
+      return failed(Checking::Status::wrong, "after it was timed, " + fault);
+    return p.checking;
+  };
   std::vector<Checking> all;
   for (Player& p : s.players) {
-    if (p.checking.status == Checking::Status::right) {
-      s.sets[0]->poison();
-      const bool on_device = p.contestant.device.has_value();
-      const int status = on_device ? ASSAY_OK : p.contestant.kernel.run(&p.bound[0]->call);
-      const std::vector<std::vector<std::byte>> results =
-          on_device ? timed_results(static_cast<std::size_t>(&p - s.players.data())) : results_of(*s.sets[0]);
-      if (status != ASSAY_OK)
-        p.checking =
-            failed(Checking::Status::wrong, fmt::format("after it was timed, it returned {}", status));
-      else if (results != p.results) {
-        const Contract contract = parse_contract(p.contestant.contract, s.call.outputs[0].computed_in);
-        if (std::string fault = s.judge->fault(contract, results); !fault.empty())
-          p.checking = failed(Checking::Status::wrong, "after it was timed, " + fault);
-      }
+    try {
+      if (p.checking.status == Checking::Status::right) p.checking = check(p);
+    } catch (const DeviceKernelError& error) {
+      p.checking = failed(Checking::Status::wrong, fmt::format("after it was timed: {}", error.what()));
     }
     all.push_back(p.checking);
   }
   return all;
 }
 
+namespace {
+
+// Whether the kernel did; one that fails is wrong from then on.
+template <class Work>
+bool survives(Player& p, const Work& work) {
+  try {
+    work();
+    return true;
+  } catch (const DeviceKernelError& error) {
+    p.checking = failed(Checking::Status::wrong, fmt::format("while it was timed: {}", error.what()));
+    return false;
+  }
+}
+
+void drop_failed(std::vector<Player*>& playing) {
+  std::erase_if(playing, [](const Player* p) { return p->checking.status != Checking::Status::right; });
+}
+
+}  // namespace
+
+// As many as fill a batch. All may turn out to fail.
+void Group::choose_calls(std::vector<Player*>& playing) {
+  State& s = *state_;
+  for (Player* p : playing) {
+    const CallLimit limit(p->number, 2 * s.options.timeout);  // it is called twice, or in a batch
+    const std::optional<Device>& device = p->contestant.device;
+    const auto once = [&] {
+      p->ns = device ? rough_ns(*device, p->bound[0]->call) : rough_ns([p] { p->bound[0]->run(); });
+    };
+    if (survives(*p, once))
+      p->calls_of_round =
+          std::clamp(s.options.batch_ns / p->ns, 1.0, device ? device->most_calls() / 1.2 : kMostCalls);
+  }
+  drop_failed(playing);
+  if (!s.options.same_count) return;
+  double least = kMostCalls;
+  for (const Player* p : playing) least = std::min(least, p->calls_of_round);
+  for (Player* p : playing) p->calls_of_round = least;
+}
+
+void Group::play_round(std::vector<Player*>& playing) {
+  State& s = *state_;
+  std::ranges::shuffle(playing, s.random);
+  // Not always as many calls, so that nothing periodic on this machine keeps in step.
+  const double jitter = 0.8 + 0.4 * std::uniform_real_distribution<>()(s.random);
+  const auto calls_of = [jitter](const Player& p) {
+    return std::max(1.0, std::floor(p.calls_of_round * jitter));
+  };
+  const auto time = [&](Player& p) {
+    const double expected_ns = p.ns * std::max(p.calls_of_round, static_cast<double>(s.sets.size()));
+    const bool limited = !p.bound.empty() && s.options.timeout > 0;  // a canary returns
+    const CallLimit limit(p.number, limited ? s.options.timeout + 10e-9 * expected_ns : 0);
+    return p.timed(s.round % s.sets.size(), calls_of(p));
+  };
+  // The first one finds the memory as the last one left it, as all others find it: what a set of operands is to the caches
+  // takes more than one call to settle.
+  Player& last = *playing.back();
+  if (s.options.cache == Cache::warm && s.fits_a_cache && playing.size() > 1)
+    survives(last, [&] { time(last); });
+  for (Player* p : playing) {
+    Moment took{};
+    if (p->checking.status != Checking::Status::right || !survives(*p, [&] { took = time(*p); })) continue;
+    const bool each_set = !s.on_device() && s.options.cache != Cache::warm && p->units == 1;
+    const double made = each_set ? static_cast<double>(s.sets.size()) : calls_of(*p);
+    p->series->cpu.push_back(took.cpu / (made * p->units));
+    p->series->wall.push_back(took.wall / (made * p->units));
+    p->calls += static_cast<std::uint64_t>(made);
+  }
+  drop_failed(playing);
+  ++s.round;
+}
+
 void Group::measure(int rounds, double seconds) {
   State& s = *state_;
   std::vector<Player*> playing;
-  for (Player& p : s.players)
-    if (p.checking.status == Checking::Status::right) playing.push_back(&p);
+  for (Player& p : s.players) playing.push_back(&p);
+  drop_failed(playing);
   if (playing.empty()) return;
   const Held held(s.devices, *s.sets[0], s.copies);
   if (s.round == 0) {
-    for (Player* p : playing) {
-      const std::optional<Device>& device = p->contestant.device;
-      p->ns = device ? rough_ns(*device, p->bound[0]->call) : rough_ns([p] { p->bound[0]->run(); });
-      p->calls_of_round =
-          std::clamp(s.options.batch_ns / p->ns, 1.0, device ? device->most_calls() / 1.2 : kMostCalls);
-    }
-    if (s.options.same_count) {
-      double least = kMostCalls;
-      for (const Player* p : playing) least = std::min(least, p->calls_of_round);
-      for (Player* p : playing) p->calls_of_round = least;
-    }
-    if (s.options.limits) add_limits();
+    choose_calls(playing);
+    if (s.options.limits && !playing.empty()) add_limits();
   }
   for (Player& canary : s.canaries) playing.push_back(&canary);
 
   const auto begin = std::chrono::steady_clock::now();
-  for (int r = 0; r < rounds; ++r, ++s.round) {
+  for (int r = 0; r < rounds && playing.size() > s.canaries.size(); ++r) {
     if (r >= kFewestRounds &&
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() > seconds)
       break;
-    std::ranges::shuffle(playing, s.random);
-    // Not always as many calls, so that nothing periodic on this machine keeps in step.
-    const double jitter = 0.8 + 0.4 * std::uniform_real_distribution<>()(s.random);
-    const auto calls_of = [jitter](const Player& p) {
-      return std::max(1.0, std::floor(p.calls_of_round * jitter));
-    };
-    // The first one finds the memory as the last one left it, as all others find it: what a set of operands is to the caches
-    // takes more than one call to settle.
-    if (s.options.cache == Cache::warm && s.fits_a_cache && playing.size() > 1)
-      playing.back()->timed(s.round % s.sets.size(), calls_of(*playing.back()));
-    for (Player* p : playing) {
-      const double calls = calls_of(*p);
-      const Moment took = p->timed(s.round % s.sets.size(), calls);
-      const bool each_set = !s.on_device() && s.options.cache != Cache::warm && p->units == 1;
-      const double made = each_set ? static_cast<double>(s.sets.size()) : calls;
-      p->series->cpu.push_back(took.cpu / (made * p->units));
-      p->series->wall.push_back(took.wall / (made * p->units));
-      p->calls += static_cast<std::uint64_t>(made);
-    }
+    play_round(playing);
   }
 }
 

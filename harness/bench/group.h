@@ -41,6 +41,7 @@ struct GroupOptions {
   bool limits = true;       // time the canaries in every round, too
   bool same_count = false;  // every contestant as many calls a round as the others
   double batch_ns = 4e5;    // how long the calls of one contestant in one round take together
+  double timeout = 0;       // seconds of a call (call_limit.h)
   std::uint64_t seed = 1;
 };
 
@@ -56,6 +57,8 @@ struct Series {
   std::vector<double> cpu;
   std::vector<double> wall;
 };
+
+struct Player;
 
 class Group {
  public:
@@ -93,9 +96,11 @@ class Group {
 
  private:
   struct State;
+  void choose_calls(std::vector<Player*>& playing);
+  void play_round(std::vector<Player*>& playing);
   void add_limits();
   void add_device_limits();
-  std::vector<std::vector<std::byte>> timed_results(std::size_t player);
+  std::vector<std::vector<std::byte>> timed_results(const Player& p);
 
   std::unique_ptr<State> state_;
   std::vector<Series> times_;

@@ -9,7 +9,6 @@ namespace {
 
 constexpr std::size_t kStreamingFrom = std::size_t{4} << 20;  // bytes of results for which streaming is tried
 constexpr std::int64_t kExpElements = 65536;  // so many that the call itself counts for nothing
-constexpr double kMostCallsOfCanary = 1e6;
 constexpr double kCanaryNs = 5e4;
 
 }  // namespace
@@ -63,8 +62,7 @@ void Group::add_limits() {
     const auto once = [&s, inputs, streaming](std::size_t set) {
       stream(inputs[set], s.sets[set]->results(), streaming);
     };
-    const double calls =
-        std::clamp(s.options.batch_ns / 4 / rough_ns([&] { once(0); }), 1.0, kMostCallsOfCanary);
+    const double calls = std::clamp(s.options.batch_ns / 4 / rough_ns([&] { once(0); }), 1.0, kMostCalls);
     s.add_canary(
         streaming ? limits_.streaming : limits_.stream, 1,
         [&s, once](std::size_t set, double n) { return s.time(once, set, n); }, calls);

@@ -12,6 +12,8 @@
 
 namespace assay {
 
+constexpr double kMostCalls = 1e6;  // in a round
+
 // A kernel with the call of one set of operands.
 struct Bound {
   assay_call call{};
@@ -38,6 +40,7 @@ struct Bound {
 
 // Who is timed in every round: a contestant, or a canary.
 struct Player {
+  std::size_t number = 0;  // of a contestant, in its group
   Contestant contestant;
   std::vector<std::unique_ptr<Bound>> bound;  // one for each set
   Checking checking;
@@ -65,9 +68,8 @@ inline double rough_ns(const std::function<void()>& call) {
 
 // The same by a device's clock.
 inline double rough_ns(const Device& device, const assay_call& call) {
-  constexpr int kCalls = 4;
   device.ns_of_call(call, 1);
-  return std::max(1.0, device.ns_of_call(call, kCalls));
+  return std::max(1.0, device.ns_of_call(call, ASSAY_FEWEST_CALLS));
 }
 
 struct Group::State {

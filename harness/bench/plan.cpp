@@ -108,9 +108,12 @@ std::optional<BenchGroup> with_other(const BenchGroup& group, std::size_t i, con
   return changed;
 }
 
-std::string untimed_because(const Kernel& kernel) {
-  if (!kernel.unavailable.empty() || !emulates(kernel)) return kernel.unavailable;
-  return "not timed: an emulation's time says nothing about a GPU's";
+std::string untimed_because(const Kernel& kernel, Cache cache) {
+  if (!kernel.unavailable.empty()) return kernel.unavailable;
+  if (emulates(kernel)) return "not timed: an emulation's time says nothing about a GPU's";
+  if (kernel.on_device && cache == Cache::l2)
+    return "not timed: a GPU has one cache, which all of it shares; cold there is --cache dram";
+  return "";
 }
 
 std::vector<BenchGroup> plan(const Registry& registry, const BenchOptions& options) {
@@ -120,7 +123,7 @@ std::vector<BenchGroup> plan(const Registry& registry, const BenchOptions& optio
       for (const BenchCase& bench_case : options.cases) {
         std::vector<const Kernel*> anywhere, missing, particular, device;
         for (const Kernel* k : kernels_for(registry, *bench_case.c.op, options.impls)) {
-          if (!untimed_because(*k).empty())
+          if (!untimed_because(*k, cache).empty())
             missing.push_back(k);
           else if (k->on_device)
             device.push_back(k);
@@ -133,8 +136,7 @@ std::vector<BenchGroup> plan(const Registry& registry, const BenchOptions& optio
           missing.clear();
           if (!g.kernels.empty() || !g.missing.empty()) groups.push_back(std::move(g));
         }
-        // A GPU has threads of its own, and no cache but the one that all of it shares.
-        if (threads == options.threads.front() && cache != Cache::l2)
+        if (threads == options.threads.front())  // a GPU has threads of its own
           for (const Process& p : processes(device))
             if (!p.kernels.empty())
               groups.push_back({&bench_case, cache, threads, p.kernels, {}, p.variables});

@@ -1,10 +1,12 @@
 #include "result_file.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
+#include "reports/bench_file.h"
 #include "reports/file.h"
 #include "reports/json_reader.h"
 
@@ -21,7 +23,7 @@ Estimate estimate(const JsonReader& value, const char* median) {
   return {positive(value.at(median)), value.at("low").number(), value.at("high").number()};
 }
 
-ResultRow read_ours(const JsonReader& a) {
+ResultRow what_is_timed(const JsonReader& a) {
   ResultRow row;
   row.op = a.at("op").text();
   row.case_text = a.at("case").text();
@@ -31,6 +33,11 @@ ResultRow read_ours(const JsonReader& a) {
   // Where the data is and whose clock was read: what another device took says nothing about this one.
   if (const std::string device = a.text_or("device", ""); !device.empty()) row.cache += " on " + device;
   row.threads = static_cast<int>(std::min<std::uint64_t>(a.at("threads").count(), 1'000'000));
+  return row;
+}
+
+ResultRow read_ours(const JsonReader& a) {
+  ResultRow row = what_is_timed(a);
   row.ns = estimate(a.at("ns"), "median");
   if (const JsonReader::Optional limit = a.find("limit")) row.share = limit->at("share").number();
   if (const JsonReader::Optional peer = a.find("best_peer")) {
@@ -53,9 +60,30 @@ ResultRow read_theirs(const JsonReader& b) {
   ResultRow row;
   row.case_text = b.text_or("run_name", b.at("name").text());
   row.threads = static_cast<int>(std::min<std::uint64_t>(b.count_or("threads", 1), 1'000'000));
-  const double ns = positive(b.at("cpu_time")) * unit(b.at("time_unit"));
+  // Parts of a name say by which clock a benchmark wants to be read.
+  const std::string name = row.case_text + "/";
+  const bool by_other_clock =
+      name.find("/real_time/") != std::string::npos || name.find("/manual_time/") != std::string::npos;
+  const double ns = positive(b.at(by_other_clock ? "real_time" : "cpu_time")) * unit(b.at("time_unit"));
   row.ns = {ns, ns, ns};
   return row;
+}
+
+// One row for each key, in the order of the first ones.
+void keep_medians(std::vector<ResultRow>& rows) {
+  std::map<std::string, std::vector<const ResultRow*>> by_key;
+  for (const ResultRow& r : rows) by_key[r.key()].push_back(&r);
+  if (by_key.size() == rows.size()) return;
+  std::vector<ResultRow> kept;
+  for (const ResultRow& r : rows) {
+    std::vector<const ResultRow*>& same = by_key[r.key()];
+    if (same.empty()) continue;
+    const auto middle = same.begin() + static_cast<std::ptrdiff_t>(same.size() / 2);
+    std::ranges::nth_element(same, middle, {}, [](const ResultRow* x) { return x->ns.median; });
+    kept.push_back(**middle);
+    same.clear();
+  }
+  rows = std::move(kept);
 }
 
 }  // namespace
@@ -75,6 +103,8 @@ ResultFile result_file_from(std::string_view text, const std::string& name) {
       ours->at("format").fail(fmt::format("it is {}, and this program reads assay.bench/1", format));
     file.machine = ours->at("machine").at("fingerprint").text();
     file.commit = ours->text_or("commit", "");
+    if (const JsonReader::Optional complete = ours->find("complete"); complete && !complete->boolean())
+      file.incomplete = ours->text_or("incomplete", "it does not say why");
   } else {
     file.machine = fmt::format("{}; {} processors", context.text_or("host_name", "unknown host"),
                                context.count_or("num_cpus", 0));
@@ -83,7 +113,14 @@ ResultFile result_file_from(std::string_view text, const std::string& name) {
   std::vector<JsonReader> theirs;
   for (const JsonReader& b : root.at("benchmarks").items()) {
     if (const JsonReader::Optional ours = b.find("assay")) {
-      if (ours->at("status").text() == "measured") file.rows.push_back(read_ours(*ours));
+      const std::string status = ours->at("status").text();
+      if (std::ranges::find(kBenchStatuses, status) == kBenchStatuses.end())
+        ours->at("status").fail(
+            fmt::format("unknown \"{}\"; expected one of {}", status, fmt::join(kBenchStatuses, ", ")));
+      if (status == kBenchStatuses[0])
+        file.rows.push_back(read_ours(*ours));
+      else
+        file.untimed.push_back({what_is_timed(*ours), status, ours->text_or("reason", "")});
       continue;
     }
     if (const JsonReader::Optional error = b.find("error_occurred"); error && error->boolean()) continue;
@@ -99,6 +136,7 @@ ResultFile result_file_from(std::string_view text, const std::string& name) {
     ResultRow row = read_theirs(b);
     if (!medians.contains(row.key())) file.rows.push_back(std::move(row));
   }
+  keep_medians(file.rows);
   return file;
 }
 

@@ -26,16 +26,27 @@ struct ResultRow {
   std::string key() const;
 };
 
+// One that has no time.
+struct UntimedRow {
+  ResultRow row;
+  std::string status;  // refused, failed or not_run
+  std::string reason;
+};
+
 struct ResultFile {
   std::string name;
+  std::string incomplete;  // why it does not hold all that was to be timed; empty if it does
   std::string
       machine;  // fingerprint; of Google Benchmark's files the host's name, number of processors and clock
   std::string commit;           // empty if the file does not say
   std::string date;             // as Google Benchmark writes it
-  std::vector<ResultRow> rows;  // that were measured
+  std::vector<ResultRow> rows;  // that were measured; no two of one key
+  std::vector<UntimedRow> untimed;
 };
 
-// Rows of repetitions are left out where their median stands, too. Throws FileError that names file and key.
+// Of rows with one key the median time counts, and of repetitions in Google Benchmark's files the median that stands there.
+// Its benchmarks that are named after the wall's clock or one of their own are read by that. Throws FileError that names
+// file and key.
 ResultFile read_result_file(const std::string& path);
 ResultFile result_file_from(std::string_view text, const std::string& name);
 

@@ -29,6 +29,9 @@ constexpr std::chrono::seconds kAfterStop{3};
 
 }  // namespace
 
+SessionHung::SessionHung(std::size_t which, double seconds)
+    : SessionDied(fmt::format("did not return within {:.3g} s", seconds)), kernel(which) {}
+
 std::string kernel_library(const std::string& program, const std::string& which) {
   return (std::filesystem::path(program).parent_path().parent_path() / "optimized" /
           fmt::format("libassay_{}_plugin.so", which))
@@ -158,6 +161,7 @@ Json Session::receive(double seconds) {
       buffer_.erase(0, end + 1);
       Json answer = Json::parse(line);
       if (answer.contains("error")) throw SessionError(answer["error"].get<std::string>());
+      if (answer.contains("hung")) throw SessionHung(answer["hung"], answer["seconds"]);
       return answer;
     }
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(limit - Clock::now()).count();

@@ -20,6 +20,11 @@ namespace assay {
 struct SessionDied : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+// A kernel did not return, so that the process ended.
+struct SessionHung : SessionDied {
+  SessionHung(std::size_t which, double seconds);
+  std::size_t kernel;  // its number in the group that was open
+};
 // Somebody gave up waiting (BenchOptions::stop), and the timing process was ended.
 struct SessionStopped : std::runtime_error {
   using std::runtime_error::runtime_error;

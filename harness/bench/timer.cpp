@@ -21,6 +21,7 @@
 
 #include "../plugin/load.h"
 #include "bandwidth.h"
+#include "call_limit.h"
 #include "placement.h"
 
 namespace assay {
@@ -79,6 +80,7 @@ class Timer {
     options.same_count = request.at("same_count");
     options.batch_ns = request.at("batch_ns");
     options.seed = request.at("seed");
+    options.timeout = request.at("timeout");
     std::vector<Contestant> contestants;
     for (const Json& k : request.at("kernels")) contestants.push_back(contestant(k));
     const std::optional<Device> device = contestants.empty() ? std::nullopt : contestants.front().device;
@@ -128,7 +130,7 @@ class Timer {
     return answer;
   }
 
-  // Those of devices that libraries run kernels on, too.
+  // Those of devices that libraries run kernels on, too. Where they cannot be measured, so says each row of that device.
   Json bandwidths() const {
     std::vector<MachineLimit> all = machine_limits();
     std::set<std::string> known;
@@ -140,8 +142,12 @@ class Timer {
       const Device device(*timing);
       const std::string name = device_name(device);
       if (name.empty() || !known.insert(name).second) continue;
-      const std::vector<MachineLimit> more = device.limits();
-      all.insert(all.end(), more.begin(), more.end());
+      try {
+        const std::vector<MachineLimit> more = device.limits();
+        all.insert(all.end(), more.begin(), more.end());
+      } catch (const std::runtime_error&) {
+        continue;
+      }
     }
     Json list = Json::array();
     for (const MachineLimit& l : all) {
@@ -326,6 +332,7 @@ int serve(int socket, std::span<const std::string> arguments, const std::functio
     return 1;
   }
   if (!lines.write(said({{"ready", true}}))) return 0;
+  CallLimit::tell(socket);
   Timer timer(std::move(modules), std::move(mine));
   std::string line;
   while (lines.read(line)) {

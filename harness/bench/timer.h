@@ -3,8 +3,9 @@
 //
 // It is asked by lines of JSON on a socket and answers each with a line. The harness's side is session.h.
 //
-//   {"do": "open", "case", "cache", "limits", "same_count", "batch_ns", "seed", "check", "kernels": [{"module", "schema",
-//    "name", "contract", "slowed"}]}        slowed: a share of its time for which the kernel idles after each call, or 0
+//   {"do": "open", "case", "cache", "limits", "same_count", "batch_ns", "seed", "timeout", "kernels": [{"module", "schema",
+//    "name", "contract", "slowed"}]}        slowed: a share of its time for which the kernel idles after each call, or 0;
+//                                           timeout: seconds of a call
 //        -> {"kernels": [{"status", "reason", "information"}], "operations", "functions", "dtype", "bytes", "sets",
 //            "bytes_of_set", "device", "device_cache"}    the name of the GPU whose clock is read, or "", and bytes of its cache
 //   {"do": "measure", "rounds", "seconds"}
@@ -15,7 +16,8 @@
 //        -> {"entries": [n]}    where the kernels begin in their files, or null
 //   {"do": "bandwidths"}           -> {"limits": [{"name", "kind", "level", "dtype", "value", "device"}]}
 //
-// A request that fails is answered with {"error": "why"}.
+// A request that fails is answered with {"error": "why"}; one during which a kernel does not return, with {"hung": its number in
+// "kernels", "seconds"}, and then the process has ended.
 #pragma once
 
 #include <functional>

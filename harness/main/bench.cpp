@@ -173,7 +173,7 @@ void add_bench(CLI::App& app, Command& chosen) {
       "Kernels of one case are timed in one process, on the same memory, in turns: every round times each of them in\n"
       "random order, and what is compared are their ratios within rounds. Only kernels whose results are right, by a\n"
       "sample of elements under their contracts, are timed; results are looked at again afterwards. Times are the\n"
-      "thread's own (with several threads: the wall's), medians with 99% intervals.\n\n"
+      "thread's own (with several threads: the wall's), medians with 99% intervals (±?: too few rounds to have one).\n\n"
       "The limit of a row is what its formula needs at least, measured in the same rounds: moving its bytes on the\n"
       "same memory, its operations as fused multiply-adds in registers, its elementary functions at the speed of our\n"
       "exp. The largest of the three binds.\n\n"
@@ -238,6 +238,10 @@ void add_bench(CLI::App& app, Command& chosen) {
                        "seconds that the rounds of one case may take (default: 2; 4 with --against)")
           ->check(positive_number())
           ->type_name("S");
+  command->add_option("--timeout", o.timeout, "seconds that one call of a kernel may take")
+      ->check(positive_number())
+      ->capture_default_str()
+      ->type_name("S");
   command->add_option("--seed", o.seed, "of the order of rounds and the places of tensors")
       ->capture_default_str()
       ->type_name("N");

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
+#include "reports/bench_file.h"
 #include "reports/file.h"
 #include "reports/style.h"
 #include "reports/text.h"
@@ -51,10 +52,18 @@ std::string json_of(const Comparison& c, const CompareFlags& flags) {
     }
     rows.push_back(std::move(row));
   }
-  const Json document{{"format", "assay.compare/1"},  {"base", flags.base},
-                      {"new", flags.fresh},           {"same_machine", c.same_machine},
-                      {"rows", std::move(rows)},      {"only_base", c.only_base.size()},
-                      {"only_new", c.only_new.size()}};
+  Json lost = Json::array();
+  for (const UntimedRow& u : c.lost)
+    lost.push_back({{"case", u.row.case_text},
+                    {"impl", u.row.impl},
+                    {"cache", u.row.cache},
+                    {"threads", u.row.threads},
+                    {"status", u.status},
+                    {"reason", u.reason}});
+  const Json document{
+      {"format", "assay.compare/1"},     {"base", flags.base},           {"new", flags.fresh},
+      {"same_machine", c.same_machine},  {"rows", std::move(rows)},      {"lost", std::move(lost)},
+      {"only_base", c.only_base.size()}, {"only_new", c.only_new.size()}};
   return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -71,9 +80,15 @@ void print(const Comparison& c) {
                one.by_ratio ? "beside " + printable(one.row.best_peer) : "by its time");
     fmt::print("{}\n", printable(what(one.row)));
   }
+  for (const UntimedRow& u : c.lost) {
+    const std::string status = pad_right(u.status, 7);
+    fmt::print("  {}         {}{}\n", u.status == kBenchStatuses[2] ? style.bad(status) : status,
+               printable(what(u.row)), u.reason.empty() ? "" : ": " + printable(u.reason));
+  }
   fmt::print(
-      "{} slower, {} faster, {} level, {} incomparable; {} only in the base, {} only in the new file\n",
-      counts[0], counts[1], counts[2], counts[3], c.only_base.size(), c.only_new.size());
+      "{} slower, {} faster, {} level, {} incomparable; {} no longer timed, {} only in the base, {} only in "
+      "the new file\n",
+      counts[0], counts[1], counts[2], counts[3], c.lost.size(), c.only_base.size(), c.only_new.size());
   if (!c.same_machine)
     fmt::print("The machines differ: times were not compared, only ratios to the same peer.\n");
   fmt::print(
@@ -89,15 +104,20 @@ int compare_command(const CompareFlags& flags) {
   check_files({{"--json", flags.json}}, {flags.base, flags.fresh});
   const ResultFile base = read_result_file(flags.base), fresh = read_result_file(flags.fresh);
   const Comparison c = compare(base, fresh);
+  for (const ResultFile* file : {&base, &fresh})
+    if (!file->incomplete.empty())
+      fmt::print(stderr, "assay: {} is incomplete: {}\n", file->name, printable(file->incomplete));
   if (flags.json != "-") print(c);
   if (!flags.json.empty()) write_file(flags.json, json_of(c, flags));
-  if (c.rows.empty()) {
+  const bool fails =
+      std::ranges::any_of(c.lost, [](const UntimedRow& u) { return u.status == kBenchStatuses[2]; });
+  if (c.rows.empty() && !fails) {
     fmt::print(stderr, "assay: {} and {} have no row in common\n", flags.base, flags.fresh);
     return kEnvironment;
   }
-  return std::ranges::any_of(c.rows, [](const Compared& r) { return r.verdict == Compared::Verdict::slower; })
-             ? kFaultFound
-             : kAllWell;
+  const bool slower =
+      std::ranges::any_of(c.rows, [](const Compared& r) { return r.verdict == Compared::Verdict::slower; });
+  return slower || fails ? kFaultFound : kAllWell;
 }
 
 }  // namespace
@@ -109,7 +129,7 @@ void add_compare(CLI::App& app, Command& chosen) {
       "Rows are compared by their ratio to the same peer where both files have it (10% must be missing), else by time\n"
       "(25%, and only on the same machine). That is far less than `assay bench --against` proves: two processes that\n"
       "run the same code differ by more than what a benchmark is to find. Reads Google Benchmark's files, too.\n"
-      "Exit codes: 1 if a row is slower; 3 if the files have no row in common.");
+      "Exit codes: 1 if a row is slower, or was timed and fails now; 3 if the files have no row in common.");
   auto flags = std::make_shared<CompareFlags>();
   command->add_option("BASE", flags->base, "benchmark file (.json)")->required()->type_name("");
   command->add_option("NEW", flags->fresh, "another one")->required()->type_name("");

@@ -125,18 +125,30 @@ int history_command(const HistoryFlags& flags) {
   std::vector<std::string> inputs = flags.add;
   inputs.push_back(flags.file);
   check_files({{"--json", flags.json}}, inputs);
-  // All are read before the first is added.
-  std::vector<ResultFile> files;
-  for (const std::string& f : flags.add) files.push_back(read_result_file(f));
-  HistoryStore store(flags.file, !flags.add.empty());
-  for (const ResultFile& f : files) {
-    const std::string commit = commit_of(flags, f);
-    const std::size_t rows = store.add(f, commit, time_of(commit, f));
-    fmt::print(stderr, "{}: {}\n", f.name,
+  // All are read, and it is known whose they are, before the first is added.
+  struct Addition {
+    ResultFile file;
+    std::string commit;
+    std::int64_t time;
+  };
+  std::vector<Addition> additions;
+  for (const std::string& f : flags.add) {
+    ResultFile file = read_result_file(f);
+    if (!file.incomplete.empty())
+      fmt::print(stderr, "assay: {} is incomplete: {}\n", f, printable(file.incomplete));
+    if (file.rows.empty()) throw FileError(fmt::format("{}: no benchmark of it has a time", f));
+    const std::string commit = commit_of(flags, file);
+    additions.push_back({std::move(file), commit, 0});
+    additions.back().time = time_of(commit, additions.back().file);
+  }
+  HistoryStore store(flags.file, !additions.empty());
+  for (const auto& [file, commit, time] : additions) {
+    const std::size_t rows = store.add(file, commit, time);
+    fmt::print(stderr, "{}: {}\n", file.name,
                rows > 0 ? fmt::format("{} of commit {}", counted(rows, "row"), commit.substr(0, 12))
                         : fmt::format("was there already, for commit {}", commit.substr(0, 12)));
   }
-  if (!files.empty() && flags.json.empty() && flags.patterns.empty()) return kAllWell;
+  if (!additions.empty() && flags.json.empty() && flags.patterns.empty()) return kAllWell;
   const std::vector<KernelHistory> all = store.histories(flags.patterns, flags.impls);
   if (all.empty()) {
     fmt::print(stderr, "assay: {} has no series of these operators and kernels\n", flags.file);

@@ -38,6 +38,21 @@ void check_file(const std::string& path) {
     throw PluginError(fmt::format("{}: is not a shared library; build one with cc -shared -fPIC", path));
 }
 
+void check_timing(const assay_device_timing& t, const std::string& path) {
+  const auto fail = [&](const std::string& what) {
+    throw PluginError(fmt::format("{}: its assay_device_timing {}", path, what));
+  };
+  if (t.size < sizeof t)
+    fail(fmt::format("has {} bytes, this Assay's {}; set size to sizeof(assay_device_timing)", t.size,
+                     sizeof t));
+  if (t.device == nullptr || t.cache_bytes == nullptr || t.hold == nullptr || t.time == nullptr ||
+      t.fetch == nullptr || t.release == nullptr || t.stream == nullptr || t.arithmetic == nullptr)
+    fail("lacks a function (it is NULL)");
+  if (t.most_calls < ASSAY_FEWEST_CALLS)
+    fail(fmt::format("says that time() takes at most {} calls at once; it must take {}", t.most_calls,
+                     static_cast<int>(ASSAY_FEWEST_CALLS)));
+}
+
 void check_kernel(const assay_kernel& k, std::size_t number, const std::string& path) {
   const auto fail = [&](const std::string& what) {
     const std::string schema = k.schema != nullptr ? fmt::format(" ({})", k.schema) : "";
@@ -78,11 +93,7 @@ WorkerTable load_plugin_table(const std::string& given) {
   WorkerTable table = read_plugin_table(plugin, given);
   if (void* const timing = dlsym(library, "assay_device_timing_v1"))
     table.timing = reinterpret_cast<const assay_device_timing* (*)()>(timing)();
-  if (table.timing != nullptr && table.timing->size < sizeof(assay_device_timing))
-    throw PluginError(
-        fmt::format("{}: its assay_device_timing has {} bytes, this Assay's {}; set size to "
-                    "sizeof(assay_device_timing)",
-                    given, table.timing->size, sizeof(assay_device_timing)));
+  if (table.timing != nullptr) check_timing(*table.timing, given);
   return table;
 }
 

@@ -115,14 +115,28 @@ TEST_F(BenchCommand, MessagesThatAreNoTextsCostNothingButTheirRow) {
   EXPECT_TRUE(escapes["error_occurred"]);
 }
 
+TEST_F(BenchCommand, KernelsThatDoNotReturnCostTheirTimeAndTheirRow) {
+  const std::string hangs = std::string(ASSAY_RUN_TEST_PLUGINS) + "/bench_test_plugin_hangs.so";
+  const Finished f = bench({"--case", "relu:f32:self=1000", "--impl", "plugin:*,cpu.baseline", "--plugin",
+                            hangs, "--timeout", kSanitized ? "10" : "1", "--rounds", "9", "--json", "-"});
+  EXPECT_EQ(f.status, 1) << f.err;
+  const json run = json::parse(f.out);
+  EXPECT_EQ(row(run, "cpu.baseline")["assay"]["status"], "measured");
+  for (const char* kernel : {"plugin:hangs", "plugin:hangs_later"}) {
+    const json& hung = row(run, kernel)["assay"];
+    EXPECT_EQ(hung["status"], "failed") << kernel;
+    EXPECT_THAT(hung["reason"].get<std::string>(), HasSubstr("did not return within ")) << kernel;
+  }
+}
+
 // Ctrl-C ends what a kernel would never end.
 TEST_F(BenchCommand, ASignalEndsAKernelThatHangs) {
   const std::string hangs = std::string(ASSAY_RUN_TEST_PLUGINS) + "/bench_test_plugin_hangs.so";
   const auto begin = std::chrono::steady_clock::now();
-  const Finished f =
-      run_program("/usr/bin/timeout", {"--preserve-status", "--signal=INT", kSanitized ? "25" : "5",
-                                       ASSAY_PROGRAM, "bench", "--case", "relu:f32:self=1000", "--impl",
-                                       "plugin:hangs", "--plugin", hangs, "--json", "-"});
+  const Finished f = run_program(
+      "/usr/bin/timeout", {"--preserve-status", "--signal=INT", kSanitized ? "25" : "5", ASSAY_PROGRAM,
+                           "bench", "--case", "relu:f32:self=1000", "--impl", "plugin:hangs", "--plugin",
+                           hangs, "--timeout", "1000", "--json", "-"});
   EXPECT_EQ(f.status, 130) << f.out << f.err;
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(kSanitized ? 200 : 60));
   EXPECT_FALSE(json::parse(f.out)["context"]["assay"]["complete"]);

@@ -1,6 +1,8 @@
 /* Kernels of relu that run on a device which there is not, for the tests of bench/: it keeps copies of the memory that is held,
- * has a clock on which a call takes a microsecond, and one cache of 4096 bytes. `stale` is right unless it is timed. Built with
- * UNPLUGGED, the device is not there after all; with STOPPED, its clock stands still; with NO_CLOCK, it has none. */
+ * has a clock on which a call takes a microsecond, and one cache of 4096 bytes. `stale` is right unless it is timed, `fails` returns
+ * an error then, and `tires` does after some rounds. Built with UNPLUGGED, the device is not there after all; with STOPPED, its
+ * clock stands still; with NO_CLOCK, it has none; with NO_LIMITS, it computes and moves nothing by itself; with NO_FETCH and
+ * FEW_CALLS, the table is not what it has to be. */
 #include <assay/device_timing.h>
 
 #include <stdio.h>
@@ -41,10 +43,24 @@ static int good(const assay_call* call) {
 
 static int stale(const assay_call* call) { return timing ? ASSAY_OK : good(call); }
 
+static int fails(const assay_call* call) {
+  if (!timing) return good(call);
+  strncpy(call->message, "an illegal address", call->message_capacity);
+  return 1;
+}
+
+static int tires(const assay_call* call) {
+  static int calls;
+  if (timing && ++calls > 200) return 1;
+  return good(call);
+}
+
 #define RELU "relu(Tensor self) -> Tensor"
 static const assay_kernel kernels[] = {
     {.size = sizeof(assay_kernel), .flags = ASSAY_ON_DEVICE, .schema = RELU, .name = "good", .run = good},
     {.size = sizeof(assay_kernel), .flags = ASSAY_ON_DEVICE, .schema = RELU, .name = "stale", .run = stale},
+    {.size = sizeof(assay_kernel), .flags = ASSAY_ON_DEVICE, .schema = RELU, .name = "fails", .run = fails},
+    {.size = sizeof(assay_kernel), .flags = ASSAY_ON_DEVICE, .schema = RELU, .name = "tires", .run = tires},
 };
 
 static const assay_plugin plugin = {
@@ -92,7 +108,7 @@ static int time_calls(const assay_call* call, uint32_t calls, double* ns, assay_
     status = call->kernel->run(call);
   }
   timing = 0;
-  if (status != 0) snprintf(message.text, message.capacity, "%s", call->message);
+  if (status != 0) snprintf(message.text, message.capacity, "%s", call->message_capacity ? call->message : "");
   *ns = (double)calls * kCallNs;
 #ifdef STOPPED
   *ns = 0;
@@ -118,6 +134,10 @@ static int stream(uint64_t read, uint64_t written, uint32_t copies, uint32_t cal
 static int arithmetic(assay_arithmetic which, double wanted, double* done, double* ns,
                       assay_message message) {
   (void)which;
+#ifdef NO_LIMITS
+  snprintf(message.text, message.capacity, "no units for arithmetic");
+  return 1;
+#endif
   (void)message;
   *done = wanted;
   *ns = wanted / 1000; /* 1 TFLOP/s */
@@ -125,12 +145,18 @@ static int arithmetic(assay_arithmetic which, double wanted, double* done, doubl
 }
 
 static const assay_device_timing timing_table = {.size = sizeof(assay_device_timing),
+#ifdef FEW_CALLS
+                                                 .most_calls = 1,
+#else
                                                  .most_calls = 100,
+#endif
                                                  .device = device,
                                                  .cache_bytes = cache_bytes,
                                                  .hold = hold,
                                                  .time = time_calls,
+#ifndef NO_FETCH
                                                  .fetch = fetch,
+#endif
                                                  .release = release,
                                                  .stream = stream,
                                                  .arithmetic = arithmetic};

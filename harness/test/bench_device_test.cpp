@@ -37,9 +37,9 @@ TEST(BenchDevice, KernelsAreTimedByItsClockAndHeldAgainstItsLimits) {
                                    "plugin:good,cpu.baseline", "--cache", "warm,l2,dram"});
   ASSERT_EQ(f.status, 0) << f.err;
   const std::map<std::string, json> all = device_rows(f);
-  // Not cold in a second-level cache: a device has one cache, for all of it.
-  EXPECT_FALSE(all.contains("plugin:good l2"));
-  EXPECT_TRUE(all.contains("cpu.baseline l2"));
+  EXPECT_EQ(all.at("plugin:good l2")["status"], "not_run");
+  EXPECT_THAT(all.at("plugin:good l2")["reason"].get<std::string>(), HasSubstr("a GPU has one cache"));
+  EXPECT_EQ(all.at("cpu.baseline l2")["status"], "measured");
   for (const char* cache : {"warm", "dram"}) {
     const json& row = all.at(std::string("plugin:good ") + cache);
     EXPECT_EQ(row["status"], "measured") << row;
@@ -70,15 +70,44 @@ TEST(BenchDevice, SmallOperandsLieInItsCache) {
   EXPECT_EQ(device_rows(f).at("plugin:good warm")["limit"]["binds"], "memory L2");
 }
 
-// Results are looked at again as the timed calls leave them.
-TEST(BenchDevice, WhatGivesNoResultsWhileItIsTimedHasNoTime) {
+// Results are looked at as the timed calls leave them.
+TEST(BenchDevice, WhatFailsWhileItIsTimedHasNoTimeAndTheOthersDo) {
   const Finished f =
       bench_device({"--case", "relu:f32:self=1000", "--plugin", kDevicePlugin, "--impl", "plugin:*"});
   EXPECT_EQ(f.status, 1) << f.err;
   EXPECT_EQ(device_rows(f).at("plugin:good warm")["status"], "measured");
-  const json stale = device_rows(f).at("plugin:stale warm");
-  EXPECT_EQ(stale["status"], "failed");
-  EXPECT_THAT(stale["reason"].get<std::string>(), HasSubstr("after it was timed"));
+  const auto why = [&](const char* kernel) {
+    const json row = device_rows(f).at(kernel + std::string(" warm"));
+    EXPECT_EQ(row["status"], "failed") << kernel;
+    return row["reason"].get<std::string>();
+  };
+  EXPECT_THAT(why("plugin:stale"), HasSubstr("when it is timed, "));
+  EXPECT_EQ(why("plugin:fails"), "when it is timed: an illegal address");
+  EXPECT_EQ(why("plugin:tires"), "while it was timed: the device failed and did not say why");
+}
+
+TEST(BenchDevice, OneWithoutLimitsLeavesTheProcessorItsTimes) {
+  const std::string plugin = std::string(ASSAY_RUN_TEST_PLUGINS) + "/bench_device_plugin_no_limits.so";
+  const Finished f = bench_device(
+      {"--case", "relu:f32:self=1000", "--plugin", plugin, "--impl", "plugin:good,cpu.baseline"});
+  EXPECT_EQ(f.status, 0) << f.err;
+  const std::map<std::string, json> all = device_rows(f);
+  EXPECT_EQ(all.at("cpu.baseline warm")["status"], "measured");
+  EXPECT_EQ(all.at("plugin:good warm")["status"], "not_run");
+  EXPECT_EQ(all.at("plugin:good warm")["reason"], "no units for arithmetic");
+}
+
+TEST(BenchDevice, ATableThatIsNotWhatItHasToBeIsRefused) {
+  const auto said = [](const char* variant) {
+    const std::string plugin =
+        std::string(ASSAY_RUN_TEST_PLUGINS) + "/bench_device_plugin_" + variant + ".so";
+    const Finished f =
+        bench_device({"--case", "relu:f32:self=1000", "--plugin", plugin, "--impl", "plugin:good"});
+    EXPECT_EQ(f.status, 2);
+    return f.err;
+  };
+  EXPECT_THAT(said("no_fetch"), HasSubstr("its assay_device_timing lacks a function (it is NULL)"));
+  EXPECT_THAT(said("few_calls"), HasSubstr("time() takes at most 1 calls at once; it must take 4"));
 }
 
 TEST(BenchDevice, OneThatCannotMeasureIsNoDevice) {

@@ -64,9 +64,17 @@ TEST(BenchFiles, GoogleBenchmarksOwnAreRead) {
       {"name": "b_median", "run_name": "b", "run_type": "aggregate", "aggregate_name": "median", "cpu_time": 7,
        "time_unit": "ns", "threads": 2},
       {"name": "d", "skipped": true, "skip_message": "not today", "cpu_time": 0, "time_unit": "ns"},
+      {"name": "e/real_time/threads:2", "cpu_time": 1, "real_time": 30, "time_unit": "ns"},
+      {"name": "e/real_time/threads:2", "cpu_time": 2, "real_time": 50, "time_unit": "ns"},
+      {"name": "e/real_time/threads:2", "cpu_time": 3, "real_time": 40, "time_unit": "ns"},
+      {"name": "f/manual_time", "cpu_time": 1, "real_time": 60, "time_unit": "ns"},
+      {"name": "g/real_times", "cpu_time": 70, "real_time": 1, "time_unit": "ns"},
       {"name": "c", "error_occurred": true, "error_message": "no"}]})"));
   EXPECT_EQ(f.machine, "h; 4 processors");
-  ASSERT_EQ(f.rows.size(), 2u);
+  ASSERT_EQ(f.rows.size(), 5u);
+  EXPECT_EQ(f.rows[2].ns.median, 40);  // of repetitions, and by the clock that it is named after
+  EXPECT_EQ(f.rows[3].ns.median, 60);
+  EXPECT_EQ(f.rows[4].ns.median, 70);
   EXPECT_EQ(f.rows[0].case_text, "b");
   EXPECT_EQ(f.rows[0].ns.median, 7);
   EXPECT_EQ(f.rows[0].threads, 2);
@@ -83,6 +91,9 @@ TEST(BenchFiles, ErrorsNameFileAndKey) {
   f["context"]["assay"]["format"] = "assay.bench/9";
   EXPECT_THAT(file_error([&] { read(f); }), HasSubstr("assay.bench/9"));
   EXPECT_THAT(file_error([] { result_file_from("{\"context\": 3", "x.json"); }), HasSubstr("x.json"));
+  f = file_of({row("cpu", 10, 1)});
+  f["benchmarks"][0]["assay"]["status"] = "asleep";
+  EXPECT_THAT(file_error([&] { read(f); }), HasSubstr("unknown \"asleep\"; expected one of measured"));
   f = json::parse(R"({"context": {}, "benchmarks": [{"name": "a", "cpu_time": 2, "time_unit": "weeks"}]})");
   EXPECT_THAT(file_error([&] { read(f); }), HasSubstr("\"weeks\" is no unit"));
 }
@@ -110,6 +121,22 @@ TEST(BenchCompare, RatiosToThePeerCountAndTimesOnlyOnOneMachine) {
   ASSERT_EQ(c.only_base.size(), 1u);
   EXPECT_EQ(c.only_base[0].impl, "old");
   EXPECT_EQ(c.only_new[0].impl, "new");
+}
+
+TEST(BenchCompare, WhatIsNoLongerTimedIsNamed) {
+  json fails = row("cpu", 1, 1), refuses = row("old", 1, 1), other = row("other", 1, 1);
+  fails["assay"]["status"] = "failed";
+  fails["assay"]["reason"] = "result 0 is 7";
+  refuses["assay"]["status"] = "refused";
+  other["assay"]["status"] = "failed";
+  const json base = file_of({row("cpu", 1, 1), row("old", 1, 1)});
+  const Comparison c = compare(read(base), read(file_of({fails, refuses, other})));
+  EXPECT_TRUE(c.only_base.empty());
+  ASSERT_EQ(c.lost.size(), 2u);
+  EXPECT_EQ(c.lost[0].row.impl, "cpu");
+  EXPECT_EQ(c.lost[0].status, "failed");
+  EXPECT_EQ(c.lost[0].reason, "result 0 is 7");
+  EXPECT_EQ(c.lost[1].status, "refused");
 }
 
 std::vector<double> noise(std::size_t n, std::uint64_t seed, double sigma = 0.01) {
@@ -251,6 +278,21 @@ TEST_F(BenchHistory, TheCommandsAgreeWithTheLibrary) {
   EXPECT_EQ(json::parse(level.out)["rows"][0]["verdict"], "level");
   EXPECT_EQ(assay({"compare", file("a.json"), file("c.json")}).status, 3);
   EXPECT_EQ(assay({"compare", file("a.json"), file("none.json")}).status, 2);
+  json fails = file_of({row("cpu", 1, 1)});
+  fails["benchmarks"][0]["assay"]["status"] = "failed";
+  fails["benchmarks"][0]["assay"]["reason"] = "result 0 is 7";
+  fails["context"]["assay"]["complete"] = false;
+  fails["context"]["assay"]["incomplete"] = "interrupted";
+  write_file(file("d.json"), fails.dump());
+  const Finished lost = assay({"compare", file("a.json"), file("d.json")});
+  EXPECT_EQ(lost.status, 1);
+  EXPECT_THAT(lost.out, HasSubstr("cpu relu:f32:self=3: result 0 is 7"));
+  EXPECT_THAT(lost.out, HasSubstr("1 no longer timed, 0 only in the base"));
+  EXPECT_THAT(lost.err, HasSubstr("d.json is incomplete: interrupted"));
+  const Finished nothing = assay({"history", "--db", file("n.sqlite"), "--add", file("d.json")});
+  EXPECT_EQ(nothing.status, 2);
+  EXPECT_THAT(nothing.err, HasSubstr("d.json: no benchmark of it has a time"));
+  EXPECT_FALSE(std::filesystem::exists(file("n.sqlite")));
 
   const std::string db = file("h.sqlite");
   EXPECT_EQ(assay({"history", "--db", db}).status, 2);

@@ -25,7 +25,6 @@ inline namespace ASSAY_CUDA_BACKEND {
 namespace {
 
 constexpr const char* kNoDevice = "not run: no device: ";
-constexpr std::uintptr_t kAlignment = 256;  // of cudaMallocAsync
 
 // In a process of its own. Empty if there is a device that our code runs on.
 std::string look_for_device() {

@@ -30,9 +30,12 @@ typedef enum assay_arithmetic {
   ASSAY_MATRIX_16, /* the matrix units on f16 or bf16, accumulated in f32 */
 } assay_arithmetic;
 
+enum { ASSAY_FEWEST_CALLS = 4 };
+
+/* No function is NULL. */
 typedef struct assay_device_timing {
   uint32_t size;       /* sizeof(assay_device_timing) */
-  uint32_t most_calls; /* that time() takes at once */
+  uint32_t most_calls; /* that time() takes at once: ASSAY_FEWEST_CALLS or more */
 
   /* "NVIDIA H200", or NULL with the reason in the message where no device is there. */
   const char* (*device)(assay_message message);

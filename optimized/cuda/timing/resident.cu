@@ -8,8 +8,6 @@ namespace assay::cuda {
 inline namespace ASSAY_CUDA_BACKEND {
 namespace {
 
-constexpr std::uintptr_t kAlignment = 256;  // of cudaMallocAsync
-
 // A piece of the program's memory.
 struct Piece {
   const char* begin;

@@ -3,12 +3,16 @@
 
 #include <assay/device_timing.h>
 
+#include <cstdint>
 #include <span>
 
 #include "../memory.h"
 
 namespace assay::cuda {
 inline namespace ASSAY_CUDA_BACKEND {
+
+// Of what cudaMallocAsync gives.
+constexpr std::uintptr_t kAlignment = 256;
 
 // Copies it to the device, `copies` times, in place of what was held before. Throws std::runtime_error.
 void hold(std::span<const assay_memory> memory, std::uint32_t copies);
