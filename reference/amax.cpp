@@ -1,5 +1,7 @@
 #include "ops/amax.h"
 
+#include <algorithm>
+
 #include "reduced.h"
 #include "reference_of.h"
 
@@ -42,7 +44,11 @@ struct LastOfEqual {
   S operator()(const Tensor<S>& self, std::optional<std::int64_t> dim, bool keepdim, const Index& i) const {
     const Reduced r(self.shape(), Axes(dim, self.rank()), keepdim, i);
     const std::int64_t last = r.size() - 1;
-    return S(last) - largest_at<S>(r.size(), [&](std::int64_t k) { return self.at(r.number(last - k)); });
+    const S from_the_end =
+        largest_at<S>(r.size(), [&](std::int64_t k) { return self.at(r.number(last - k)); });
+    for (std::int64_t& place : places()) place = last - place;
+    std::ranges::reverse(places());
+    return S(last) - from_the_end;
   }
 };
 

@@ -8,6 +8,7 @@
 #include "../diff/rearranged.h"
 #include "../generate/cases.h"
 #include "../generate/data.h"
+#include "fill.h"
 #include "suspects.h"
 
 namespace assay::diagnose {
@@ -181,7 +182,11 @@ Diagnosis diagnose(std::span<Evidence* const> calls, const Options& options) {
   if (explained)
     d.kind =
         certain || d.tried_diverging >= kEnoughToChoose ? Diagnosis::Kind::named : Diagnosis::Kind::ambiguous;
-  else if (!d.inverted.empty())
+  else if (const std::optional<Fill> fill = calls.size() == 1 ? fill_of(evidence) : std::nullopt) {
+    d.causes = {
+        {"results.unwritten", fill->says, d.tried_diverging, 0, d.tried_diverging, d.tried_diverging, true}};
+    d.kind = fill->certain ? Diagnosis::Kind::named : Diagnosis::Kind::ambiguous;
+  } else if (!d.inverted.empty())
     d.kind = Diagnosis::Kind::recovered;
   else
     d.kind = d.causes.empty() ? Diagnosis::Kind::unknown : Diagnosis::Kind::partly;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -143,6 +144,51 @@ TEST(Diagnose, SaysWhatItDoesNotKnow) {
   EXPECT_EQ(d.where[0].rule->text, "self is below 0");
   EXPECT_EQ(d.where[0].rule->precision, 1);
   EXPECT_EQ(d.where[0].rule->recall, 1);
+}
+
+TEST(Diagnose, NamesWhichOfEqualNumbersAPlaceIs) {
+  Experiment e("argmax:f32:self=20x31,dim=1:seed=3");
+  auto& x = std::get<TensorData>(e.call.arguments[0]);
+  for (std::int64_t i = 0; i < x.numel(); ++i) x.set(i, static_cast<double>(i * 7919 % 1009 % 4));
+  e.fill([&](std::int64_t row) {
+    std::int64_t last = 0;
+    for (std::int64_t k = 0; k < 31; ++k)
+      if (x.get(31 * row + k) >= x.get(31 * row + last)) last = k;
+    return static_cast<double>(last);
+  });
+  const Diagnosis d = e.diagnosis();
+  ASSERT_EQ(d.kind, Diagnosis::Kind::named);
+  EXPECT_EQ(d.causes[0].name, "formula.last_of_equal");
+}
+
+// Rows from the fourth on are not what they should be, but what memory holds.
+TEST(Diagnose, SaysWhatNobodyHasWritten) {
+  const auto unwritten_from = [](const std::string& text, double filled) {
+    Experiment e(text);
+    Expectation right(e.call);
+    const std::int64_t row = e.call.outputs[0].shape.back();
+    return e.fill(
+        [&](std::int64_t i) { return i / row < 3 ? right.values(0)[static_cast<std::size_t>(i)] : filled; });
+  };
+  const auto name = [](const Diagnosis& d) { return d.causes.empty() ? "" : d.causes[0].name; };
+  const std::string mm = "mm:f32:self=9x17,mat2=17x11:data=normal:seed=5";
+  const Diagnosis zeros = unwritten_from(mm, 0).diagnosis();
+  EXPECT_EQ(zeros.kind, Diagnosis::Kind::named);
+  EXPECT_EQ(name(zeros), "results.unwritten");
+  EXPECT_THAT(zeros.causes[0].says, HasSubstr("or stores zeros there"));
+  const Diagnosis debugger = unwritten_from(mm, std::bit_cast<float>(0xcdcdcdcdu)).diagnosis();
+  EXPECT_EQ(name(debugger), "results.unwritten");
+  EXPECT_THAT(debugger.causes[0].says, HasSubstr("cd cd cd cd"));
+  EXPECT_THAT(to_text(debugger, Style(false)), HasSubstr("mm leaves elements of the result unwritten"));
+  EXPECT_NE(name(unwritten_from(mm, -0.0).diagnosis()), "results.unwritten");  // as 0 times what is right is
+  EXPECT_NE(name(unwritten_from(mm, 1.5).diagnosis()), "results.unwritten");
+  EXPECT_NE(name(unwritten_from("mm:i64:self=9x17,mat2=17x11:data=normal:seed=5", 0).diagnosis()),
+            "results.unwritten");
+
+  // A wrong formula gives zeros by the numbers that go in.
+  Experiment e("relu:f32:self=9x17:data=normal:seed=5");
+  e.fill([&](std::int64_t i) { return e.tensor(0).get(i) > 0.75 ? e.tensor(0).get(i) : 0; });
+  EXPECT_NE(name(e.diagnosis()), "results.unwritten");
 }
 
 // bf16 would allow one element that is a little off, and would be wrong in the others as well.
