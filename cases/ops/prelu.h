@@ -25,7 +25,6 @@ inline constexpr Operator prelu_backward{
         "grad_output=[N,C,*] self=[N,C,*] weight=[C] -> [N,C,*], [C]; "
         "grad_output=[*] self=[*] weight=[1] -> [*], [1]",
     .kinks = "0",
-    .aliases = "_prelu_kernel_backward(grad_output=grad_output, self=self, weight=weight)",
     .gradient_of = "prelu()",
     .source = "torch.nn.functional.prelu; He et al. 2015, eq. 2 and 3",
 };

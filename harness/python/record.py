@@ -61,7 +61,10 @@ class Operators:
             return None
         if any(a not in named and a not in fixed and a != "generator" for a in arguments):
             return None
-        return entry, {named[a]: v for a, v in arguments.items() if a in named}
+        taken = {named[a]: v for a, v in arguments.items() if a in named}
+        if base == "_prelu_kernel":  # which PyTorch 2 calls with the weight in the shape that it is broadcast from
+            taken["weight"] = taken["weight"].flatten()
+        return entry, taken
 
 
 def storage_of(tensor):
@@ -297,6 +300,7 @@ def main():
         if os.getpid() != process or recorder.closed:  # of a program that forks, the trace is its first process's
             return
         recorder.close()
+        recorder.made.clear()  # while all of PyTorch is there, which their destructors call
         file.close()
         os.replace(partial, trace)
         said = {"recorded": recorder.recorded, "passed": recorder.passed, "full": recorder.full, "unknown": recorder.unknown,

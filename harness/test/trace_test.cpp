@@ -81,6 +81,25 @@ TEST_F(Trace, HasCallsWithWhereTheyAndTheirInputsComeFrom) {
   EXPECT_EQ(softmax->notes.at("called"), "_softmax");
 }
 
+TEST_F(Trace, SaysNothingOfItsOwn) {
+  EXPECT_EQ(recorded_.err.find("Exception"), std::string::npos) << recorded_.err;
+}
+
+// PyTorch 2 calls _prelu_kernel with a weight of [1, C, 1, 1].
+TEST_F(Trace, KnowsThePReluOfPyTorch2) {
+  std::ofstream(file("one.json"))
+      << R"json([{"op": "prelu", "arguments": ["self", "weight"], "results": ["out"],
+      "aliases": "_prelu_kernel(self=self, weight=weight)", "contract": ""}])json";
+  const std::string program =
+      "import sys; sys.path.insert(0, sys.argv[1]); import record, torch\n"
+      "entry, taken = record.Operators(sys.argv[2]).find('_prelu_kernel', {'self': torch.zeros(2, 3, 4, 5), "
+      "'weight': torch.tensor([1., 2., 3.]).view(1, 3, 1, 1)})\n"
+      "print(entry['op'], taken['weight'].tolist(), list(taken['self'].shape))";
+  const Finished f = run_program("/usr/bin/python3",
+                                 {"-B", "-c", program, kExample + "../../harness/python", file("one.json")});
+  EXPECT_EQ(f.out, "prelu [1.0, 2.0, 3.0] [2, 3, 4, 5]\n") << f.err;
+}
+
 TEST_F(Trace, PyTorchsOwnResultsAreRight) {
   const Finished f = run_program(ASSAY_PROGRAM, {"diagnose", file("trace.h5")});
   EXPECT_EQ(f.status, 0) << f.out;
