@@ -149,7 +149,8 @@ std::vector<assay_kernel> Torch::kernels(std::span<const Operator* const> operat
     kernel.name = "torch";
     kernel.run = run_torch;
     kernel.refuses = refuses_torch;
-    kernel.contract = contract_of(schema.name).data();
+    const bool known = std::string_view(version_).starts_with(kKnownVersion);
+    kernel.contract = (known ? contract_of(schema.name) : contract_of_other_versions()).data();
     const auto* const stand_in = std::ranges::find(kStandIns, schema.name, &StandIn::op);
     const bool direct = stand_in == std::end(kStandIns);
     if (std::string reason = drift(direct ? schema.text : stand_in->calls); !reason.empty()) {

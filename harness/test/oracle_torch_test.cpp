@@ -2,9 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <functional>
 #include <initializer_list>
 #include <map>
 #include <memory>
@@ -23,7 +20,6 @@
 #include "ops/prelu.h"
 #include "ops/relu.h"
 #include "ops/softmax.h"
-#include "reports/temporary_folder.h"
 #include "vocabulary/contract.h"
 #include "vocabulary/reference.h"
 
@@ -360,78 +356,6 @@ TEST_F(TorchTest, OffersNoKernelWhoseSchemaDiffersFromTorchs) {
     for (const std::string& part : parts)
       EXPECT_NE(k.unavailable.find(part), std::string::npos) << k.unavailable;
   }
-}
-
-// These need Python, but no torch.
-
-// The Python of a folder that looks like a virtual environment without packages.
-std::string empty_environment(const TemporaryFolder& folder) {
-  const std::filesystem::path root = folder.path();
-  std::filesystem::create_directories(root / "bin");
-  std::filesystem::create_symlink(ASSAY_PYTHON, root / "bin/python3");
-  std::ofstream(root / "pyvenv.cfg") << "home = "
-                                     << std::filesystem::path(ASSAY_PYTHON).parent_path().string()
-                                     << "\ninclude-system-site-packages = false\n";
-  return (root / "bin/python3").string();
-}
-
-TEST(TorchMissing, IsExitStatus3AndSaysWhatToInstall) {
-  const TemporaryFolder folder;
-  const std::string python = empty_environment(folder);
-  for (const auto& [interpreter, part] :
-       {std::pair<std::string, std::string>{python, "PyTorch is not installed for " + python},
-        {"/nonexistent/python3", "no Python interpreter at /nonexistent/python3"}}) {
-    const Finished f = run_program(ASSAY_TORCH, {"worker", "--list"}, {"ASSAY_TORCH_PYTHON=" + interpreter});
-    EXPECT_EQ(f.status, 3) << f.err;
-    EXPECT_EQ(f.out, "");
-    EXPECT_NE(f.err.find(part), std::string::npos) << f.err;
-    EXPECT_NE(f.err.find("apt-get install python3-torch"), std::string::npos) << f.err;
-  }
-}
-
-TEST(TorchMissing, IsToldToTheHarness) {
-  Kernel k;
-  k.op = &ops::relu;
-  k.schema = ops::relu.schema.text;
-  k.name = k.table_name = "torch";
-  const TemporaryFolder folder;
-  k.environment = {ASSAY_TORCH, {}, {"ASSAY_TORCH_PYTHON=" + empty_environment(folder)}};
-  const Call c = call(ops::relu, {tensor(Dtype::f32, {3}, {1})});
-  const Task task{&k, &c};
-  const Outcome o = Lane(make_zygotes(), {}).run({&task, 1}).front();
-  EXPECT_EQ(o.kind, Kind::not_run);
-  EXPECT_NE(o.detail.find("PyTorch is not installed"), std::string::npos) << o.detail;
-}
-
-TEST(TorchMissing, IsAlsoAnInterpreterOfAnotherVersion) {
-  const std::filesystem::path root = std::filesystem::path(testing::TempDir()) / "assay_other_python";
-  std::filesystem::create_directories(root / "bin");
-  std::filesystem::create_directories(root / "lib/python2.7");
-  std::filesystem::copy_file("/bin/true", root / "bin/python3",
-                             std::filesystem::copy_options::overwrite_existing);
-  const Finished f = run_program(ASSAY_TORCH, {"worker", "--list"},
-                                 {"ASSAY_TORCH_PYTHON=" + (root / "bin/python3").string()});
-  EXPECT_EQ(f.status, 3);
-  EXPECT_NE(f.err.find("it is of another version"), std::string::npos) << f.err;
-}
-
-TEST_F(TorchTest, IsFoundWhateverStandsFirstOnPath) {
-  const TemporaryFolder folder;
-  const std::string other = std::filesystem::path(empty_environment(folder)).parent_path().string();
-  const Finished f =
-      run_program(ASSAY_TORCH, {"worker", "--list"},
-                  {"PATH=" + other + ":/usr/bin:/bin", "PYTHONPATH=" + other, "PYTHONHOME=" + other,
-                   "VIRTUAL_ENV=" + std::filesystem::path(other).parent_path().string()});
-  EXPECT_EQ(f.status, 0) << f.err;
-  EXPECT_NE(f.out.find("prelu(Tensor self, Tensor weight) -> Tensor"), std::string::npos);
-}
-
-TEST(TorchCommandLine, ExplainsItself) {
-  const Finished help = run_program(ASSAY_TORCH, {"--help"});
-  EXPECT_EQ(help.status, 0);
-  EXPECT_NE(help.out.find("ASSAY_TORCH_PYTHON"), std::string::npos);
-  EXPECT_EQ(run_program(ASSAY_TORCH, {"--lst"}).status, 2);
-  EXPECT_NE(run_program(ASSAY_TORCH, {"worker", "--list", "--plugin"}).status, 0);
 }
 
 }  // namespace
