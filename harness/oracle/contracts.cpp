@@ -279,8 +279,10 @@ std::string_view contract_of_other_versions() {
   return "layout_invariant=no row_invariant=no -- pytorch.org, Numerical accuracy: \"not guaranteed to produce bitwise "
          "identical results for floating point computations that are mathematically identical\", of batched and sliced ones\n"
          "exp=4ulp log=4ulp tanh=4ulp erf=4ulp sin=4ulp cos=4ulp asin=4ulp acos=4ulp atan=4ulp exp2=4ulp log2=4ulp "
-         "expm1=4ulp log1p=4ulp pow=4ulp div=2 sqrt=2 moments=updating affine=folded -- what common libraries do: Assay knows "
-         "the source of PyTorch 1.13";
+         "expm1=4ulp log1p=4ulp pow=4ulp div=2 sqrt=2 moments=updating affine=folded signed_zero=ignore -- what common "
+         "libraries do: Assay knows the source of PyTorch 1.13\n"
+         "bf16: compute=bf16 -- every operation rounded, as in PyTorch 1.13\n"
+         "f16: compute=f16 -- every operation rounded, as in PyTorch 1.13";
 }
 
 std::string_view contract_of(std::string_view op) {
