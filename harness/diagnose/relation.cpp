@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <numeric>
 #include <optional>
 #include <vector>
@@ -109,7 +110,8 @@ bool are_given(const Agreement& used, std::span<const double> given) {
 std::string few_digits(double x, double within) {
   for (int digits = 1; digits < 17; ++digits) {
     const std::string s = fmt::format("{:.{}g}", x, digits);
-    if (std::fabs(std::stod(s) - x) <= within + kRounding * std::fabs(x)) return s;
+    // Not std::stod, which throws for numbers below the least normal one.
+    if (std::fabs(std::strtod(s.c_str(), nullptr) - x) <= within + kRounding * std::fabs(x)) return s;
   }
   return fmt::format("{:.17g}", x);
 }

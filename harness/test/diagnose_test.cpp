@@ -101,6 +101,12 @@ TEST(Diagnose, RecoversParametersThatNoListHas) {
               HasSubstr("0 has that of 3, 1 has that of 1"));
 }
 
+TEST(Diagnose, SaysNumbersInFewDigits) {
+  EXPECT_EQ(few_digits(1.07, 1e-6), "1.07");
+  EXPECT_EQ(few_digits(0x1p-1074, 0), "5e-324");
+  EXPECT_EQ(few_digits(0.1 + 0.2, 0), "0.3");
+}
+
 TEST(Diagnose, RecoversANumberThatTheResultDependsOnInAnyWay) {
   // elu(x) = alpha (e^(x input_scale) - 1) below 0, with alpha = 1
   Experiment e("elu:f32:self=7x31:data=normal:seed=5");
