@@ -16,8 +16,10 @@ constexpr std::size_t kLeastOfACall = 32;
 // one that explains a few numbers.
 constexpr std::size_t kLeastForPairs = 12, kLeastDifferent = 6;
 // A kernel that computes in a narrower way is wrong in most elements. One that is right where it would be wrong, this many
-// times as often as it is wrong, does not.
-constexpr std::size_t kTooAccurate = 8;
+// times as often as it is wrong, does not; nor does one whose errors are this many times as large as they would be: the
+// bound of such a kernel is so wide that it admits anything.
+constexpr double kTooAccurate = 3, kTooFarOff = 8;
+constexpr std::size_t kEnoughErrors = 8;
 constexpr double kSameWidth = 1;  // bits
 constexpr std::size_t kMostShown = 5;
 constexpr double kLeastShare =
@@ -89,6 +91,14 @@ class Predictions {
   bool allows_more(const Elements::Place& p) {
     auto& part = parts_[p.call];
     return part && part->allows_more(*p.element);
+  }
+  double value(const Elements::Place& p) {
+    auto& part = parts_[p.call];
+    return part ? part->value(p.element->output, p.element->at) : p.element->right.value;
+  }
+  std::optional<double> typical_error(const Elements::Place& p) {
+    auto& part = parts_[p.call];
+    return part ? part->typical_error(*p.element) : std::nullopt;
   }
   double width(const Elements::Place& p) {
     auto& part = parts_[p.call];
@@ -215,6 +225,10 @@ class Search {
   // Two wrong formulas are no stacked cause that anybody would believe. Of one tensor two are, if one says where its elements are
   // read, and the other what numbers they become.
   static bool together(const Variant& a, const Variant& b) {
+    // How far off such a kernel typically is, nobody can say: its bound alone would admit too much.
+    const auto changes_numbers = [](const Variant& v) { return v.results && !v.moves; };
+    if ((!a.contract.empty() && changes_numbers(b)) || (!b.contract.empty() && changes_numbers(a)))
+      return false;
     const auto subject = [](const Variant& v) {
       return std::string_view(v.name).substr(0, v.name.find('.'));
     };
@@ -252,13 +266,43 @@ class Search {
       count(at, admitted);
     }
     if (std::ranges::any_of(h.faults, [](const Variant* v) { return !v->contract.empty(); })) {
-      const auto foretold = static_cast<std::size_t>(std::ranges::count_if(
-          elements_.right(), [&](const Elements::Place& at) { return p.typically_diverges(at); }));
-      if (foretold > kTooAccurate * (elements_.wrong().size() + 1)) c.broken += foretold;
+      c.broken += too_accurate(p);
+      if (c.explained > 0 && too_far_off(p)) c.explained = 0;
     }
     c.width = width / static_cast<double>(std::max<std::size_t>(1, elements_.wrong().size()));
     c.explains_all = c.explained == elements_.wrong().size() && c.broken == 0 && c.explained > 0;
     tried_.push_back({std::move(c), std::move(p), order});
+  }
+
+  // Elements that are right and would not be, if they are too many; of all elements, of which those that are tried are
+  // samples.
+  std::size_t too_accurate(Predictions& p) const {
+    const auto foretold = static_cast<std::size_t>(std::ranges::count_if(
+        elements_.right(), [&](const Elements::Place& at) { return p.typically_diverges(at); }));
+    if (foretold == 0) return 0;
+    double right = 0, wrong = 0;
+    for (const Evidence* e : calls_) {
+      wrong += static_cast<double>(e->diverging());
+      right += static_cast<double>(e->judged() - e->diverging());
+    }
+    const double share = static_cast<double>(foretold) / static_cast<double>(elements_.right().size());
+    return share * right > kTooAccurate * (wrong + 1) ? foretold : 0;
+  }
+
+  bool too_far_off(Predictions& p) const {
+    std::vector<double> came, foretold;
+    for (const Elements::Place& at : elements_.wrong()) {
+      const std::optional<double> error = p.typical_error(at);
+      if (!error || !std::isfinite(*error) || !std::isfinite(at.element->actual)) continue;
+      foretold.push_back(*error);
+      came.push_back(std::fabs(at.element->actual - p.value(at)));
+    }
+    if (came.size() < kEnoughErrors) return false;
+    const auto middle = [](std::vector<double>& x) {
+      std::ranges::nth_element(x, x.begin() + static_cast<std::ptrdiff_t>(x.size() / 2));
+      return x[x.size() / 2];
+    };
+    return middle(came) > kTooFarOff * middle(foretold);
   }
 
   std::span<Evidence* const> calls_;

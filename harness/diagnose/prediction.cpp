@@ -82,7 +82,10 @@ Prediction::Prediction(Call call, const Contract& contract, std::vector<const Va
   for (const Variant* v : faults) {
     if (v->formula != nullptr) reference = v->formula;
     wrong_formula_ = wrong_formula_ || v->formula != nullptr;
-    if (!v->contract.empty()) contract_ = parse_contract(v->contract, call_->outputs[0].computed_in);
+    if (!v->contract.empty()) {
+      contract_ = parse_contract(v->contract, call_->outputs[0].computed_in);
+      attack_ = v->attack;
+    }
     if (v->results) results_.push_back(v);
     if (v->results && !v->moves) values_.push_back(v);
   }
@@ -218,6 +221,14 @@ bool Prediction::typically_diverges(const Element& e) {
   }
   const Attack plain{.rounding = Attack::Rounding::nearest, .shuffle = false};
   return !e.right.contains(evaluation_->attacked(e.output, e.at, contract_, plain));
+}
+
+std::optional<double> Prediction::typical_error(const Element& e) {
+  if (is_exact(e.output) || !values_.empty() || wrong_formula_ || e.right.undecidable()) return std::nullopt;
+  const Output& o = outputs_[static_cast<std::size_t>(e.output)];
+  const std::int64_t from = o.from.empty() ? e.at : o.from[static_cast<std::size_t>(e.at)];
+  if (from < 0) return 0;
+  return std::fabs(evaluation_->attacked(e.output, from, contract_, attack_) - value(e.output, e.at));
 }
 
 bool Prediction::differs(const Element& e, Prediction& other) {

@@ -42,6 +42,9 @@ class Prediction {
   // Whether a kernel that computes as it says, rounding to nearest and adding in order, gives what the reference does not
   // admit; of a wrong formula, whether its plain value does. Only of what changes no result on its way out.
   bool typically_diverges(const Element& e);
+  // How far from what it foretells, computed exactly, such a kernel typically is; nothing where that is not known: of wrong formulas, of integers,
+  // and of what changes results' numbers on their way out.
+  std::optional<double> typical_error(const Element& e);
   const Interval& interval(int output, std::int64_t at);
   double value(int output, std::int64_t at) { return interval(output, at).value; }
 
@@ -65,6 +68,7 @@ class Prediction {
   std::unique_ptr<Arguments> arguments_;
   std::unique_ptr<Evaluation> evaluation_;
   bool wrong_formula_ = false;
+  Attack attack_{.rounding = Attack::Rounding::nearest, .shuffle = false};  // as the fault's kernel computes
   Contract contract_;
   std::vector<const Variant*> results_;  // those that change how results are stored
   std::vector<const Variant*> values_;   // of these, those that change numbers and move none

@@ -31,13 +31,22 @@ std::string names(const std::vector<Named>& all) {
   return s;
 }
 
+// Whether the cause admits all that the reference does, and more: then it is plausible, and not proven.
+bool promises_less(const Diagnosis& d) { return d.causes[0].discriminating == 0; }
+
 std::string proof(const Named& c, const Diagnosis& d) {
   std::string s;
   if (c.discriminating > 0)
     s = fmt::format(
         "Of the elements looked at, it differs from the reference on {}: {}/{} match it, 0 match the reference. ",
         c.discriminating, c.matched, c.discriminating);
-  if (c.explains_all) return s + fmt::format("All {} elements looked at are as it says.", d.tried);
+  if (c.explains_all) {
+    s += fmt::format("All {} elements looked at are as it says.", d.tried);
+    return c.discriminating > 0
+               ? s
+               : s + " That is no proof: it admits whatever the reference does, and more; but the errors "
+                     "are about as large and as many as it would make.";
+  }
   return s +
          fmt::format("It explains {} of {} diverging elements, and {} of {} others would be wrong with it.",
                      c.explained, d.tried_diverging, c.broken, d.tried - d.tried_diverging);
@@ -73,7 +82,7 @@ std::string heading(const Diagnosis& d, Style style) {
     case Diagnosis::Kind::no_fault:
       return style.good("No fault");
     case Diagnosis::Kind::named:
-      return style.bad("Cause found");
+      return promises_less(d) ? style.doubtful("A cause fits") : style.bad("Cause found");
     case Diagnosis::Kind::ambiguous:
       return style.doubtful(d.same.empty() ? "A cause may fit" : "Several causes fit");
     case Diagnosis::Kind::no_results:
@@ -165,7 +174,7 @@ std::string summary(const Diagnosis& d) {
       return "no fault: every element is inside its bound";
     case Diagnosis::Kind::named:
       return fmt::format(
-          "{} ({}){}", d.causes[0].says, d.causes[0].name,
+          "{}{} ({}){}", promises_less(d) ? "probably " : "", d.causes[0].says, d.causes[0].name,
           d.same.empty() ? "" : fmt::format("; {} more cannot be told from it on this data", d.same.size()));
     case Diagnosis::Kind::ambiguous:
       if (d.same.empty())
@@ -189,8 +198,9 @@ std::string summary(const Diagnosis& d) {
 }
 
 std::string to_text(const Diagnosis& d, Style style) {
-  std::string s = fmt::format("{}  {}{}\n", heading(d, style), d.case_text.empty() ? d.op : d.case_text,
-                              d.impl.empty() ? "" : fmt::format("  {}", d.impl));
+  std::string s =
+      fmt::format("{}  {}{}\n", heading(d, style), printable(d.case_text.empty() ? d.op : d.case_text),
+                  d.impl.empty() ? "" : fmt::format("  {}", printable(d.impl)));
   if (d.kind == Diagnosis::Kind::no_results) {
     for (const std::string& skipped : d.skipped) s += line(skipped);
     return s;

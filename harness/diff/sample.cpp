@@ -6,21 +6,22 @@
 namespace assay::diff {
 namespace {
 
-// A share of the elements that pass by. Multiples of the golden ratio keep no step with anything periodic.
+// A share of the elements that pass by, which keeps no step with anything periodic: SplitMix64 of their number.
 class Spread {
  public:
   Spread(std::uint64_t there, std::uint64_t wanted)
       : share_(there <= wanted ? 1 : static_cast<double>(wanted) / static_cast<double>(there)) {}
   bool take() {
     if (share_ >= 1) return true;
-    phase_ += 0.6180339887498949;
-    phase_ -= static_cast<double>(static_cast<std::uint64_t>(phase_));
-    return phase_ < share_;
+    std::uint64_t z = state_ += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return static_cast<double>((z ^ z >> 31) >> 11) * 0x1p-53 < share_;
   }
 
  private:
   double share_;
-  double phase_ = 0;
+  std::uint64_t state_ = 0;
 };
 
 }  // namespace

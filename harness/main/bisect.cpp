@@ -38,6 +38,7 @@ int bisect_command(const BisectFlags& flags) {
   if (std::ranges::none_of(b.calls, compared)) {
     for (const BisectedCall& c : b.calls)
       if (!c.says.empty()) throw UsageError(fmt::format("nothing was compared: {}: {}", c.name, c.says[0]));
+    if (!b.unread.empty()) throw UsageError("nothing was compared: " + b.unread[0]);
     throw UsageError(fmt::format(
         "nothing was compared: no tensor of {} has the name of a call of {}, such as \"{}\", nor the shape of its result "
         "alone; --map says which is which",

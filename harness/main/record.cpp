@@ -20,6 +20,10 @@ int record_command(const RecordOptions& options) {
   if (std::filesystem::exists(options.trace) && !std::filesystem::is_regular_file(options.trace))
     throw UsageError(
         fmt::format("-o {}: is there and no file, so that no trace can take its place", options.trace));
+  std::error_code different;
+  if (std::filesystem::equivalent(options.script, options.trace, different))
+    throw UsageError(
+        fmt::format("-o {}: is the program itself, which the trace would take the place of", options.trace));
   const auto registry = load_registry({}, true);
   RecordSummary s;
   try {

@@ -133,18 +133,28 @@ class Recorder(TorchDispatchMode):
         for a in func._schema.arguments:
             if a.name not in arguments and a.has_default_value():
                 arguments[a.name] = a.default_value
-        wide = any(t.dtype == torch.float64 for t in flat(arguments.values()))
+        tensors = list(flat(arguments.values()))
+        wide = any(t.dtype == torch.float64 for t in tensors)
+        floating = any(t.is_floating_point() for t in tensors)
         for a in func._schema.arguments:
             if isinstance(a.type, torch.TensorType) and isinstance(arguments.get(a.name), (int, float)):
-                arguments[a.name] = number_tensor(arguments[a.name], wide)
+                arguments[a.name] = number_tensor(arguments[a.name], wide, floating)
         copies = {n: self.copied(v) for n, v in arguments.items()}
         origins = {n: self.origin(v) for n, v in arguments.items() if isinstance(v, torch.Tensor)}
         result = func(*args, **kwargs)
         if name not in VIEWS:
             with self.lock:
-                if not self.closed:
-                    self.record(func, name, copies, origins, arguments, result)
+                if not self.closed and not self.record(func, name, copies, origins, arguments, result):
+                    self.forget_written(func, arguments)
         return result
+
+    def forget_written(self, func, arguments):
+        """What a call that is not recorded has written to is no call's result any more."""
+        for a in func._schema.arguments:
+            if a.alias_info is not None and a.alias_info.is_write:
+                for t in flat([arguments.get(a.name)]):
+                    if has_data(t):
+                        self.made.pop(storage_of(t).data_ptr(), None)
 
     def close(self):
         """What is still running goes on, unrecorded."""
@@ -174,29 +184,30 @@ class Recorder(TorchDispatchMode):
         return f"{made.call}:{made.result}@offset({offset})@strides({','.join(map(str, tensor.stride()))})"
 
     def record(self, func, name, arguments, origins, originals, result):
+        """Whether it was recorded."""
         results = result if isinstance(result, (tuple, list)) else (result,)
         found = self.operators.find(name, arguments)
         if found is not None and len(found[0]["results"]) != len(results):
             found = None
         if found is None and (not self.local.modules or not any(True for _ in flat(arguments.values()))):
-            return
+            return False
         if not results or not all(isinstance(r, torch.Tensor) and r.dtype in case_file.NAMES and r.layout == torch.strided for r in results):
-            return
+            return False
         if not fnmatch_any(name, self.globs):
             self.passed["not of --ops"] += 1
-            return
+            return False
         tensors = [*flat(arguments.values()), *results]
         if not all(has_data(t) for t in tensors):
             self.passed["tensors without numbers of their own, such as those on the device meta"] += 1
-            return
+            return False
         if any(t.dtype not in case_file.NAMES for t in tensors):
             self.passed["tensors of a dtype that Assay does not have"] += 1
-            return
+            return False
         size = sum(t.numel() * t.element_size() for t in tensors)
         if self.full or size > self.left:
             self.full = True
             self.passed["behind the limit (--limit)"] += 1
-            return
+            return False
         self.left -= size
         if found is None:
             op, taken, contract = name, arguments, ""
@@ -211,6 +222,7 @@ class Recorder(TorchDispatchMode):
                 del self.calls[place]
             raise
         self.recorded += 1
+        return True
 
     def write(self, place, func, name, found, taken, op, contract, arguments, origins, originals, results):
         group = case_file.create_group(self.calls, place)
@@ -252,9 +264,9 @@ def has_data(tensor):
     return tensor.layout == torch.strided and not tensor.is_quantized and not tensor.is_meta
 
 
-def number_tensor(number, wide):
-    """A number where a tensor may stand, as in x + 0.5."""
-    if isinstance(number, float):
+def number_tensor(number, wide, floating):
+    """A number where a tensor may stand, as in x + 0.5 and x / 4."""
+    if isinstance(number, float) or floating and not isinstance(number, bool) and abs(number) <= 1 << (53 if wide else 24):
         return torch.tensor(number, dtype=torch.float64 if wide else torch.get_default_dtype())
     return torch.tensor(number)
 

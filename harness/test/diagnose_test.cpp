@@ -9,6 +9,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <random>
 
 #include "harness/diagnose/relation.h"
 #include "harness/diagnose/score.h"
@@ -150,6 +151,56 @@ TEST(Diagnose, SaysWhatItDoesNotKnow) {
   EXPECT_EQ(d.where[0].rule->text, "self is below 0");
   EXPECT_EQ(d.where[0].rule->precision, 1);
   EXPECT_EQ(d.where[0].rule->recall, 1);
+}
+
+// Arithmetic in few bits admits, over many terms, nearly anything.
+TEST(Diagnose, AWideBoundIsNoCause) {
+  const auto name = [](const Diagnosis& d) { return d.causes.empty() ? std::string() : d.causes[0].name; };
+  Experiment e("linear:f32:input=4x768,weight=24x768,bias=none:data=normal:seed=3");
+  Expectation right(e.call);
+  std::mt19937 random(1);
+  std::normal_distribution<double> numbers(0, 20);
+  e.fill([&](std::int64_t) { return numbers(random); });
+  EXPECT_THAT(name(e.diagnosis(std::chrono::seconds(5))), Not(HasSubstr("arithmetic")));
+
+  // One weight is a little off: the other columns are right, as they would not be in so few bits.
+  Experiment one("mm:f32:self=8x64,mat2=64x24:data=normal:seed=3");
+  Expectation product(one.call);
+  one.fill([&](std::int64_t i) {
+    const double x = one.tensor(0).get(i / 24 * 64 + 5), w = one.tensor(1).get(5 * 24 + 2);
+    return product.values(0)[static_cast<std::size_t>(i)] + (i % 24 == 2 ? 0.05 * x * w : 0);
+  });
+  EXPECT_THAT(name(one.diagnosis()), Not(HasSubstr("arithmetic")));
+
+  // What is computed so is still named, though not as proven.
+  Experiment narrow("mm:f32:self=8x64,mat2=64x24:data=normal:seed=3");
+  narrow.fill([&](std::int64_t i) {
+    double sum = 0;
+    for (std::int64_t k = 0; k < 64; ++k)
+      sum += round_to(narrow.tensor(0).get(i / 24 * 64 + k), format(Dtype::bf16)) *
+             round_to(narrow.tensor(1).get(k * 24 + i % 24), format(Dtype::bf16));
+    return sum;
+  });
+  const Diagnosis d = narrow.diagnosis();
+  EXPECT_EQ(name(d), "arithmetic.products_of_bf16");
+  EXPECT_THAT(to_text(d, Style(false)), HasSubstr("That is no proof"));
+}
+
+// An epsilon of 1e-3 is about as far off as factors in f16 would be.
+TEST(Diagnose, AParameterThatGivesEveryElementSaysMoreThanAWideBound) {
+  Experiment e(
+      "native_batch_norm:f32:input=4x6x5x5,weight=none,bias=none,running_mean=6,running_var=6,training=false,momentum=0.1,eps=1e-05:data=normal:seed=3");
+  auto& variance = std::get<TensorData>(e.call.arguments[4]);
+  for (std::int64_t c = 0; c < 6; ++c) variance.set(c, 0.5 + 0.25 * static_cast<double>(c));
+  e.fill([&](std::int64_t i) {
+    const std::int64_t c = i / 25 % 6;
+    return (e.tensor(0).get(i) - e.tensor(3).get(c)) / std::sqrt(variance.get(c) + 1e-3);
+  });
+  Evidence evidence(e.call, parse_contract(strangers_contract(), e.call.outputs[0].computed_in),
+                    {e.result.packed(), std::nullopt, std::nullopt});
+  const Diagnosis d = diagnose(evidence, {});
+  EXPECT_EQ(d.kind, Diagnosis::Kind::recovered) << to_text(d, Style(false));
+  EXPECT_THAT(d.inverted, Contains(Field(&Inverted::argument, "eps")));
 }
 
 TEST(Diagnose, NamesWhichOfEqualNumbersAPlaceIs) {

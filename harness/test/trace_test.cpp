@@ -100,6 +100,43 @@ TEST_F(Trace, KnowsThePReluOfPyTorch2) {
   EXPECT_EQ(f.out, "prelu [1.0, 2.0, 3.0] [2, 3, 4, 5]\n") << f.err;
 }
 
+// A square weight lies in a dump as the module has it; of more than two dimensions, a module's result has others than its
+// operator's; and what no operator of ours has written to is no call's result any more.
+TEST_F(Trace, ARightEngineIsNotBlamed) {
+  std::ofstream(file("right.py")) << R"(
+import sys, numpy, torch
+torch.manual_seed(0)
+net = torch.nn.Sequential(torch.nn.Linear(16, 16), torch.nn.ReLU())
+x = torch.randn(2, 3, 16)
+with torch.no_grad():
+    made = {'0': net[0](x), '1': net(x)}
+    y = torch.relu(x)
+    y[:, 1] = 7
+    torch.sigmoid(y / 4)
+made |= {n: p.detach() for n, p in net.named_parameters()}
+numpy.savez(sys.argv[1], **{n: t.numpy() * numpy.float32(1 + 1e-7) if '.' not in n else t.numpy() for n, t in made.items()})
+)";
+  ASSERT_EQ(run_program(ASSAY_PROGRAM,
+                        {"record", file("right.py"), "-o", file("right.h5"), "--", file("right.npz")})
+                .status,
+            0);
+  const Finished f = run_program(ASSAY_PROGRAM, {"bisect", file("right.h5"), file("right.npz")});
+  EXPECT_EQ(f.status, 0) << f.out << f.err;
+  EXPECT_THAT(f.out, HasSubstr("No call is at fault"));
+  const CaseFile trace = read_case_file(file("right.h5"));
+  const auto div = std::ranges::find(trace.calls, "div.Tensor", &RecordedCall::op);
+  ASSERT_NE(div, trace.calls.end());
+  EXPECT_FALSE(div->notes.contains("from.self"));
+  EXPECT_THAT(div->case_text, HasSubstr("other=f32[]"));
+}
+
+TEST_F(Trace, TheProgramIsNotOverwritten) {
+  std::ofstream(file("own.py")) << "print(1)\n";
+  const Finished f = run_program(ASSAY_PROGRAM, {"record", file("own.py"), "-o", file("own.py")});
+  EXPECT_EQ(f.status, 2);
+  EXPECT_THAT(f.err, HasSubstr("is the program itself"));
+}
+
 TEST_F(Trace, PyTorchsOwnResultsAreRight) {
   const Finished f = run_program(ASSAY_PROGRAM, {"diagnose", file("trace.h5")});
   EXPECT_EQ(f.status, 0) << f.out;

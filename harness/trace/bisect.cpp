@@ -53,6 +53,7 @@ class Bisector {
     const Replayable r = replayable(recorded);
     if (!r.call.error.empty()) {
       result.says.push_back(fmt::format("its arguments are not allowed: {}", r.call.error));
+      result.status = Status::not_judged;
       return result;
     }
     compare(k, r.call, result);
@@ -125,6 +126,7 @@ class Bisector {
     const auto found = dump_.result(k, output);
     if (!found) return std::nullopt;
     TensorData t = dump_.read(found->name);
+    if (!found->by_shape && is_flattened(t.shape, expected.shape)) t = reshaped(t, expected.shape);
     if (t.shape != expected.shape) {
       if (result.dumped_as.empty()) result.dumped_as = found->name;
       return t;
@@ -138,8 +140,20 @@ class Bisector {
       return std::nullopt;
     }
     if (result.dumped_as.empty())
-      result.dumped_as = found->by_shape ? found->name + ", the only one of its shape" : found->name;
+      result.dumped_as =
+          found->by_shape ? found->name + ", the only one of its shape, and much like it" : found->name;
     return same;
+  }
+
+  // Whether a matrix has the shape of the other with its leading dimensions joined: a linear module's result and that of its
+  // operator.
+  static bool is_flattened(const Shape& a, const Shape& b) {
+    const auto numel = [](const Shape& s) {
+      std::int64_t n = 1;
+      for (const std::int64_t size : s) n *= size;
+      return n;
+    };
+    return a.size() > 2 && b.size() == 2 && a.back() == b.back() && numel(a) == numel(b);
   }
 
   // From what the operator should be given to what its kernel had: PyTorch's parameter or the result of the call before, the
@@ -247,7 +261,16 @@ class Bisector {
   static std::optional<TensorData> fitted(const TensorData& own, const TensorData& argument,
                                           const std::string& from) {
     const std::optional<TensorData> t = exactly_as(own, argument.dtype);
-    if (!t || t->shape == argument.shape) return t ? t : std::optional(own);
+    if (!t) return own;
+    if (t->shape == argument.shape) {
+      // A square weight that the operator takes transposed lies in the dump as the parameter does, unless it is what was recorded.
+      const bool transposed = t->shape.size() == 2 && t->shape[0] == t->shape[1] && t->shape[0] > 1 &&
+                              argument.strided.strides[0] < argument.strided.strides[1];
+      if (!transposed || same_bits(*t, packed_copy(argument))) return t;
+      Origin other;
+      other.strides = argument.strided.strides;
+      return view_of(*t, other, argument.shape);
+    }
     const auto origin = parse_origin(from);
     if (origin && origin->strides) return view_of(*t, *origin, argument.shape);
     // As it lies in its memory, if that is all of it.
@@ -295,6 +318,7 @@ Bisection bisect(const CaseFile& trace, const TensorFile& dump, const BisectOpti
     b.calls.push_back(bisector.call(k));
   }
   b.unused = bisector.unused();
+  for (const UnsupportedEntry& u : dump.unsupported()) b.unread.push_back(u.reason);
   return b;
 }
 

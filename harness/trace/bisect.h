@@ -31,6 +31,7 @@ struct BisectedCall {
     wrong,  // the operator is wrong on the engine's own inputs and parameters, or its result has another shape
     not_dumped,    // the dump has nothing of it: its reference's result stands for it
     no_reference,  // Assay does not have the operator
+    not_judged,    // its arguments are none that Assay's operator takes
   };
   Status status = Status::not_dumped;
   std::string name, op, source, case_text;
@@ -49,6 +50,7 @@ struct Bisection {
   std::string trace, dump;
   std::vector<BisectedCall> calls;  // in the order in which they were made
   std::vector<std::string> unused;  // tensors of the dump that nothing was compared with
+  std::vector<std::string> unread;  // of the dump, which Assay cannot read, with the reason
   bool any_finding() const;
 };
 
@@ -61,7 +63,7 @@ struct BisectOptions {
 // The dump's names: a call's ("features.0/convolution"), or that of its module ("features.0") if it made one call; ":out1" behind it
 // for another result, ":self" for what the kernel received as an argument, ":packed/weight", ":executed/weight", ":after/self" and
 // ":read/out" for what diagnose/stages.h calls so; and parameters' ("features.0.weight"). Results that are not found so are looked for
-// by shape, if there is one alone. Throws FileError, and CaseError for a map that names no call.
+// by shape, if there is one alone and half of its numbers are nearly those that were recorded. Throws FileError, and CaseError for a map that names no call.
 Bisection bisect(const CaseFile& trace, const TensorFile& dump, const BisectOptions& options,
                  const std::function<void(const std::string&)>& progress);
 

@@ -32,7 +32,7 @@ class Dump {
   struct Found {
     std::string name;
     bool by_shape =
-        false;  // it has no name of the trace's, but is the only tensor of its shape on either side
+        false;  // it has no name of the trace's, but is the only tensor of its shape on either side, and much like it
   };
   // A result, or what a kernel had of an argument at a moment: "act", "act:out1", "act:weight", "act:packed/weight".
   std::optional<Found> result(std::size_t call, const std::string& output) const;

@@ -28,7 +28,7 @@ using nlohmann::json;
 
 std::string python() {
   const char* chosen = std::getenv("ASSAY_TORCH_PYTHON");
-  return chosen != nullptr ? chosen : ASSAY_PYTHON;
+  return chosen != nullptr && *chosen != 0 ? chosen : ASSAY_PYTHON;
 }
 
 std::string operators_json(const Registry& registry) {

@@ -15,8 +15,9 @@ namespace {
 using nlohmann::json;
 using Status = BisectedCall::Status;
 
-constexpr std::array<std::string_view, 8> kTokens{"right",   "inherited", "parameters", "packing",
-                                                  "changed", "wrong",     "not_dumped", "no_reference"};
+constexpr std::array<std::string_view, 9> kTokens{"right",      "inherited",    "parameters",
+                                                  "packing",    "changed",      "wrong",
+                                                  "not_dumped", "no_reference", "not_judged"};
 
 std::string_view token_of(Status s) { return kTokens[static_cast<std::size_t>(s)]; }
 
@@ -84,6 +85,11 @@ std::string to_text(const Bisection& b, Style style) {
   said(Status::inherited, "right, on inputs that are not PyTorch's any more");
   said(Status::not_dumped, "not in the dump, computed from the engine's numbers instead");
   said(Status::no_reference, "of operators without a reference, passed over");
+  said(Status::not_judged, "not judged");
+  for (const BisectedCall& c : b.calls)
+    if (c.dumped_as.find(", the only one") != std::string::npos)
+      s += paragraph(fmt::format("Taken for the result of {}: {}.", c.name, c.dumped_as), "", "  ");
+  for (const std::string& u : b.unread) s += paragraph(u, "not read: ", "    ");
   if (!b.unused.empty()) {
     const std::size_t shown = std::min<std::size_t>(b.unused.size(), 8);
     s += paragraph(
@@ -93,12 +99,22 @@ std::string to_text(const Bisection& b, Style style) {
         "", "  ");
   }
   const auto first = std::ranges::find_if(b.calls, &BisectedCall::is_finding);
-  const auto dumped =
-      std::ranges::count_if(b.calls, [](const BisectedCall& c) { return !c.dumped_as.empty(); });
-  return s + (first == b.calls.end()
-                  ? style.good(fmt::format("No call is at fault, of {} that the dump has.", dumped)) + "\n"
-                  : fmt::format("\n{} at fault; the first is {}.\n", counted(findings, "call"),
-                                style.bad(first->name)));
+  const auto judged = std::ranges::count_if(b.calls, [](const BisectedCall& c) {
+    return !c.dumped_as.empty() && c.status != Status::no_reference && c.status != Status::not_judged;
+  });
+  const auto differing = std::ranges::count_if(
+      b.calls, [](const BisectedCall& c) { return c.status == Status::no_reference && !c.says.empty(); });
+  return s +
+         (first == b.calls.end()
+              ? style.good(fmt::format("No call is at fault, of {} that the dump has.", judged)) + "\n" +
+                    (differing > 0
+                         ? paragraph(fmt::format("{} without a reference {} other results than PyTorch's.",
+                                                 counted(static_cast<std::size_t>(differing), "call"),
+                                                 differing == 1 ? "has" : "have"),
+                                     "", "")
+                         : std::string())
+              : fmt::format("\n{} at fault; the first is {}.\n", counted(findings, "call"),
+                            style.bad(first->name)));
 }
 
 std::string to_json(const Bisection& b) {
@@ -108,7 +124,8 @@ std::string to_json(const Bisection& b) {
          {"dump", b.dump},
          {"first", first == b.calls.end() ? json(nullptr) : json(first->name)},
          {"calls", json::array()},
-         {"unused", b.unused}};
+         {"unused", b.unused},
+         {"unread", b.unread}};
   for (const BisectedCall& c : b.calls) {
     json call{{"name", c.name},
               {"op", c.op},
