@@ -12,8 +12,16 @@
 namespace assay {
 namespace {
 
+#if defined(ASSAY_SANITIZE_ADDRESS) || defined(ASSAY_SANITIZE_THREAD)
+// A sanitizer's limits mean nothing, and would take most of the time of its tests.
+constexpr int kTries = 1;
+constexpr double kTryNs = 1e5;
+constexpr std::size_t kMostBytes = std::size_t{4} << 20;
+#else
 constexpr int kTries = 9;
 constexpr double kTryNs = 4e6;
+constexpr std::size_t kMostBytes = std::size_t{256} << 20;
+#endif
 
 // How much `once` does in a second.
 template <class Once>
@@ -44,10 +52,11 @@ std::vector<MachineLimit> machine_limits() {
     const char* name;
     std::size_t bytes;  // of each of the two tensors
   };
-  const Level levels[] = {{"L1", cache.l1 / 4},
-                          {"L2", cache.l2 / 4},
-                          {"L3", std::clamp(cache.l3 / 4, 2 * cache.l2, std::size_t{16} << 20)},
-                          {"DRAM", std::clamp(4 * cache.l3, std::size_t{64} << 20, std::size_t{256} << 20)}};
+  Level levels[] = {{"L1", cache.l1 / 4},
+                    {"L2", cache.l2 / 4},
+                    {"L3", std::clamp(cache.l3 / 4, 2 * cache.l2, std::size_t{16} << 20)},
+                    {"DRAM", std::max(4 * cache.l3, std::size_t{64} << 20)}};
+  for (Level& level : levels) level.bytes = std::min(level.bytes, kMostBytes);
   const Pages from(levels[3].bytes), to(levels[3].bytes);
   std::vector<MachineLimit> all;
   for (const Level& level : levels) {
@@ -64,7 +73,7 @@ std::vector<MachineLimit> machine_limits() {
     add("copy", rate(2 * n, [&] { stream(ins, outs, false); }));
     add("copy streaming", rate(2 * n, [&] { stream(ins, outs, true); }));
   }
-  constexpr std::int64_t kRepeats = 20'000;
+  constexpr std::int64_t kRepeats = kTries > 1 ? 20'000 : 100;
   all.push_back({"FMA f32", "arithmetic", "", "f32",
                  rate(multiply_add_f32(kRepeats), [] { multiply_add_f32(kRepeats); })});
   all.push_back({"FMA f64", "arithmetic", "", "f64",
