@@ -23,6 +23,11 @@ int bisect_command(const BisectFlags& flags) {
   check_file("--json", flags.json);
   const CaseFile trace = read_calls(flags.trace);
   const auto dump = open_tensors(flags.dump);
+  const auto of_a_call = [](const TensorEntry& e) { return e.name.starts_with("calls/"); };
+  if (!dump->entries().empty() && std::ranges::all_of(dump->entries(), of_a_call))
+    throw UsageError(fmt::format(
+        "{} is a trace itself, whose tensors have no names of calls: `assay diff` compares two traces",
+        flags.dump));
   BisectOptions options;
   if (!flags.map.empty()) options.map = diff::read_name_map(flags.map);
   options.contract = contract_of_flag(flags.contract);

@@ -130,6 +130,12 @@ numpy.savez(sys.argv[1], **{n: t.numpy() * numpy.float32(1 + 1e-7) if '.' not in
   EXPECT_THAT(div->case_text, HasSubstr("other=f32[]"));
 }
 
+TEST_F(Trace, ATraceIsNoDump) {
+  const Finished f = run_program(ASSAY_PROGRAM, {"bisect", file("trace.h5"), file("trace.h5")});
+  EXPECT_EQ(f.status, 2) << f.out;
+  EXPECT_THAT(f.err, HasSubstr("is a trace itself"));
+}
+
 TEST_F(Trace, TheProgramIsNotOverwritten) {
   std::ofstream(file("own.py")) << "print(1)\n";
   const Finished f = run_program(ASSAY_PROGRAM, {"record", file("own.py"), "-o", file("own.py")});
