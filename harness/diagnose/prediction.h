@@ -42,8 +42,8 @@ class Prediction {
   // Whether a kernel that computes as it says, rounding to nearest and adding in order, gives what the reference does not
   // admit; of a wrong formula, whether its plain value does. Only of what changes no result on its way out.
   bool typically_diverges(const Element& e);
-  // How far from what it foretells, computed exactly, such a kernel typically is; nothing where that is not known: of wrong formulas, of integers,
-  // and of what changes results' numbers on their way out.
+  // How far from what it foretells, computed exactly, such a kernel typically is; nothing where that is not known: of wrong
+  // formulas, of integers, and of what changes results' numbers on their way out.
   std::optional<double> typical_error(const Element& e);
   const Interval& interval(int output, std::int64_t at);
   double value(int output, std::int64_t at) { return interval(output, at).value; }

@@ -31,7 +31,7 @@ std::string names(const std::vector<Named>& all) {
   return s;
 }
 
-// Whether the cause admits all that the reference does, and more: then it is plausible, and not proven.
+// Whether no element tells the cause from the reference for certain: then it is plausible, and not proven.
 bool promises_less(const Diagnosis& d) { return d.causes[0].discriminating == 0; }
 
 std::string proof(const Named& c, const Diagnosis& d) {
@@ -44,8 +44,7 @@ std::string proof(const Named& c, const Diagnosis& d) {
     s += fmt::format("All {} elements looked at are as it says.", d.tried);
     return c.discriminating > 0
                ? s
-               : s + " That is no proof: it admits whatever the reference does, and more; but the errors "
-                     "are about as large and as many as it would make.";
+               : s + " That is no proof: at every element, some results are as both it and the reference say.";
   }
   return s +
          fmt::format("It explains {} of {} diverging elements, and {} of {} others would be wrong with it.",
