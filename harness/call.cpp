@@ -104,7 +104,7 @@ std::optional<TensorData> exactly_as(const TensorData& t, Dtype dtype, std::int6
 }
 
 bool same_bits(const TensorData& a, const TensorData& b) {
-  return a.dtype == b.dtype && a.shape == b.shape && a.packed() == b.packed();
+  return a.dtype == b.dtype && a.shape == b.shape && same_bytes(a.packed(), b.packed());
 }
 
 Arguments::Arguments(const Call& call) {

@@ -42,16 +42,21 @@ class EvaluationOf final : public Evaluation {
     return in_integers_;
   }
 
-  Interval interval(int output, std::int64_t element, const Contract& contract) override {
+  void intervals(int output, std::span<const std::int64_t> elements, const Contract& contract,
+                 const TakeInterval& take) override {
     if (in_integers_) {
-      const double x = integer(output, element);
-      return {.value = x, .lower = x, .upper = x};
+      for (const std::int64_t element : elements) {
+        const double x = integer(output, element);
+        take(element, {.value = x, .lower = x, .upper = x});
+      }
+      return;
     }
     const StandardFloatState state;
     const Arithmetic& a = arithmetic_of(contract, output);
     const ArithmeticScope scope(a);
-    if (a.double_suffices()) return finish(tracked_.read(output, element));
-    return finish(tracked_wide_.read(output, element));
+    for (const std::int64_t element : elements)
+      take(element, a.double_suffices() ? finish(tracked_.read(output, element))
+                                        : finish(tracked_wide_.read(output, element)));
   }
 
   double truth(int output, std::int64_t element) override {

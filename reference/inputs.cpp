@@ -25,23 +25,36 @@ Decoded decode(const assay_tensor& tensor, std::optional<Dtype> convert) {
   d.dtype = view.type();
   d.element_bytes = bytes(d.dtype);
   d.shape.assign(view.sizes().begin(), view.sizes().end());
-  const std::int64_t numel = view.numel();
-  d.values.reserve(static_cast<std::size_t>(numel));
+  const auto numel = static_cast<std::size_t>(view.numel());
   const auto* base = static_cast<const std::byte*>(tensor.data);
   const int element = bytes(d.dtype);
-  if (!is_float(d.dtype)) d.integers.reserve(static_cast<std::size_t>(numel));
-  for (Index i(d.shape, 0); i.number() < numel; i.step()) {
-    std::int64_t at = 0;
-    for (int k = 0; k < i.rank(); ++k) at += i[k] * view.stride(k);
+  d.values.resize(numel);
+  if (!is_float(d.dtype)) d.integers.resize(numel);
+  const auto decode_at = [&](std::size_t n, const std::byte* at) {
     if (is_float(d.dtype)) {
-      const double x = load(base + at * element, d.dtype);
-      d.values.push_back(convert ? round_to(x, format(*convert)) : x);
-      continue;
+      const double x = load(at, d.dtype);
+      d.values[n] = convert ? round_to(x, format(*convert)) : x;
+      return;
     }
-    const std::int64_t n = load_integer(base + at * element, d.dtype);
-    d.integers.push_back(convert && !is_float(*convert) ? converted(n, *convert) : n);
-    const auto x = static_cast<double>(d.integers.back());
-    d.values.push_back(convert ? round_to(x, format(*convert)) : x);
+    const std::int64_t integer = load_integer(at, d.dtype);
+    d.integers[n] = convert && !is_float(*convert) ? converted(integer, *convert) : integer;
+    const auto x = static_cast<double>(d.integers[n]);
+    d.values[n] = convert ? round_to(x, format(*convert)) : x;
+  };
+  if (is_float(d.dtype) && !convert && view.contiguous()) {
+    load_all(base, d.dtype, d.values);
+  } else {
+    const int last = view.rank() - 1;
+    std::int64_t at = 0;
+    for (Index i(d.shape, 0); i.number() < view.numel(); i.step()) {
+      if (last >= 0 && i[last] != 0) {
+        at += view.stride(last);
+      } else {
+        at = 0;
+        for (int k = 0; k < last; ++k) at += i[k] * view.stride(k);
+      }
+      decode_at(static_cast<std::size_t>(i.number()), base + at * element);
+    }
   }
   if (convert) d.dtype = *convert;
   return d;

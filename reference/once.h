@@ -1,8 +1,10 @@
 // What many elements of a call's results have in common, such as the mean of a row, computed for the first that asks.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -15,32 +17,49 @@ namespace assay {
 // What a reader keeps of one reading of a call.
 class Once {
  public:
+  template <class T>
   struct Slot {
-    std::shared_ptr<const void> value;
+    std::optional<T> value;
     bool nonfinite = false;  // read_nonfinite() after it
   };
 
   void forget() { kept_.clear(); }
 
-  // Of the thing that `tag` stands for; results computed in another dtype have their own.
-  Slot& slot(const void* tag, int computed_like, std::int64_t number) {
-    for (Kept& k : kept_)
-      if (k.tag == tag && k.computed_like == computed_like) return k.at(number);
-    kept_.push_back({tag, computed_like, {}});
-    return kept_.back().at(number);
+  // Of the thing that `tag` stands for; results computed in another dtype have their own. It stays where it is.
+  template <class T>
+  Slot<T>& slot(const void* tag, int computed_like, std::int64_t number) {
+    for (const Kept& k : kept_)
+      if (k.tag == tag && k.computed_like == computed_like)
+        return static_cast<SlotsOf<T>&>(*k.slots).at(number);
+    kept_.push_back({tag, computed_like, std::make_unique<SlotsOf<T>>()});
+    return static_cast<SlotsOf<T>&>(*kept_.back().slots).at(number);
   }
 
  private:
+  struct Slots {
+    Slots() = default;
+    virtual ~Slots() = default;
+    Slots(const Slots&) = delete;
+    Slots& operator=(const Slots&) = delete;
+  };
+  // Several in one piece of memory.
+  template <class T>
+  struct SlotsOf final : Slots {
+    static constexpr std::size_t kTogether = 16;
+    std::vector<std::unique_ptr<std::array<Slot<T>, kTogether>>> pieces;
+
+    Slot<T>& at(std::int64_t number) {
+      const auto n = static_cast<std::size_t>(number);
+      if (n / kTogether >= pieces.size()) pieces.resize(n / kTogether + 1);
+      auto& piece = pieces[n / kTogether];
+      if (piece == nullptr) piece = std::make_unique<std::array<Slot<T>, kTogether>>();
+      return (*piece)[n % kTogether];
+    }
+  };
   struct Kept {
     const void* tag;
     int computed_like;
-    std::vector<Slot> slots;
-
-    Slot& at(std::int64_t number) {
-      const auto n = static_cast<std::size_t>(number);
-      if (n >= slots.size()) slots.resize(n + 1);
-      return slots[n];
-    }
+    std::unique_ptr<Slots> slots;
   };
   std::vector<Kept> kept_;
 };
@@ -75,23 +94,18 @@ template <class S, class Make>
 const std::invoke_result_t<Make>& once(std::int64_t number, const Make& make) {
   using T = std::invoke_result_t<Make>;
   const detail::OnceHere here = detail::once_here;
-  const void* const tag = &detail::kOnceTag<Make>;
-  if (const Once::Slot& known = here.once->slot(tag, here.computed_like, number); known.value != nullptr) {
-    read_nonfinite() |= known.nonfinite;
-    return *static_cast<const T*>(known.value.get());
-  }
-  const bool before = std::exchange(read_nonfinite(), false);
-  const auto value = [&] {
+  auto& [value, nonfinite] = here.once->slot<T>(&detail::kOnceTag<Make>, here.computed_like, number);
+  if (!value) {
+    const bool before = std::exchange(read_nonfinite(), false);
     if constexpr (requires { typename ScalarOps<S>::Aside; }) {
       const typename ScalarOps<S>::Aside aside(number);
-      return std::make_shared<const T>(make());
+      value.emplace(make());
     } else {
-      return std::make_shared<const T>(make());
+      value.emplace(make());
     }
-  }();
-  Once::Slot& slot = here.once->slot(tag, here.computed_like, number);  // make() may have moved it
-  slot = {value, read_nonfinite()};
-  read_nonfinite() |= before;
+    nonfinite = std::exchange(read_nonfinite(), before);
+  }
+  read_nonfinite() |= nonfinite;
   return *value;
 }
 

@@ -141,7 +141,7 @@ class Check {
   }
 
   void dtype_of_tensor(std::size_t i) {
-    const Domain d = domain(op_, argument(i).name);
+    const Domain& d = domain(op_, argument(i).name);
     if (d.kind != Domain::Kind::dtype_of || values_[i].kind != ASSAY_KIND_DTYPE) return;
     const auto of = static_cast<std::size_t>(d.of);
     const std::optional<Dtype> dtype = dtype_of(values_[i].as.dtype);
@@ -226,7 +226,7 @@ class Check {
 
   // Of a tensor that integers are divided by, converted to their dtype first; where there is data to look at.
   void nonzero(std::size_t i) {
-    const Domain d = domain(op_, argument(i).name);
+    const Domain& d = domain(op_, argument(i).name);
     if (d.kind != Domain::Kind::integer || !d.filled || !is_tensor(i) || is_float(result_)) return;
     const View& divisors = tensor(i);
     if (divisors.data == nullptr) return;
@@ -292,7 +292,7 @@ class Check {
   }
 
   void attribute(std::size_t i) {
-    const Domain d = domain(op_, argument(i).name);
+    const Domain& d = domain(op_, argument(i).name);
     const assay_value& v = values_[i];
     if (d.kind == Domain::Kind::index && is_tensor(i)) return index(i, d);
     if (d.kind == Domain::Kind::integer && is_tensor(i)) return;  // nonzero()

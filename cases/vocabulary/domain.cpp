@@ -7,6 +7,8 @@
 #include <optional>
 #include <stdexcept>
 
+#include "once_per_operator.h"
+
 namespace assay {
 namespace {
 
@@ -29,9 +31,7 @@ std::string_view clause_of(std::string_view list, std::string_view argument) {
   return {};
 }
 
-}  // namespace
-
-Domain domain(const Operator& op, std::string_view argument) {
+Domain parse_domain(const Operator& op, std::string_view argument) {
   std::string_view what = clause_of(op.domains, argument);
   if (what.empty()) return {};
   Domain d;
@@ -121,7 +121,7 @@ Domain domain(const Operator& op, std::string_view argument) {
   return d;
 }
 
-std::vector<Range> ranges(const Operator& op, std::string_view argument) {
+std::vector<Range> parse_ranges(const Operator& op, std::string_view argument) {
   constexpr std::string_view kDots = "..";
   std::vector<Range> all;
   std::string_view list = clause_of(op.ranges, argument);
@@ -142,6 +142,36 @@ std::vector<Range> ranges(const Operator& op, std::string_view argument) {
     all.push_back({*least, *greatest});
   }
   return all;
+}
+
+// Of every argument, in the schema's order, and what an argument has that the schema does not have.
+template <class Each>
+struct OfArguments {
+  std::vector<Each> all;
+  Each none{};
+
+  const Each& of(const Operator& op, std::string_view argument) const {
+    const int i = op.schema.find(argument);
+    return i < 0 ? none : all[static_cast<std::size_t>(i)];
+  }
+};
+
+template <class Each, Each (*parse)(const Operator&, std::string_view)>
+OfArguments<Each> parse_all(const Operator& op) {
+  OfArguments<Each> parsed;
+  for (const Argument& a : op.schema.arguments()) parsed.all.push_back(parse(op, a.name));
+  return parsed;
+}
+
+}  // namespace
+
+const Domain& domain(const Operator& op, std::string_view argument) {
+  return once_per_operator<OfArguments<Domain>>(op, parse_all<Domain, parse_domain>).of(op, argument);
+}
+
+const std::vector<Range>& ranges(const Operator& op, std::string_view argument) {
+  using Ranges = std::vector<Range>;
+  return once_per_operator<OfArguments<Ranges>>(op, parse_all<Ranges, parse_ranges>).of(op, argument);
 }
 
 }  // namespace assay

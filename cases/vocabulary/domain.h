@@ -57,12 +57,13 @@ struct Domain {
   }
   bool has_axes() const { return kind == Kind::axis || kind == Kind::axes; }
 };
-Domain domain(const Operator& op, std::string_view argument);
+// Parsed once for each operator. Throws std::invalid_argument when one of the operator's is malformed.
+const Domain& domain(const Operator& op, std::string_view argument);
 
 // Operator::ranges of a tensor argument. Throws std::invalid_argument when they are malformed.
 struct Range {
   double least = 0, greatest = 0;
 };
-std::vector<Range> ranges(const Operator& op, std::string_view argument);
+const std::vector<Range>& ranges(const Operator& op, std::string_view argument);
 
 }  // namespace assay

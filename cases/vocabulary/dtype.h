@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 
 namespace assay {
@@ -107,5 +108,9 @@ double load(const void* element, Dtype d);
 void store(void* element, Dtype d, double value);
 std::int64_t load_integer(const void* element, Dtype d);
 void store_integer(void* element, Dtype d, std::int64_t value);
+
+// The same of many elements, one behind the other, faster.
+void load_all(const void* elements, Dtype d, std::span<double> values);
+void store_all(void* elements, Dtype d, std::span<const double> values);
 
 }  // namespace assay

@@ -31,4 +31,10 @@ double Interval::error_over_bound(double result) const {
   return std::isfinite(ratio) ? std::fmax(ratio, std::nextafter(1.0, 2.0)) : HUGE_VAL;
 }
 
+Interval Evaluation::interval(int output, std::int64_t element, const Contract& contract) {
+  Interval found;
+  intervals(output, {&element, 1}, contract, [&](std::int64_t, Interval&& i) { found = std::move(i); });
+  return found;
+}
+
 }  // namespace assay

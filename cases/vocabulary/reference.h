@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -54,8 +55,12 @@ class Evaluation {
   // 2^53, so that what the other functions say of such an output is for display, and for comparing what differs a lot.
   virtual bool integers(int output, std::span<std::int64_t> out) = 0;
 
-  // The interval of one element under the contract.
-  virtual Interval interval(int output, std::int64_t element, const Contract& contract) = 0;
+  // The intervals of some elements under the contract, each handed to `take` as it is found, in the order given.
+  using TakeInterval = std::function<void(std::int64_t element, Interval&& interval)>;
+  virtual void intervals(int output, std::span<const std::int64_t> elements, const Contract& contract,
+                         const TakeInterval& take) = 0;
+  // Of one.
+  Interval interval(int output, std::int64_t element, const Contract& contract);
 
   // Where the 191-bit value lies: as itself rounded to double, and whether it is inside an interval
   // (its nearest element of the output's format is meant where the interval's ends are of that format).

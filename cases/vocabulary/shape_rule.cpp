@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <mutex>
 #include <optional>
 #include <stdexcept>
 
+#include "once_per_operator.h"
 #include "shape_function.h"
 #include "shape_rule_text.h"
 #include "view.h"
@@ -286,14 +286,7 @@ Shape instantiate(const ShapePattern& pattern, const ShapeBinding& binding) {
 
 ShapeRule parse_shape_rule(const Operator& op) { return RuleParser(op).parse(); }
 
-const ShapeRule& shape_rule(const Operator& op) {
-  static std::mutex mutex;
-  static std::map<std::string_view, ShapeRule> rules;  // by the text of the schema, never by address
-  const std::scoped_lock lock(mutex);
-  const auto known = rules.find(op.schema.text);
-  if (known != rules.end()) return known->second;
-  return rules.emplace(op.schema.text, parse_shape_rule(op)).first->second;
-}
+const ShapeRule& shape_rule(const Operator& op) { return once_per_operator<ShapeRule>(op, parse_shape_rule); }
 
 ResultShapes result_shapes(const Operator& op, const ShapeMatch& match,
                            std::span<const assay_value> arguments) {

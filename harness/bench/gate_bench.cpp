@@ -85,6 +85,7 @@ class Affinity {  // restored, for the next benchmark
 };
 
 constexpr int kChunk = 16;  // as in verify
+constexpr std::uint64_t kChunksPerLane = 16;
 
 void run(benchmark::State& state, const std::vector<Workload>& workloads) {
   const Affinity before;
@@ -100,7 +101,6 @@ void run(benchmark::State& state, const std::vector<Workload>& workloads) {
   std::vector<std::unique_ptr<Examiner>> examiners;
   for (int i = 0; i < lanes; ++i) examiners.push_back(std::make_unique<Examiner>(zygotes, RunOptions{}));
   std::mutex generator;  // RapidCheck's generators run on one thread at a time
-  std::uint64_t round = 0;
   std::atomic<std::int64_t> faults{0};
 
   const auto chunk_on = [&](Examiner& examiner, std::uint64_t chunk) {
@@ -109,33 +109,36 @@ void run(benchmark::State& state, const std::vector<Workload>& workloads) {
     const Kernel* kernel = nullptr;
     for (const Kernel* k : registry.kernels_of(op))
       if (kernel == nullptr && !k->peer && k->unavailable.empty()) kernel = k;
-    std::vector<Case> cases;
+    std::vector<Case> drawn, cases;
+    const std::uint64_t first = ladder_length(op) + chunk * kChunk;
+    {
+      const std::scoped_lock lock(generator);
+      for (std::uint64_t i = 0; i < kChunk; ++i) drawn.push_back(generate(op, Dtype::f32, 1, first + i));
+    }
     for (std::uint64_t i = 0; i < kChunk; ++i) {
-      const std::uint64_t index = ladder_length(op) + chunk * kChunk + i;
-      Random random(index);
-      std::unique_lock lock(generator);
-      const Case drawn = generate(op, Dtype::f32, 1, index);
-      lock.unlock();
+      Random random(first + i);
       cases.push_back(parse_case(
-          fmt::format("{}:f32:{}:data={}:seed={}", w.op, w.arguments(random), drawn.data, drawn.seed)));
+          fmt::format("{}:f32:{}:data={}:seed={}", w.op, w.arguments(random), drawn[i].data, drawn[i].seed)));
     }
     for (const Examined& e : examiner.examine(cases, {&kernel, 1}))
       if (is_fault(e.findings[0].judgement.verdict)) ++faults;
   };
 
+  // As in verify, whoever is ready takes the next chunk: nobody waits but at the end.
+  std::atomic<std::uint64_t> next{0};
+  std::uint64_t end = 0;
   for (const auto _ : state) {
+    end += static_cast<std::uint64_t>(lanes) * kChunksPerLane;
     std::vector<std::thread> threads;
     for (int lane = 0; lane < lanes; ++lane)
-      threads.emplace_back(
-          [&, lane,
-           first = (round * static_cast<std::uint64_t>(lanes) + static_cast<std::uint64_t>(lane)) * 4] {
-            for (std::uint64_t c = first; c < first + 4; ++c)
-              chunk_on(*examiners[static_cast<std::size_t>(lane)], c);
-          });
+      threads.emplace_back([&, lane] {
+        for (std::uint64_t c = next++; c < end; c = next++)
+          chunk_on(*examiners[static_cast<std::size_t>(lane)], c);
+      });
     for (std::thread& t : threads) t.join();
-    ++round;
+    next = end;
   }
-  state.SetItemsProcessed(state.iterations() * lanes * 4 * kChunk);
+  state.SetItemsProcessed(static_cast<std::int64_t>(end) * kChunk);
   state.counters["faults"] = static_cast<double>(faults);
 }
 

@@ -21,7 +21,7 @@ constexpr std::array kFarReals{1e3, -1e4, 1e-6, 1e30, -1e-30};
 // The arguments of a case whose tensors are all contiguous: what everything else starts from.
 CaseValue default_of(const Operator& op, std::size_t i, Dtype dtype) {
   const Argument& a = op.schema.argument_storage[i];
-  const Domain d = domain(op, a.name);
+  const Domain& d = domain(op, a.name);
   const bool given = d.unless >= 0 && d.kind != Domain::Kind::given;  // without it, both could be None
   if (a.has_default && !given) return default_value(a);
   if (a.optional && !given && !(d.for_integers && !is_float(dtype))) return None{};
@@ -120,7 +120,7 @@ std::vector<std::int64_t> draw_spatial(Draw& draw, const Case& c, std::size_t i,
 
 CaseValue draw_attribute(Draw& draw, const Case& c, std::size_t i, Dtype result_dtype) {
   const Argument& a = c.op->schema.argument_storage[i];
-  const Domain d = domain(*c.op, a.name);
+  const Domain& d = domain(*c.op, a.name);
   if (d.has_axes()) {
     const Shape& of = std::get<TensorSpec>(c.arguments[static_cast<std::size_t>(d.of)]).shape;
     if (a.optional && draw.chance(20)) return None{};
@@ -248,7 +248,7 @@ Case with_shapes(const Operator& op, Dtype dtype, const ShapeAlternative& altern
   }
   // Where there are no rows, no index could be right.
   for (std::size_t i = 0; i < op.schema.argument_count; ++i)
-    if (const Domain d = domain(op, op.schema.argument_storage[i].name);
+    if (const Domain& d = domain(op, op.schema.argument_storage[i].name);
         d.kind == Domain::Kind::index && !d.plane)
       if (Shape& rows = std::get<TensorSpec>(c.arguments[static_cast<std::size_t>(d.of)]).shape; rows[0] == 0)
         if (numel(std::get<TensorSpec>(c.arguments[i]).shape) > 0) rows[0] = 1;

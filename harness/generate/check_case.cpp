@@ -58,7 +58,7 @@ namespace {
 void settle_masks(Case& c) {
   for (std::size_t i = 0; i < c.arguments.size(); ++i) {
     auto* mask = std::get_if<std::vector<std::int64_t>>(&c.arguments[i]);
-    const Domain d = domain(*c.op, c.op->schema.argument_storage[i].name);
+    const Domain& d = domain(*c.op, c.op->schema.argument_storage[i].name);
     if (mask == nullptr || d.kind != Domain::Kind::mask) continue;
     for (std::size_t k = 0; k < std::min(mask->size(), d.choices.size()); ++k)
       if (std::holds_alternative<None>(

@@ -46,7 +46,7 @@ std::vector<Target> targets_of(const Case& c, Dtype result) {
     t.parameter = is_parameter(*c.op, static_cast<int>(argument));
     t.kinks = c.op->kinks;
     t.ranges = ranges(*c.op, c.op->schema.argument_storage[argument].name);
-    const Domain d = domain(*c.op, c.op->schema.argument_storage[argument].name);
+    const Domain& d = domain(*c.op, c.op->schema.argument_storage[argument].name);
     const auto* of =
         d.of < 0 ? nullptr : std::get_if<TensorSpec>(&c.arguments[static_cast<std::size_t>(d.of)]);
     if (d.kind == Domain::Kind::index && of != nullptr) t.rows = d.choices_of(of->shape);
@@ -84,7 +84,7 @@ void to_integers(Dtype dtype, std::span<double> values) {
   }
 }
 
-void store_all(TensorData& t, std::span<const double> values) {
+void store_rows(TensorData& t, std::span<const double> values) {
   const std::size_t rank = t.shape.size();
   const std::int64_t inner = rank == 0 ? 1 : t.shape[rank - 1];
   const std::int64_t step = rank == 0 ? 1 : t.strided.strides[rank - 1];
@@ -93,7 +93,13 @@ void store_all(TensorData& t, std::span<const double> values) {
   std::int64_t at = t.strided.offset;
   for (std::size_t i = 0; i < values.size();) {
     std::byte* row = t.memory.data() + at * size;
-    for (std::int64_t j = 0; j < inner; ++j) store(row + j * step * size, t.dtype, values[i++]);
+    const auto numbers = values.subspan(i, static_cast<std::size_t>(inner));
+    i += numbers.size();
+    if (step == 1)
+      store_all(row, t.dtype, numbers);
+    else
+      for (std::int64_t j = 0; j < inner; ++j)
+        store(row + j * step * size, t.dtype, numbers[static_cast<std::size_t>(j)]);
     for (std::size_t d = rank > 0 ? rank - 1 : 0; d-- > 0;) {
       at += t.strided.strides[d];
       if (++index[d] < t.shape[d]) break;
@@ -117,7 +123,7 @@ TensorData filled(const TensorSpec& spec, const Family& family, const Target& ta
     family.fill(target, values);
   if (!is_float(spec.dtype)) to_integers(spec.dtype, values);
   if (target.nonzero) keep_from_zero(target, family.name, values);
-  store_all(t, values);
+  store_rows(t, values);
   return t;
 }
 

@@ -108,7 +108,7 @@ std::string mixed_dtypes(Draw& draw, Case& c, std::size_t i) {
 }
 
 std::string axis_out_of_range(Draw& draw, Case& c, std::size_t i) {
-  const Domain d = domain(*c.op, c.op->schema.argument_storage[i].name);
+  const Domain& d = domain(*c.op, c.op->schema.argument_storage[i].name);
   if (!d.has_axes()) return {};
   const TensorSpec* of = tensor(c, static_cast<std::size_t>(d.of));
   const auto rank =
@@ -128,14 +128,14 @@ std::string unknown_choice(Draw&, Case& c, std::size_t i) {
 }
 
 std::string none_of_two(Draw&, Case& c, std::size_t i) {
-  const Domain d = domain(*c.op, c.op->schema.argument_storage[i].name);
+  const Domain& d = domain(*c.op, c.op->schema.argument_storage[i].name);
   if (d.unless < 0 || c.arguments[static_cast<std::size_t>(d.unless)] != CaseValue{None{}}) return {};
   c.arguments[i] = None{};
   return "None";
 }
 
 std::string none_or_given(Draw&, Case& c, std::size_t i) {
-  const Domain d = domain(*c.op, c.op->schema.argument_storage[i].name);
+  const Domain& d = domain(*c.op, c.op->schema.argument_storage[i].name);
   if (d.kind != Domain::Kind::given) return {};
   if (tensor(c, i) != nullptr) {
     c.arguments[i] = None{};
@@ -149,7 +149,7 @@ std::string none_or_given(Draw&, Case& c, std::size_t i) {
 
 // The data of an index tensor, which the case's family decides.
 std::string index_out_of_range(Draw& draw, Case& c, std::size_t i) {
-  const Domain d = domain(*c.op, c.op->schema.argument_storage[i].name);
+  const Domain& d = domain(*c.op, c.op->schema.argument_storage[i].name);
   if (d.kind != Domain::Kind::index) return {};
   const bool negative = draw.chance(50);
   c.data = negative ? kNegativeIndex : kPastEnd;
@@ -157,7 +157,7 @@ std::string index_out_of_range(Draw& draw, Case& c, std::size_t i) {
 }
 
 std::string axis_twice(Draw& draw, Case& c, std::size_t i) {
-  const Domain d = domain(*c.op, c.op->schema.argument_storage[i].name);
+  const Domain& d = domain(*c.op, c.op->schema.argument_storage[i].name);
   auto* list = std::get_if<std::vector<std::int64_t>>(&c.arguments[i]);
   if (d.kind != Domain::Kind::axes || list == nullptr || list->empty()) return {};
   const TensorSpec* of = tensor(c, static_cast<std::size_t>(d.of));
@@ -184,7 +184,7 @@ std::string not_the_size(Draw& draw, Case& c, std::size_t i) {
 }
 
 std::string not_a_divisor(Draw& draw, Case& c, std::size_t i) {
-  const Domain d = domain(*c.op, c.op->schema.argument_storage[i].name);
+  const Domain& d = domain(*c.op, c.op->schema.argument_storage[i].name);
   if (d.kind != Domain::Kind::divisor) return {};
   const std::int64_t of = std::get<std::int64_t>(c.arguments[static_cast<std::size_t>(d.of)]);
   c.arguments[i] = draw.pick(std::array<std::int64_t, 2>{of + 1, 2 * of + 3});
@@ -192,7 +192,7 @@ std::string not_a_divisor(Draw& draw, Case& c, std::size_t i) {
 }
 
 std::string number_too_small(Draw& draw, Case& c, std::size_t i) {
-  const Domain d = domain(*c.op, c.op->schema.argument_storage[i].name);
+  const Domain& d = domain(*c.op, c.op->schema.argument_storage[i].name);
   auto* list = std::get_if<std::vector<std::int64_t>>(&c.arguments[i]);
   if (!d.is_spatial() || list == nullptr || list->empty()) return {};
   (*list)[static_cast<std::size_t>(draw.range(0, static_cast<std::int64_t>(list->size()) - 1))] =
@@ -201,7 +201,7 @@ std::string number_too_small(Draw& draw, Case& c, std::size_t i) {
 }
 
 std::string another_length(Draw& draw, Case& c, std::size_t i) {
-  const Domain d = domain(*c.op, c.op->schema.argument_storage[i].name);
+  const Domain& d = domain(*c.op, c.op->schema.argument_storage[i].name);
   auto* list = std::get_if<std::vector<std::int64_t>>(&c.arguments[i]);
   if (!d.is_spatial() || list == nullptr) return {};
   list->resize(list->size() + static_cast<std::size_t>(draw.range(1, 3)), 1);
@@ -234,7 +234,7 @@ std::string zero_point_out_of_range(Draw& draw, Case& c, std::size_t i) {
 
 // Of a tensor, its data, which the case's family decides.
 std::string zero(Draw&, Case& c, std::size_t i) {
-  const Domain d = domain(*c.op, c.op->schema.argument_storage[i].name);
+  const Domain& d = domain(*c.op, c.op->schema.argument_storage[i].name);
   if (d.kind != Domain::Kind::integer || !d.filled) return {};
   if (tensor(c, i) != nullptr)
     c.data = kZeroDivisor;

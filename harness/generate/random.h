@@ -33,7 +33,9 @@ class Stream {
   constexpr explicit Stream(std::uint64_t seed) : seed_(scramble(seed + kGolden)) {}
   constexpr std::uint64_t word(std::uint64_t i) const { return scramble(seed_ + (i + 1) * kGolden); }
   // Uniform in [0, 1), 53 bits.
-  constexpr double unit(std::uint64_t i) const { return static_cast<double>(word(i) >> 11) * 0x1p-53; }
+  constexpr double unit(std::uint64_t i) const {
+    return static_cast<double>(static_cast<std::int64_t>(word(i) >> 11)) * 0x1p-53;  // signed: one instruction
+  }
   // Uniform in [0, n).
   constexpr std::int64_t below(std::uint64_t i, std::int64_t n) const {
     return static_cast<std::int64_t>(

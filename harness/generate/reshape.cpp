@@ -41,7 +41,7 @@ std::int64_t moved(std::int64_t axis, std::int64_t rank, std::int64_t lost) {
 void move_axes(Case& c, int tensor, std::int64_t lost) {
   const std::int64_t rank = rank_of(c, tensor);
   for (std::size_t i = 0; i < c.arguments.size(); ++i) {
-    const Domain d = domain(*c.op, c.op->schema.argument_storage[i].name);
+    const Domain& d = domain(*c.op, c.op->schema.argument_storage[i].name);
     if (!d.has_axes() || d.of != tensor) continue;
     if (auto* axis = std::get_if<std::int64_t>(&c.arguments[i])) *axis = moved(*axis, rank, lost);
     if (auto* list = std::get_if<std::vector<std::int64_t>>(&c.arguments[i])) {

@@ -27,6 +27,7 @@ Expectation::Expectation(const Call& call) : call_(call), arguments_(call) {
   evaluation_ = reference->evaluate(arguments_.values(), call.outputs);
   values_.resize(call.outputs.size());
   integers_.resize(call.outputs.size());
+  rounded_.resize(call.outputs.size());
 }
 
 const std::vector<double>& Expectation::values(int output) {
@@ -56,19 +57,19 @@ std::size_t Expectation::elements(int output) const {
       std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>()));
 }
 
-std::vector<std::byte> Expectation::rounded(int output) {
-  const Checked::Output& out = call_.outputs[static_cast<std::size_t>(output)];
-  TensorData t(out.dtype, out.shape);
-  const std::vector<double>& numbers = values(output);
-  const std::vector<std::int64_t>* exact = integers(output);
-  for (std::size_t e = 0; e < numbers.size(); ++e) {
-    const auto at = static_cast<std::int64_t>(e);
-    if (exact != nullptr)
-      store_integer(t.element(at), t.dtype, (*exact)[e]);
-    else
-      t.set(at, numbers[e]);
+const std::vector<std::byte>& Expectation::rounded(int output) {
+  std::optional<std::vector<std::byte>>& known = rounded_[static_cast<std::size_t>(output)];
+  if (known) return *known;
+  const Dtype dtype = call_.outputs[static_cast<std::size_t>(output)].dtype;
+  const auto size = static_cast<std::size_t>(bytes(dtype));
+  known.emplace(elements(output) * size);
+  if (const std::vector<std::int64_t>* exact = integers(output)) {
+    for (std::size_t e = 0; e < exact->size(); ++e)
+      store_integer(known->data() + e * size, dtype, (*exact)[e]);
+  } else {
+    store_all(known->data(), dtype, values(output));
   }
-  return t.memory;
+  return *known;
 }
 
 Expectation::Known& Expectation::known(const Contract& contract) {
@@ -79,28 +80,43 @@ Expectation::Known& Expectation::known(const Contract& contract) {
   return known_.back();
 }
 
-const Interval& Expectation::interval(int output, std::int64_t element, const Contract& contract) {
-  auto& intervals = known(contract).intervals[static_cast<std::size_t>(output)];
-  const auto found = intervals.find(element);
-  if (found != intervals.end()) return found->second;
-  return intervals.emplace(element, evaluation_->interval(output, element, contract)).first->second;
+const Expectation::Intervals& Expectation::intervals(int output, std::span<const std::size_t> wanted,
+                                                     const Contract& contract) {
+  Intervals& all = known(contract).intervals[static_cast<std::size_t>(output)];
+  if (all.of_.empty()) all.of_.resize(elements(output), Intervals::kUnknown);
+  std::vector<std::int64_t> missing;
+  for (const std::size_t e : wanted)
+    if (all.of_[e] == Intervals::kUnknown) missing.push_back(static_cast<std::int64_t>(e));
+  if (missing.empty()) return all;
+  evaluation_->intervals(output, missing, contract, [&](std::int64_t element, Interval&& interval) {
+    all.of_[static_cast<std::size_t>(element)] = static_cast<std::uint32_t>(all.found_.size());
+    all.found_.push_back(std::move(interval));
+  });
+  return all;
 }
 
-bool Expectation::would_pass(int output, const std::vector<double>& substitute, const Contract& contract) {
+template <class Substitute>
+bool Expectation::would_pass(int output, const Substitute& substitute, const Contract& contract) {
+  constexpr std::size_t kProbes = 8;
   const std::vector<double>& value = values(output);
   const Format& f = format(call_.outputs[static_cast<std::size_t>(output)].dtype);
-  std::vector<std::size_t> order(value.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  const std::size_t probes = std::min<std::size_t>(order.size(), 8);
-  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(probes), order.end(),
-                    [&](std::size_t a, std::size_t b) {
-                      return difference(value[a], substitute[a]) > difference(value[b], substitute[b]);
-                    });
-  for (std::size_t i = 0; i < probes; ++i) {
-    const std::size_t e = order[i];
-    if (difference(value[e], substitute[e]) == 0) return true;
-    if (!interval(output, static_cast<std::int64_t>(e), contract).contains(round_to(substitute[e], f)))
-      return false;
+  const auto passes = [&](std::size_t e) {
+    return interval(output, static_cast<std::int64_t>(e), contract).contains(round_to(substitute(e), f));
+  };
+  // Those that differ by all of their size come first, and are mostly enough.
+  std::vector<std::pair<double, std::size_t>> most;
+  std::size_t whole = 0;
+  for (std::size_t e = 0; e < value.size() && whole < kProbes; ++e)
+    if (difference(value[e], substitute(e)) >= 1) {
+      if (!passes(e)) return false;
+      ++whole;
+    }
+  for (std::size_t e = 0; e < value.size(); ++e) most.emplace_back(-difference(value[e], substitute(e)), e);
+  const auto probes = static_cast<std::ptrdiff_t>(std::min(most.size(), kProbes));
+  std::partial_sort(most.begin(), most.begin() + probes, most.end());
+  for (auto at = most.begin(); at != most.begin() + probes; ++at) {
+    if (at->first == 0) return true;
+    if (!passes(at->second)) return false;
   }
   return true;
 }
@@ -115,15 +131,13 @@ bool Expectation::vacuous(const Contract& contract) {
     for (int o = 0; o < static_cast<int>(values_.size()); ++o) {
       const std::vector<double>& value = values(o);
       if (value.empty()) continue;
-      std::vector<double> substitute(value.size(), 0.0);
-      if (!would_pass(o, substitute, contract)) return false;
-      if (first != nullptr && first->shape == call_.outputs[static_cast<std::size_t>(o)].shape) {
-        for (std::size_t e = 0; e < substitute.size(); ++e)
-          substitute[e] = first->get(static_cast<std::int64_t>(e));
-        if (!would_pass(o, substitute, contract)) return false;
-      }
-      std::rotate_copy(value.begin(), value.begin() + 1, value.end(), substitute.begin());
-      if (!would_pass(o, substitute, contract)) return false;
+      if (!would_pass(o, [](std::size_t) { return 0.0; }, contract)) return false;
+      const auto of_first = [&](std::size_t e) { return first->get(static_cast<std::int64_t>(e)); };
+      if (first != nullptr && first->shape == call_.outputs[static_cast<std::size_t>(o)].shape &&
+          !would_pass(o, of_first, contract))
+        return false;
+      const auto shifted = [&](std::size_t e) { return value[e + 1 < value.size() ? e + 1 : 0]; };
+      if (!would_pass(o, shifted, contract)) return false;
     }
     return true;
   };

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <vector>
 
@@ -27,5 +28,10 @@ void poison_strided(std::byte* first, std::span<const std::int64_t> shape,
 
 // Whether the elements lie in row-major order without gaps.
 bool is_packed(std::span<const std::int64_t> shape, std::span<const std::int64_t> strides);
+
+// a == b, which compares std::byte one by one.
+inline bool same_bytes(std::span<const std::byte> a, std::span<const std::byte> b) {
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0);
+}
 
 }  // namespace assay

@@ -24,7 +24,7 @@ class ArgumentVariants {
   void add(std::size_t i) {
     at_ = i;
     const Argument& a = op_.schema.argument_storage[i];
-    const Domain d = domain(op_, a.name);
+    const Domain& d = domain(op_, a.name);
     if (a.is_tensor()) return tensor(a);
     if (std::ranges::count(kOfShapes, a.name) > 0) return;
     const bool is_choice = a.type == Type::boolean || a.type == Type::dtype || a.type == Type::memory_format;

@@ -123,8 +123,9 @@ Moments<Tracked<V>> tracked_moments(std::span<const Tracked<V>> x) {
   m.squares = closed(squares.total());
 
   MomentSizes<V> sizes;
+  Tracked<V> rounded;
   for (const Tracked<V>& given : x) {
-    const Tracked<V> t = closed(given);
+    const Tracked<V>& t = is_closed(given) ? given : (rounded = closed(given));
     if (!C::finite(t.value) || t.may_be != 0) {
       const bool certain = !C::finite(t.value) && t.error == 0 && t.may_be == 0;
       sizes.open |= !certain;

@@ -60,9 +60,8 @@ void settle_moments(Moments<Adversary<V>>& m, std::int64_t n, const X& x) {
 template <class S, class X>
 Moments<S> moments(std::int64_t n, const X& x) {
   if constexpr (requires { typename S::Bound; }) {
-    std::vector<S> all;
-    all.reserve(static_cast<std::size_t>(n));
-    for (std::int64_t k = 0; k < n; ++k) all.push_back(x(k));
+    std::vector<S> all(static_cast<std::size_t>(n));
+    for (std::int64_t k = 0; k < n; ++k) all[static_cast<std::size_t>(k)] = x(k);
     return tracked_moments(std::span<const S>(all));
   } else {
     Moments<S> m = detail::two_passes<S>(n, x);

@@ -35,6 +35,72 @@ bool round_inexact(double size, double& error, const Rounding& to, double least,
   return size + error < overflow;
 }
 
+// An input, or what is as good: a number that every kernel has, on a grid that its compute format has.
+bool is_exact(const T& t, int least_grid) {
+  return t.error == 0 && t.may_be == 0 && t.terms < 2 && !t.pending && !t.summed && t.grid >= least_grid &&
+         std::isfinite(t.value);
+}
+
+// (x - from)^2 of an exact x, as it enters a sum: closed, multiplied and settled.
+class SquaredDistance {
+ public:
+  explicit SquaredDistance(const T& from)
+      : from_(from),
+        least_(static_cast<double>(to_.half_subnormal)),
+        overflow_(static_cast<double>(to_.overflow)),
+        exact_(is_exact(from, to_.grid) && from.value != 0) {}
+
+  bool takes() const {
+    return exact_ || (from_.error != 0 && from_.may_be == 0 && from_.terms < 2 && !from_.pending &&
+                      !from_.foreign && std::isfinite(from_.value));
+  }
+  // Of value, error and grid; zero, where it is exactly that. False where the answer depends on more: then `square` is nothing.
+  bool of(const T& x, T& square) const {
+    if (x.value == 0 || !is_exact(x, to_.grid)) return false;
+    const double distance = x.value - from_.value, size = std::fabs(distance);
+    double error = 0;
+    int grid = kNoGrid;
+    if (exact_) {
+      grid = std::min(x.grid, from_.grid);
+      if (C::exponent(distance) - grid >= C::kBits || !round_exact(distance, error, grid)) return false;
+    } else {
+      error = (from_.error + C::residual(x.value, -from_.value, distance)) * kSlack;
+      if (!round_inexact(size, error, to_, least_, overflow_)) return false;
+    }
+    square.value = distance * distance;
+    square.error = 0;
+    square.grid = kNoGrid;
+    if (error == 0) {
+      if (distance == 0) return true;
+      square.grid = 2 * grid;
+      if (square.grid < C::kLeastGrid || C::exponent(square.value) - square.grid >= C::kBits) return false;
+      return round_exact(square.value, square.error, square.grid);
+    }
+    square.error = detail::inflate(detail::times(size, error) + detail::times(size, error) +
+                                   detail::times(error, error) + square.value * C::kUnit) +
+                   C::kLeast;
+    return std::isfinite(square.value) && round_inexact(square.value, square.error, to_, least_, overflow_);
+  }
+
+ private:
+  static constexpr double kSlack = 1 + 2 * 0x1p-51 + 0x1p-48;  // of detail::charge_additions
+
+  // detail::round_once of a number that had no error.
+  bool round_exact(double x, double& error, int& grid) const {
+    if (x != 0 && !detail::representable(x, grid, to_)) {
+      const double size = std::fabs(x);
+      error = detail::inflate(size < least_ ? size : std::max(to_.format.unit * size, least_));
+      grid = kNoGrid;
+    }
+    return std::fabs(x) + error < overflow_;
+  }
+
+  const T& from_;
+  const Rounding& to_ = arithmetic().compute;
+  double least_, overflow_;
+  bool exact_;
+};
+
 }  // namespace
 
 template <class V>
@@ -48,22 +114,29 @@ template <class V>
 void OpenSum<V>::add_all(std::span<const Tracked<V>> terms) {
   std::size_t k = 0;
   if constexpr (std::is_same_v<V, double>) {
-    while (k < terms.size() && !plain() && k < 4) add(terms[k++]);
     const int least_grid = arithmetic().compute.grid;
-    for (; k < terms.size() && plain(); ++k) {
-      const T& t = terms[k];
-      const bool exact = t.error == 0 && t.may_be == 0 && t.terms < 2 && !t.pending && !t.summed &&
-                         t.magnitude != 0 && t.grid >= least_grid && std::isfinite(t.value);
-      if (!exact) {
-        add(t);
+    while (k < terms.size()) {
+      if (!plain()) {
+        add(terms[k++]);
         continue;
       }
-      ++count_;
-      sum_.grid = sum_.error == 0 ? std::min(sum_.grid, t.grid) : kNoGrid;
-      add_settled(sum_, t.value, 0, t.magnitude);
-      if (sum_.error != 0) sum_.grid = kNoGrid;
-      sum_.pending = true;
-      sum_.free_sign = false;
+      T sum = sum_;
+      for (; k < terms.size() && std::isfinite(sum.value); ++k) {
+        const T& t = terms[k];
+        if (!is_exact(t, least_grid)) break;
+        ++count_;
+        if (t.value == 0) {
+          positive_zero_ = positive_zero_ || (!std::signbit(t.value) && !t.free_sign);
+          continue;
+        }
+        sum.grid = sum.error == 0 ? std::min(sum.grid, t.grid) : kNoGrid;
+        add_settled(sum, t.value, 0, t.magnitude);
+        if (sum.error != 0) sum.grid = kNoGrid;
+        sum.pending = true;
+        sum.free_sign = false;
+      }
+      sum_ = sum;
+      if (k < terms.size()) add(terms[k++]);
     }
   }
   for (; k < terms.size(); ++k) add(terms[k]);
@@ -113,45 +186,41 @@ void OpenSum<V>::add_products(std::span<const double> a, std::span<const double>
 template <class V>
 void OpenSum<V>::add_squared_distances(std::span<const Tracked<V>> x, const Tracked<V>& from) {
   std::size_t k = 0;
-  const auto add_next = [&] {
-    const Tracked<V> distance = x[k] - from;
-    add(distance * distance);
-    ++k;
+  const auto square_of = [&from](const Tracked<V>& t) {
+    const Tracked<V> distance = t - from;
+    return distance * distance;
   };
   if constexpr (std::is_same_v<V, double>) {
-    while (k < x.size() && !plain() && k < 4) add_next();
-    const Rounding& to = arithmetic().compute;
-    const auto least = static_cast<double>(to.half_subnormal), overflow = static_cast<double>(to.overflow);
-    const bool inexact = from.error != 0 && from.may_be == 0 && from.terms < 2 && !from.pending &&
-                         !from.foreign && std::isfinite(from.value);
-    const double slack = 1 + 2 * 0x1p-51 + 0x1p-48;  // of detail::charge_additions
-    while (inexact && k < x.size() && plain()) {
-      const T& t = x[k];
-      const bool exact = t.error == 0 && t.may_be == 0 && t.terms < 2 && !t.pending && !t.summed &&
-                         t.magnitude != 0 && t.grid >= to.grid && std::isfinite(t.value);
-      const double distance = t.value - from.value, size = std::fabs(distance);
-      double error = (from.error + C::residual(t.value, -from.value, distance)) * slack;
-      if (!exact || !round_inexact(size, error, to, least, overflow)) {
-        add_next();
+    const SquaredDistance squared(from);
+    const T of_zero = square_of(T::exact(0));
+    while (squared.takes() && k < x.size()) {
+      if (!plain()) {
+        add(square_of(x[k++]));
         continue;
       }
-      const double square = distance * distance;
-      double of_square = detail::inflate(detail::times(size, error) + detail::times(size, error) +
-                                         detail::times(error, error) + square * C::kUnit) +
-                         C::kLeast;
-      if (!std::isfinite(square) || !round_inexact(square, of_square, to, least, overflow)) {
-        add_next();
-        continue;
+      T sum = sum_;
+      T square;
+      for (; k < x.size() && std::isfinite(sum.value); ++k) {
+        if (!squared.of(x[k], square)) break;
+        ++count_;
+        if (square.value == 0) {
+          positive_zero_ = true;
+          continue;
+        }
+        sum.grid = sum.error == 0 ? std::min(sum.grid, square.grid) : kNoGrid;
+        add_settled(sum, square.value, square.error, square.value);
+        if (sum.error != 0) sum.grid = kNoGrid;
+        sum.pending = true;
+        sum.free_sign = false;
       }
-      ++count_;
+      sum_ = sum;
+      if (k == x.size()) break;
+      const bool zero = x[k].is_exact_zero() && !std::signbit(x[k].value) && !x[k].free_sign;
+      add(zero ? of_zero : square_of(x[k]));
       ++k;
-      add_settled(sum_, square, of_square, square);
-      sum_.grid = kNoGrid;
-      sum_.pending = true;
-      sum_.free_sign = false;
     }
   }
-  while (k < x.size()) add_next();
+  for (; k < x.size(); ++k) add(square_of(x[k]));
 }
 
 template class OpenSum<double>;
