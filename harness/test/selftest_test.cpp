@@ -61,6 +61,15 @@ TEST(Variants, FollowTheSchema) {
   EXPECT_TRUE(has("native_layer_norm", "results.unwritten_2"));
 }
 
+// They write results of the right shape, wherever they read: a kernel is given that shape.
+TEST(Variants, WindowsThatAreReadElsewhereKeepTheirShapes) {
+  for (const Variant& v : variants_of(operator_named("max_pool2d_with_indices"))) {
+    const bool of_windows =
+        v.name.starts_with("stride.") || v.name.starts_with("padding.") || v.name.starts_with("dilation.");
+    EXPECT_TRUE(v.keeps_shapes || !of_windows) << v.name;
+  }
+}
+
 // An excuse for nothing hides a name that was mistyped.
 TEST(Variants, ExcusesAreForVariantsThatThereAre) {
   for (const auto& [variant, operator_name] : excused())

@@ -28,7 +28,10 @@ class ArgumentVariants {
     if (a.is_tensor()) return tensor(a);
     if (std::ranges::count(kOfShapes, a.name) > 0) return;
     const bool is_choice = a.type == Type::boolean || a.type == Type::dtype || a.type == Type::memory_format;
-    if (a.has_default && !is_choice && !d.has_axes()) ignored(a);
+    if (a.has_default && !is_choice && !d.has_axes()) {
+      ignored(a);
+      all_.back().keeps_shapes = d.is_spatial() && has_windows();
+    }
     if (d.has_axes())
       axes(a, d);
     else if (a.type == Type::boolean && !a.list)
@@ -149,15 +152,16 @@ class ArgumentVariants {
             [](CallValue& v, const Call&) { v = None{}; });
   }
 
+  bool has_windows() const { return op_.schema.find("stride") >= 0; }
+
   void spatial(const Domain& d) {
     const std::string_view name = op_.schema.argument_storage[at_].name;
-    const bool windows = op_.schema.find("stride") >= 0;
     const auto numbers = [&](std::string_view what, std::string says, auto change) {
       plant(what, std::move(says), [change](CallValue& v, const Call&) {
         if (auto* list = std::get_if<std::vector<std::int64_t>>(&v); list != nullptr && !list->empty())
           change(*list);
       });
-      all_.back().keeps_shapes = windows;
+      all_.back().keeps_shapes = has_windows();
     };
     numbers("of_the_first_dimension", fmt::format("takes the first number of {} for every dimension", name),
             [](std::vector<std::int64_t>& list) { std::ranges::fill(list, list.front()); });
