@@ -105,8 +105,9 @@ void add_selftest(CLI::App& app, Command& chosen) {
   command->footer(
       "A variant is the operator's reference with one thing wrong: an argument ignored, a tail lost, sums in bf16, memory\n"
       "that is not the kernel's. Each runs as a kernel does, on the cases that `assay verify` gives the operator, under the\n"
-      "contract of our own kernel. The columns on the right say what other ways of comparing would have found on the same\n"
-      "cases: torch.testing.assert_close with its defaults, allclose with 1e-2, and a normalized mean squared error of 1e-7.\n"
+      "contract of our own kernel; a fault that changes few of these gets further ones, until it had as many, and is listed.\n"
+      "The columns on the right say what other ways of comparing would have found on the same cases:\n"
+      "torch.testing.assert_close with its defaults, allclose with 1e-2, and a normalized mean squared error of 1e-7.\n"
       "A fault that survives fails the run, and so does a right kernel that is called wrong.\n\n"
       "  assay selftest                            every operator, every dtype\n"
       "  assay selftest prelu 'softmax*' --dtype f32\n"

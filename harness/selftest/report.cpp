@@ -27,16 +27,19 @@ std::string share(std::uint64_t found, std::uint64_t of) {
                      found == of ? "100%" : fmt::format("{:.1f}%", std::min(percent, 99.9)));
 }
 
-std::string line(const std::string& name, const Score& s, const Style& style) {
+std::string line(const std::string& name, const Score& s, bool rivals, const Style& style) {
   std::string text = pad_right(name, kNameWidth) + pad_left(grouped(s.observable()), kNumberWidth);
   const std::string ours = pad_left(share(s.found, s.observable()), kNumberWidth);
   text += s.found == s.observable() ? style.good(ours) : style.bad(ours);
-  for (const std::uint64_t n : s.by_rivals) text += pad_left(share(n, s.observable()), kNumberWidth);
+  if (rivals)
+    for (const std::uint64_t n : s.by_rivals) text += pad_left(share(n, s.observable()), kNumberWidth);
   return text + "\n";
 }
 
-Json by_rivals(const auto& values) {
+// Of those that were asked.
+Json by_rivals(const auto& values, bool asked) {
   Json by = Json::object();
+  if (!asked) return by;
   for (std::size_t r = 0; r < kRivals; ++r) by[std::string(kRivalNames[r])] = values[r];
   return by;
 }
@@ -62,10 +65,11 @@ std::string selftest_table(const SelftestResult& result, const Style& style) {
   }
   std::string text = style.heading(pad_right("operator", kNameWidth) + pad_left("planted", kNumberWidth) +
                                    pad_left("found by Assay", kNumberWidth));
-  for (const std::string_view rival : kRivalNames) text += style.heading(pad_left(rival, kNumberWidth));
+  if (result.rivals)
+    for (const std::string_view rival : kRivalNames) text += style.heading(pad_left(rival, kNumberWidth));
   text += "\n";
-  for (const auto& [op, score] : scores) text += line(op, score, style);
-  text += line("all", all, style);
+  for (const auto& [op, score] : scores) text += line(op, score, result.rivals, style);
+  text += line("all", all, result.rivals, style);
 
   // The same variant of one operator in several dtypes stands in one line.
   const auto list = [&](std::string_view heading, auto&& chosen, auto&& why) {
@@ -86,6 +90,10 @@ std::string selftest_table(const SelftestResult& result, const Style& style) {
                ? fmt::format("every result of {} was admissible", counted(p.cases, "case"))
                : fmt::format("none of {} shows a difference from the reference", counted(p.cases, "case"));
   });
+  list(
+      "Found on further cases, as few of the operator's show a difference.",
+      [](const Planted& p) { return p.found && p.further; },
+      [](const Planted& p) { return fmt::format("{} in {}", token(p.verdict), p.case_text); });
   list("Said to be unobservable, but found: the reason is wrong.", wrongly_excused, [](const Planted& p) {
     return fmt::format("{}; {} in {}", p.unobservable, token(p.verdict), p.case_text);
   });
@@ -102,14 +110,15 @@ std::string selftest_table(const SelftestResult& result, const Style& style) {
     if (ours++ == 0) text += "\nFalse alarms: right kernels that Assay calls wrong.\n";
     text += paragraph(fmt::format("{} {} {}: {}", c.op, c.kernel, c.dtype, c.alarm), "  ", "    ");
   }
-  if (result.fit_nowhere > 0)
+  if (!result.fit_nowhere.empty())
     text += fmt::format(
-        "\nNot planted: {} that fit no case, as what they change gives results of other shapes.\n",
-        counted(result.fit_nowhere, "variant"));
+        "\nNot planted: {} that fit no case: what they change is not there, or gives results of other shapes.\n",
+        counted(result.fit_nowhere.size(), "variant"));
   text += fmt::format("\nOf {} (an operator, a right kernel, a dtype), called wrong: Assay {}",
                       counted(result.controls.size(), "row"), grouped(ours));
-  for (std::size_t r = 0; r < kRivals; ++r)
-    text += fmt::format(", {} {}", kRivalNames[r], grouped(alarms[r]));
+  if (result.rivals)
+    for (std::size_t r = 0; r < kRivals; ++r)
+      text += fmt::format(", {} {}", kRivalNames[r], grouped(alarms[r]));
   text += fmt::format(".\n{}: {} of {} found{}, {} cannot be observed. {}, seed {}.\n",
                       selftest_exit_code(result) == 0 ? style.good("PASSED") : style.bad("FAILED"),
                       grouped(all.found), counted(all.observable(), "fault"),
@@ -120,7 +129,7 @@ std::string selftest_table(const SelftestResult& result, const Style& style) {
 
 std::string selftest_json(const SelftestResult& result) {
   Score all;
-  Json planted = Json::array(), controls = Json::array();
+  Json planted = Json::array(), not_planted = Json::array(), controls = Json::array();
   for (const Planted& p : result.planted) {
     all.add(p);
     planted.push_back({{"op", p.op},
@@ -131,26 +140,30 @@ std::string selftest_json(const SelftestResult& result) {
                        {"verdict", token(p.verdict)},
                        {"case", p.case_text},
                        {"cases", p.cases},
-                       {"by", by_rivals(p.by_rivals)},
+                       {"further", p.further},
+                       {"by", by_rivals(p.by_rivals, result.rivals)},
                        {"unobservable", p.unobservable}});
   }
+  for (const Planted& p : result.fit_nowhere)
+    not_planted.push_back({{"op", p.op}, {"dtype", p.dtype}, {"variant", p.variant}, {"says", p.says}});
   for (const ControlRow& c : result.controls)
     controls.push_back({{"op", c.op},
                         {"dtype", c.dtype},
                         {"kernel", c.kernel},
                         {"alarm", c.alarm},
-                        {"by", by_rivals(c.alarms_of_rivals)}});
+                        {"by", by_rivals(c.alarms_of_rivals, result.rivals)}});
   const Json document = {{"format", "assay.selftest/1"},
                          {"seed", result.seed},
                          {"complete", result.complete},
                          {"seconds", result.seconds},
                          {"planted", planted},
+                         {"not_planted", not_planted},
                          {"controls", controls},
                          {"score",
                           {{"planted", all.planted},
                            {"unobservable", all.unobservable},
                            {"found", all.found},
-                           {"by", by_rivals(all.by_rivals)}}}};
+                           {"by", by_rivals(all.by_rivals, result.rivals)}}}};
   return document.dump(1) + "\n";
 }
 

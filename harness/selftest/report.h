@@ -19,11 +19,12 @@ struct Score {
   void add(const Planted& p);
 };
 
-// A line for each operator, what survived, what nobody can observe, false alarms, and the sum.
+// A line for each operator, what survived, what took further cases, what nobody can observe, false alarms, and the sum.
 std::string selftest_table(const SelftestResult& result, const Style& style);
 
 // {"format": "assay.selftest/1", "seed", "complete", "seconds", "planted": [{"op", "dtype", "variant", "says", "found",
-// "verdict", "case", "cases", "by": {rival: bool}, "unobservable"}], "controls": [{"op", "dtype", "kernel", "alarm", "by"}],
+// "verdict", "case", "cases", "further", "by": {rival: bool}, "unobservable"}],
+// "not_planted": [{"op", "dtype", "variant", "says"}], "controls": [{"op", "dtype", "kernel", "alarm", "by"}],
 // "score": {"planted", "unobservable", "found", "by": {rival: number}}}
 std::string selftest_json(const SelftestResult& result);
 

@@ -47,6 +47,7 @@ SelftestResult selftest(const Registry& registry, const std::string& program, co
     throw SelectionError("there is no such operator with results of such a dtype: nothing to plant");
   SelftestResult result;
   result.seed = options.seed;
+  result.rivals = options.rivals;
   SelftestProgress shown;
   shown.total = all.size();
   const std::shared_ptr<Zygotes> zygotes = make_zygotes();
@@ -71,7 +72,7 @@ SelftestResult selftest(const Registry& registry, const std::string& program, co
         result.planted.push_back(std::move(p));
       }
       std::ranges::copy(trial.controls(), std::back_inserter(result.controls));
-      result.fit_nowhere += trial.fit_nowhere();
+      std::ranges::move(trial.planted(false), std::back_inserter(result.fit_nowhere));
       ++shown.done;
       shown.doing = fmt::format("{} {}", all[i].op->schema.name, name(all[i].dtype));
       progress(shown);
@@ -98,6 +99,7 @@ SelftestResult selftest(const Registry& registry, const std::string& program, co
     throw SelectionError("no variant of that name concerns these operators and dtypes: nothing to plant");
   const auto order = [](const auto& x) { return std::tie(x.op, x.dtype); };
   std::ranges::stable_sort(result.planted, {}, order);
+  std::ranges::stable_sort(result.fit_nowhere, {}, order);
   std::ranges::stable_sort(result.controls, {}, order);
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return result;

@@ -41,6 +41,7 @@ struct Planted {
   std::string case_text;            // that case
   bool changed = false;             // it ever gave other results than the reference, or behaved otherwise
   std::uint64_t cases = 0;          // run until then
+  bool further = false;             // it changes few of the operator's cases, and more were drawn for it
   std::array<bool, kRivals> by_rivals{};  // found by these on the same cases
   std::string unobservable;               // why nobody can tell it from a right kernel, or empty
 };
@@ -57,9 +58,9 @@ struct ControlRow {
 struct SelftestResult {
   std::vector<Planted> planted;      // sorted by operator, dtype, variant
   std::vector<ControlRow> controls;  // the same
-  std::uint64_t fit_nowhere =
-      0;  // variants that no case allows: what they change makes results of other shapes
+  std::vector<Planted> fit_nowhere;  // variants that no case allows
   bool complete = true;
+  bool rivals = true;  // were asked
   std::uint64_t seed = 0;
   double seconds = 0;
 };

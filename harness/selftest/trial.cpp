@@ -7,7 +7,6 @@
 #include "../generate/cases.h"
 #include "../generate/data.h"
 #include "../generate/errors.h"
-#include "../variants/variant.h"
 #include "../verify/verify.h"
 #include "computes.h"
 
@@ -15,6 +14,9 @@ namespace assay {
 namespace {
 
 constexpr std::uint64_t kMostAtOnce = 8;  // cases; the first ones, which find most, run in smaller lots
+constexpr std::string_view kLeftUnwritten = "left ";  // so begins what run/check.h says of it
+// Times the cases of a run: so many are looked at for those that a variant changes, before it has survived.
+constexpr std::uint64_t kMostLookedAt = 20;
 
 std::vector<double> numbers(const std::vector<std::byte>& packed, Dtype dtype) {
   const auto size = static_cast<std::size_t>(bytes(dtype));
@@ -43,12 +45,12 @@ Expected expected(const Call& call) {
 
 // Which rivals notice that these results are wrong. A kernel that does not come back is noticed by everybody; memory that
 // is not the kernel's own by nobody, as nothing around it is guarded there.
-// Garbage is taken to be wrong, although it often is the right result of another call.
-std::array<bool, kRivals> noticed(const Finding& f, bool garbage, const Call& call, const Expected& e) {
+// What was left unwritten is taken to be wrong, although it often is the right result of another call.
+std::array<bool, kRivals> noticed(const Finding& f, const Call& call, const Expected& e) {
   std::array<bool, kRivals> by{};
   const Verdict v = f.judgement.verdict;
   if (f.outputs.empty()) {
-    by.fill(v != Verdict::pass && (v != Verdict::memory || garbage));
+    by.fill(v != Verdict::pass && (v != Verdict::memory || f.judgement.detail.starts_with(kLeftUnwritten)));
     return by;
   }
   for (std::size_t k = 0; k < f.outputs.size(); ++k) {
@@ -57,6 +59,30 @@ std::array<bool, kRivals> noticed(const Finding& f, bool garbage, const Call& ca
       by[r] = by[r] || !accepts(static_cast<Rival>(r), call.outputs[k].dtype, e.outputs[k], actual);
   }
   return by;
+}
+
+bool same(const CallValue& a, const CallValue& b) {
+  if (a.index() != b.index()) return false;
+  return std::visit(
+      [&](const auto& x) {
+        using T = std::decay_t<decltype(x)>;
+        const T& y = std::get<T>(b);
+        if constexpr (std::is_same_v<T, TensorData>)
+          return same_bits(x, y);
+        else if constexpr (std::is_same_v<T, std::vector<TensorData>>)
+          return std::ranges::equal(x, y, same_bits);
+        else
+          return x == y;
+      },
+      a);
+}
+
+// Whether the variant makes other arguments of this case's, to the bit.
+bool changes(const Variant& variant, const Case& c) {
+  const Call call = materialise(c);
+  if (!call.error.empty()) return false;
+  Call changed = call;
+  return change_arguments(variant, changed) && !std::ranges::equal(call.arguments, changed.arguments, same);
 }
 
 bool is_found(const Judgement& j) {
@@ -85,21 +111,18 @@ Trial::Trial(const Subject& subject, const std::string& program, const SelftestO
                            {}});
 }
 
-std::vector<Planted> Trial::planted() const {
+std::vector<Planted> Trial::planted(bool fits) const {
   std::vector<Planted> all;
   for (const Suspect& s : suspects_)
-    if (s.fits) all.push_back(s.planted);
+    if (s.fits == fits) all.push_back(s.planted);
   return all;
 }
 
-std::uint64_t Trial::fit_nowhere() const {
-  return static_cast<std::uint64_t>(std::ranges::count(suspects_, false, &Suspect::fits));
-}
-
 // Whether rivals have nothing left to notice: they have, or they look at results alone.
+// A variant that is found for its manners has no wrong results; what else a plugin's kernel does, nobody knows.
 bool Trial::Suspect::settled() const {
   const bool results_are_right =
-      planted.verdict == Verdict::memory || planted.verdict == Verdict::wrongly_accepted;
+      variant && (planted.verdict == Verdict::memory || planted.verdict == Verdict::wrongly_accepted);
   return results_are_right || std::ranges::all_of(planted.by_rivals, std::identity{});
 }
 
@@ -131,18 +154,23 @@ void Trial::plant_variants(const std::string& program) {
     if (v.name == none_.table_name || !selects(options_.variants, v.name)) continue;
     if (!v.dtypes.contains(subject_.dtype) || !computes.has(v)) continue;
     Suspect& s = plant(kernel_of(v.name, program), v.name, v.says);
-    s.garbage = v.garbage;
     s.fits = !v.arguments;
     s.planted.unobservable = unobservable(*subject_.op, v, subject_.dtype);
+    s.variant = v;
   }
 }
 
+bool Trial::is_open(const Suspect& s) const { return !s.planted.found || (options_.rivals && !s.settled()); }
+
 void Trial::run(Examiner& examiner, std::mutex& generator, const std::atomic<bool>& interrupted) {
   std::uint64_t lot = 1;
-  for (std::uint64_t first = 0, end = 0; first < options_.cases && !interrupted && !suspects_.empty();
-       first = end) {
+  for (std::uint64_t first = 0, end = 0; first < options_.cases && !interrupted; first = end) {
     end = std::min(first + lot, options_.cases);
     lot = std::min(2 * lot, kMostAtOnce);
+    std::vector<Suspect*> open;
+    for (Suspect& s : suspects_)
+      if (is_open(s)) open.push_back(&s);
+    if (open.empty()) return;
     std::vector<Case> cases;
     {
       const std::scoped_lock lock(generator);
@@ -153,22 +181,38 @@ void Trial::run(Examiner& examiner, std::mutex& generator, const std::atomic<boo
           cases.push_back(
               generate_error(*subject_.op, subject_.dtype, options_.seed, i / kCasesForAnError).invalid);
     }
-    if (!examine(examiner, cases, end - first)) return;
+    examine(examiner, cases, end - first, open);
+  }
+  for (Suspect& s : suspects_)
+    if (!s.planted.found && s.fits && s.planted.unobservable.empty() && s.variant && s.variant->arguments)
+      examine_further(examiner, generator, interrupted, s);
+}
+
+// It had fewer chances than others: it gets as many cases that it changes as they had, from the same generator.
+void Trial::examine_further(Examiner& examiner, std::mutex& generator, const std::atomic<bool>& interrupted,
+                            Suspect& suspect) {
+  std::uint64_t fitting = 0;
+  for (std::uint64_t i = 0, end = kMostLookedAt * options_.cases;
+       i < end && fitting < options_.cases && is_open(suspect) && !interrupted; ++i) {
+    const Case c = [&] {
+      const std::scoped_lock lock(generator);
+      return generate(*subject_.op, subject_.dtype, options_.seed, i);
+    }();
+    if (!changes(*suspect.variant, c)) continue;
+    ++fitting;
+    if (i < options_.cases) continue;  // which has run
+    suspect.planted.further = true;
+    examine(examiner, {c}, 1, {&suspect});
   }
 }
 
-bool Trial::examine(Examiner& examiner, const std::vector<Case>& cases, std::uint64_t valid) {
+void Trial::examine(Examiner& examiner, const std::vector<Case>& cases, std::uint64_t valid,
+                    const std::vector<Suspect*>& suspects) {
   // The reference first: what it gives is what a variant must change. Those that Assay has found still run for rivals.
   std::vector<const Kernel*> kernels{&none_};
   if (subject_.ours != nullptr) kernels.push_back(subject_.ours);
   std::vector<Suspect*> open, known;
-  for (Suspect& s : suspects_) {
-    if (!s.planted.found)
-      open.push_back(&s);
-    else if (options_.rivals && !s.settled())
-      known.push_back(&s);
-  }
-  if (open.empty() && known.empty()) return false;
+  for (Suspect* s : suspects) (s->planted.found ? known : open).push_back(s);
   for (const Suspect* s : open) kernels.push_back(&s->kernel);
   const std::vector<Examined> examined =
       examiner.examine(cases, kernels, {.properties = true, .keep_outputs = true});
@@ -181,8 +225,7 @@ bool Trial::examine(Examiner& examiner, const std::vector<Case>& cases, std::uin
       if (findings[k].applicable && is_found(findings[k].judgement) && controls_[k].alarm.empty())
         controls_[k].alarm = fmt::format("{}: {}: {}", text(cases[i]), token(findings[k].judgement.verdict),
                                          findings[k].judgement.detail);
-      if (i < valid)
-        merge(controls_[k].alarms_of_rivals, noticed(findings[k], false, examined[i].call, right[i]));
+      if (i < valid) merge(controls_[k].alarms_of_rivals, noticed(findings[k], examined[i].call, right[i]));
     }
     for (std::size_t k = 0; k < open.size(); ++k) {
       const Finding& f = findings[controls + k];
@@ -198,19 +241,17 @@ bool Trial::examine(Examiner& examiner, const std::vector<Case>& cases, std::uin
           p.case_text = text(cases[i]);
         }
       }
-      if (i < valid) merge(p.by_rivals, noticed(f, open[k]->garbage, examined[i].call, right[i]));
+      if (i < valid) merge(p.by_rivals, noticed(f, examined[i].call, right[i]));
     }
   }
-  if (known.empty()) return true;
+  if (known.empty()) return;
   kernels.clear();
   for (const Suspect* s : known) kernels.push_back(&s->kernel);
   const std::vector<Examined> again =
       examiner.examine(std::span(cases).first(valid), kernels, {.properties = false, .keep_outputs = true});
   for (std::size_t i = 0; i < valid; ++i)
     for (std::size_t k = 0; k < known.size(); ++k)
-      merge(known[k]->planted.by_rivals,
-            noticed(again[i].findings[k], known[k]->garbage, again[i].call, right[i]));
-  return true;
+      merge(known[k]->planted.by_rivals, noticed(again[i].findings[k], again[i].call, right[i]));
 }
 
 }  // namespace assay

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "../variants/variant.h"
 #include "../verify/examine.h"
 #include "selftest.h"
 
@@ -29,23 +30,29 @@ class Trial {
   void run(Examiner& examiner, std::mutex& generator, const std::atomic<bool>& interrupted);
 
   const std::deque<ControlRow>& controls() const { return controls_; }
-  std::vector<Planted> planted() const;
-  std::uint64_t fit_nowhere() const;
+  // Of variants that some case allows, or that none does.
+  std::vector<Planted> planted(bool fits = true) const;
 
  private:
   struct Suspect {
     Kernel kernel;
     Planted planted;
-    bool garbage = false;
-    bool fits = true;  // some case is one in which it does something
+    std::optional<Variant> variant{};  // none: a kernel of a plugin
+    bool fits = true;                  // some case is one in which it does something
     bool settled() const;
   };
 
   Kernel kernel_of(const std::string& variant, const std::string& program) const;
   Suspect& plant(Kernel kernel, std::string variant, std::string says);
   void plant_variants(const std::string& program);
-  // The first `valid` of the cases are allowed. False if nothing is left to be found.
-  bool examine(Examiner& examiner, const std::vector<Case>& cases, std::uint64_t valid);
+  // Whether somebody has yet to find it: Assay, or rivals that are asked.
+  bool is_open(const Suspect& s) const;
+  // Runs these suspects and the controls. The first `valid` of the cases are allowed.
+  void examine(Examiner& examiner, const std::vector<Case>& cases, std::uint64_t valid,
+               const std::vector<Suspect*>& suspects);
+  // Cases behind those of the run, for a variant that changes few of those.
+  void examine_further(Examiner& examiner, std::mutex& generator, const std::atomic<bool>& interrupted,
+                       Suspect& suspect);
 
   const Subject& subject_;
   const SelftestOptions& options_;

@@ -149,6 +149,20 @@ TEST(SelftestReport, FailsForWhatSurvivesAndForFalseAlarms) {
       selftest_table(survived, Style(false)),
       HasSubstr("mm results.next (f32): stores each result one element too early; none of 17 cases shows"));
 
+  SelftestResult further = well;
+  further.planted[0].further = true;
+  further.planted[0].verdict = Verdict::diverged;
+  further.planted[0].case_text = "mm:f32:self=1x1,mat2=1x1";
+  EXPECT_EQ(selftest_exit_code(further), 0);
+  EXPECT_THAT(selftest_table(further, Style(false)), HasSubstr("Found on further cases"));
+  EXPECT_THAT(selftest_table(well, Style(false)), Not(HasSubstr("Found on further cases")));
+
+  SelftestResult unfit = well;
+  unfit.fit_nowhere = {planted(false)};
+  EXPECT_EQ(selftest_exit_code(unfit), 0);
+  EXPECT_THAT(selftest_table(unfit, Style(false)), HasSubstr("Not planted: 1 variant that fit no case"));
+  EXPECT_EQ(json::parse(selftest_json(unfit))["not_planted"][0]["variant"], "results.next");
+
   SelftestResult alarm = well;
   alarm.controls[0].alarm = "mm:f32:self=1x1,mat2=1x1: diverged";
   EXPECT_EQ(selftest_exit_code(alarm), 1);
@@ -158,6 +172,21 @@ TEST(SelftestReport, FailsForWhatSurvivesAndForFalseAlarms) {
   excuse.planted.push_back(planted(true, "nobody can tell"));
   EXPECT_EQ(selftest_exit_code(excuse), 1);
   EXPECT_THAT(selftest_table(excuse, Style(false)), HasSubstr("the reason is wrong"));
+}
+
+// Of rivals that were not asked, what they saw by the way says nothing.
+TEST(SelftestReport, IsSilentOfRivalsThatWereNotAsked) {
+  SelftestResult result;
+  result.planted = {planted(true)};
+  result.controls = {{"mm", "f32", "cpu.avx2", "", {}}};
+  EXPECT_THAT(selftest_table(result, Style(false)), HasSubstr("assert_close"));
+  EXPECT_EQ(json::parse(selftest_json(result))["score"]["by"].size(), kRivals);
+  result.rivals = false;
+  EXPECT_THAT(selftest_table(result, Style(false)), Not(HasSubstr("assert_close")));
+  const json silent = json::parse(selftest_json(result));
+  EXPECT_TRUE(silent["score"]["by"].empty());
+  EXPECT_TRUE(silent["planted"][0]["by"].empty());
+  EXPECT_TRUE(silent["controls"][0]["by"].empty());
 }
 
 // ---- The command ------------------------------------------------------------------------------------------
@@ -190,6 +219,27 @@ TEST(SelftestCommand, FindsWhatItPlants) {
   EXPECT_EQ(verdict_of("behaviour.rejects_empty"), "wrongly_rejected");
   EXPECT_EQ(verdict_of("behaviour.null_for_none"), "crashed");
   EXPECT_EQ(verdict_of("behaviour.refuses_odd_sizes"), "refused");
+  // What nobody wrote is no result, and everybody sees that; what was written beside it, nobody but Assay.
+  for (const json& p : run["planted"])
+    for (const auto& [rival, found] : p["by"].items()) {
+      EXPECT_TRUE(found || p["variant"] != "results.unwritten") << rival;
+      EXPECT_TRUE(!found || p["variant"] != "behaviour.writes_behind") << rival;
+    }
+}
+
+// There is no NaN in the first three cases: further ones are drawn for what reads it, until as many have one.
+TEST(SelftestCommand, GivesAFaultThatFitsFewCasesFurtherOnes) {
+  const Finished f = selftest_of({"relu", "--dtype", "f32", "--cases", "3", "--no-rivals", "--json", "-",
+                                  "--variant", "self.nan_as_zero,results.nan_as_zero"});
+  EXPECT_EQ(f.status, 1) << f.err;
+  const json run = json::parse(f.out);
+  ASSERT_EQ(run["planted"].size(), 2);
+  for (const json& p : run["planted"]) {
+    const bool reads = p["variant"] == "self.nan_as_zero";
+    EXPECT_EQ(p["found"], reads) << p;
+    EXPECT_EQ(p["further"], reads) << p;
+    EXPECT_EQ(p["cases"] > 4, reads) << p;  // one of those is not allowed
+  }
 }
 
 TEST(SelftestCommand, FailsWhereDataAreTooFew) {
