@@ -65,7 +65,7 @@ class Predictions {
  public:
   Predictions(const Hypothesis& h, std::span<Evidence* const> calls) {
     for (const Evidence* e : calls) {
-      parts_.push_back(Prediction::of(h, e->call(), e->contract()));
+      parts_.push_back(Prediction::of(h, e->call(), e->contract(), &e->rounding()));
       any_ = any_ || parts_.back();
     }
   }

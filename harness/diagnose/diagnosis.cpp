@@ -66,9 +66,10 @@ Where where(Evidence& evidence, int output) {
   w.small = diff::picture(out.shape, mask, diff::kTerminalRows, diff::kTerminalColumns);
   w.large = diff::picture(out.shape, mask, diff::kDrawnRows, diff::kDrawnColumns);
   w.rule = diff::smallest_rule(out.shape, mask, values);
-  const std::vector<std::byte> right = evidence.expectation().rounded(output);
-  w.rearranged =
-      diff::rearranged({right, out.dtype}, out.shape, {evidence.packed(output), out.dtype}, out.shape);
+  const Dtype stored = evidence.stored(output);
+  const std::vector<std::byte> right = evidence.as_stored(output, evidence.expectation().rounded(output)),
+                               came = evidence.as_stored(output, evidence.packed(output));
+  w.rearranged = diff::rearranged({right, stored}, out.shape, {came, stored}, out.shape);
   return w;
 }
 

@@ -27,8 +27,11 @@ double relative_difference(double a, double b) {
 
 }  // namespace
 
-Evidence::Evidence(const Call& call, Contract contract, ExpectedOutputs actual)
-    : expectation_(call), contract_(std::move(contract)), actual_(std::move(actual)) {
+Evidence::Evidence(const Call& call, Contract contract, ExpectedOutputs actual, Rounding rounding)
+    : expectation_(call),
+      contract_(std::move(contract)),
+      actual_(std::move(actual)),
+      rounding_(std::move(rounding)) {
   actual_.resize(call.outputs.size());
   std::vector<Element> others;
   for (std::size_t o = 0; o < call.outputs.size(); ++o) {
@@ -57,6 +60,27 @@ double Evidence::actual(int output, std::int64_t at) const {
   return load(packed(output).data() + at * bytes(dtype), dtype);
 }
 
+Interval Evidence::interval(int output, std::int64_t at) {
+  return rounding_.widened(expectation_.interval(output, at, contract_), output, at);
+}
+
+Dtype Evidence::stored(int output) const {
+  const auto o = static_cast<std::size_t>(output);
+  const bool narrower = o < rounding_.stored.size() && rounding_.stored[o];
+  return narrower ? *rounding_.stored[o] : call().outputs[o].dtype;
+}
+
+std::vector<std::byte> Evidence::as_stored(int output, const std::vector<std::byte>& packed) const {
+  const Dtype from = call().outputs[static_cast<std::size_t>(output)].dtype, to = stored(output);
+  if (from == to) return packed;
+  const std::size_t n = packed.size() / static_cast<std::size_t>(bytes(from));
+  std::vector<std::byte> all(n * static_cast<std::size_t>(bytes(to)));
+  for (std::size_t e = 0; e < n; ++e)
+    store(all.data() + e * static_cast<std::size_t>(bytes(to)), to,
+          load(packed.data() + e * static_cast<std::size_t>(bytes(from)), from));
+  return all;
+}
+
 Element Evidence::element(int output, std::int64_t at) {
   Element e;
   e.output = output;
@@ -69,7 +93,7 @@ Element Evidence::element(int output, std::int64_t at) {
     e.right.value = e.right.lower = e.right.upper = static_cast<double>(right);
     e.diverges = e.integer != right;
   } else {
-    e.right = expectation_.interval(output, at, contract_);
+    e.right = interval(output, at);
     e.diverges = !e.right.undecidable() && !e.right.contains(e.actual);
   }
   return e;

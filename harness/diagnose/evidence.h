@@ -8,6 +8,7 @@
 #include "../diff/compare.h"
 #include "../judge/expectation.h"
 #include "../judge/judge.h"
+#include "rounding.h"
 
 namespace assay::diagnose {
 
@@ -28,18 +29,25 @@ struct Element {
 
 class Evidence {
  public:
-  // `actual`: packed results, as the call's outputs are. The call must outlive this object.
+  // `actual`: packed results, as the call's outputs are. `rounding`: what they lost on their way here. The call must outlive this
+  // object.
   // Precondition: call.error is empty, and each result has the size of its output.
-  Evidence(const Call& call, Contract contract, ExpectedOutputs actual);
+  Evidence(const Call& call, Contract contract, ExpectedOutputs actual, Rounding rounding = {});
 
   const Call& call() const { return expectation_.call(); }
   const Contract& contract() const { return contract_; }
+  const Rounding& rounding() const { return rounding_; }
   Expectation& expectation() { return expectation_; }
+  // What may have come.
+  Interval interval(int output, std::int64_t at);
   bool has(int output) const { return actual_[static_cast<std::size_t>(output)].has_value(); }
   double actual(int output, std::int64_t at) const;
   const std::vector<std::byte>& packed(int output) const {
     return *actual_[static_cast<std::size_t>(output)];
   }
+  // The same in the dtype that they were stored in.
+  std::vector<std::byte> as_stored(int output, const std::vector<std::byte>& packed) const;
+  Dtype stored(int output) const;
 
   std::uint64_t elements() const { return elements_; }    // of the results that are there
   std::uint64_t judged() const { return judged_; }        // all, or of large ones some
@@ -60,6 +68,7 @@ class Evidence {
   Expectation expectation_;
   Contract contract_;
   ExpectedOutputs actual_;
+  Rounding rounding_;
   std::vector<diff::Mask> masks_;
   std::vector<Element> tried_;
   std::size_t tried_diverging_ = 0;

@@ -32,19 +32,20 @@ bool placed_by_coordinates(const Shape& shape, const diff::Mask& diverging) {
 
 std::optional<Fill> fill_of(Evidence& evidence) {
   const Call& call = evidence.call();
-  std::optional<Bytes> fill;
+  std::optional<std::vector<std::byte>> fill;
   std::uint64_t elements = 0;
   bool zeros = true;
   for (std::size_t o = 0; o < call.outputs.size(); ++o) {
     const int output = static_cast<int>(o);
     if (!evidence.has(output)) continue;
     const diff::Mask& diverging = evidence.mask(output);
-    const Dtype dtype = call.outputs[o].dtype;
+    const Dtype dtype = evidence.stored(output);
+    const std::vector<std::byte> packed = evidence.as_stored(output, evidence.packed(output));
     const auto size = static_cast<std::size_t>(bytes(dtype));
     for (std::uint64_t e = 0; e < diverging.size(); ++e) {
       if (!diverging[e]) continue;
-      const Bytes held = element(evidence.packed(output), e, size);
-      if (!fill) fill = held;
+      const Bytes held = element(packed, e, size);
+      if (!fill) fill.emplace(held.begin(), held.end());
       if (!std::ranges::equal(held, *fill)) return std::nullopt;
       ++elements;
     }

@@ -110,7 +110,8 @@ GivenCall given_call(const std::string& op, const std::vector<GivenArgument>& ar
   return given;
 }
 
-void read_result(const std::string& text, const Call& call, ExpectedOutputs& outputs) {
+std::optional<std::string> read_result(const std::string& text, const Call& call, ExpectedOutputs& outputs,
+                                       Rounding& rounding) {
   outputs.resize(call.outputs.size());
   const std::vector<std::string> names = output_names(call);
   std::size_t which = 0;
@@ -135,6 +136,13 @@ void read_result(const std::string& text, const Call& call, ExpectedOutputs& out
     throw CaseError(fmt::format("{} is {}, but {} gives {}[{}] for these arguments", place, spec(t),
                                 call.op->schema.name, name(out.dtype), assay::text(out.shape)));
   outputs[which] = converted(t, out.dtype, place);
+  if (!is_narrower(t.dtype, out.dtype)) return std::nullopt;
+  rounding.stored.resize(call.outputs.size());
+  rounding.stored[which] = t.dtype;
+  return fmt::format(
+      "{} is {}, and {} gives {}: it is taken for a result that was rounded when it was written down, and judged within "
+      "that rounding.",
+      place, name(t.dtype), call.op->schema.name, name(out.dtype));
 }
 
 }  // namespace assay::diagnose

@@ -7,6 +7,7 @@
 
 #include "../call.h"
 #include "../judge/judge.h"
+#include "rounding.h"
 
 namespace assay::diagnose {
 
@@ -31,7 +32,9 @@ GivenCall given_call(const std::string& op, const std::vector<GivenArgument>& ar
 TensorData read_tensor(const std::string& place);
 
 // "y.npy", or "OUT=y.npy": results as the call's outputs are. A file of another dtype is taken if each of its numbers is one of the
-// result's dtype. Throws CaseError for an output that there is not, and where the shape is another one.
-void read_result(const std::string& text, const Call& call, ExpectedOutputs& outputs);
+// result's dtype; that it is a narrower one is put down in `rounding`, and what that says is returned. Throws CaseError for an
+// output that there is not, and where the shape is another one.
+std::optional<std::string> read_result(const std::string& text, const Call& call, ExpectedOutputs& outputs,
+                                       Rounding& rounding);
 
 }  // namespace assay::diagnose

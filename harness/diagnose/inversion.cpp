@@ -203,7 +203,7 @@ class Inverter {
     // A stride that shares no factor with a dimension of a power of two, so that all places of a row are met.
     for (std::size_t e = 0; e < values.size(); e += step | 1) {
       const auto at = static_cast<std::int64_t>(e);
-      const Interval& i = evidence_.expectation().interval(output_, at, evidence_.contract());
+      const Interval i = evidence_.interval(output_, at);
       if (i.undecidable()) continue;
       Observed o{at, evidence_.actual(output_, at), values[e], 0, !i.contains(evidence_.actual(output_, at))};
       o.within = (i.lower <= i.upper ? i.upper - i.lower : 0) +

@@ -54,11 +54,12 @@ bool disjoint(const Interval& a, const Interval& b) {
 }
 
 std::optional<Prediction> Prediction::of(const Hypothesis& hypothesis, const Call& call,
-                                         const Contract& contract) {
+                                         const Contract& contract, const Rounding* rounding) {
   Call changed = call;
   for (const Variant* v : hypothesis.faults)
     if (v->arguments && !change_arguments(*v, changed)) return std::nullopt;
   Prediction p(std::move(changed), contract, hypothesis.faults);
+  p.rounding_ = rounding;
   // Results that are moved, and land where they were, are no fault in this call.
   for (const Variant* v : p.results_) {
     if (!v->moves) continue;
@@ -186,6 +187,7 @@ const Interval& Prediction::interval(int output, std::int64_t at) {
     else
       i = stored(evaluation_->interval(output, from, contract_),
                  call_->outputs[static_cast<std::size_t>(output)].dtype);
+    if (rounding_ != nullptr) i = rounding_->widened(std::move(i), output, std::max<std::int64_t>(from, 0));
   }
   return o.known.emplace(at, std::move(i)).first->second;
 }

@@ -22,9 +22,9 @@ struct Hypothesis {
 class Prediction {
  public:
   // Nothing, if the fault changes nothing in this call. `changed`: a call with the arguments of all faults but the last one
-  // changed already, or nullptr.
+  // changed already, or nullptr. `rounding` must outlive it.
   static std::optional<Prediction> of(const Hypothesis& hypothesis, const Call& call,
-                                      const Contract& contract);
+                                      const Contract& contract, const Rounding* rounding = nullptr);
   // Of the call itself, with other arguments than the evidence has.
   Prediction(Call call, const Contract& contract);
 
@@ -70,6 +70,7 @@ class Prediction {
   bool wrong_formula_ = false;
   Attack attack_{.rounding = Attack::Rounding::nearest, .shuffle = false};  // as the fault's kernel computes
   Contract contract_;
+  const Rounding* rounding_ = nullptr;
   std::vector<const Variant*> results_;  // those that change how results are stored
   std::vector<const Variant*> values_;   // of these, those that change numbers and move none
   std::vector<Output> outputs_;

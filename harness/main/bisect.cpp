@@ -69,7 +69,8 @@ void add_bisect(CLI::App& app, Command& chosen) {
       "Each call is computed again on the engine's own inputs and parameters, so that a fault is not blamed on what follows it, and\n"
       "several are found. For each: whether it was given other parameters, they were packed wrongly, something changed in between,\n"
       "or the operator is wrong, and then why, as `assay diagnose` says it. Without the engine's parameters in the dump, those of the trace are used: what was\n"
-      "changed on the way to the engine then shows as a fault of the operator.\n\n"
+      "changed on the way to the engine then shows as a fault of the operator. Results in fewer bits than the call computes in (f16 or\n"
+      "bf16 of f32) are taken for rounded ones and judged within that rounding, as is what follows from them.\n\n"
       "  assay bisect trace.h5 engine.npz\n"
       "  assay bisect trace.h5 dumps/ --map names.txt --json -\n\n"
       "Exit code 0: no call is at fault; 1: one is; 2: a file cannot be read.");

@@ -173,10 +173,14 @@ std::vector<Diagnosis> of_file(const DiagnoseFlags& flags) {
 Diagnosis of_results(const DiagnoseFlags& flags, const diagnose::GivenCall& given,
                      const std::vector<std::string>& results, const std::string& whose) {
   ExpectedOutputs outputs;
-  for (const std::string& r : results) diagnose::read_result(r, given.call, outputs);
+  diagnose::Rounding rounding;
+  std::vector<std::string> said;
+  for (const std::string& r : results)
+    if (auto says = diagnose::read_result(r, given.call, outputs, rounding)) said.push_back(*std::move(says));
   diagnose::Evidence evidence(given.call, contract(flags, diagnose::strangers_contract(), given.call),
-                              std::move(outputs));
+                              std::move(outputs), std::move(rounding));
   Diagnosis d = diagnose::diagnose(evidence, options(flags));
+  d.skipped.insert(d.skipped.end(), said.begin(), said.end());
   d.case_text = given.case_text;
   d.impl = whose;
   if (flags.contract.empty()) d.contract = diagnose::kOfStrangers;
@@ -195,9 +199,12 @@ Diagnosis without_inputs(const DiagnoseFlags& flags, const std::vector<std::stri
   };
   diagnose::GivenCall copy = diagnose::given_call("clone", {{"self", "@" + path(flags.expected[0])}});
   ExpectedOutputs outputs;
-  diagnose::read_result(path(flags.actual[0]), copy.call, outputs);
-  diagnose::Evidence evidence(copy.call, contract({}, "", copy.call), std::move(outputs));
+  diagnose::Rounding rounding;
+  const auto said = diagnose::read_result(path(flags.actual[0]), copy.call, outputs, rounding);
+  diagnose::Evidence evidence(copy.call, contract({}, "", copy.call), std::move(outputs),
+                              std::move(rounding));
   Diagnosis d = diagnose::diagnose(evidence, options(flags));
+  if (said) d.skipped.push_back(*said);
   d.op = flags.op;
   d.impl = flags.actual[0];
   d.skipped.push_back(fmt::format(
@@ -255,7 +262,8 @@ void add_diagnose(CLI::App& app, Command& chosen) {
       "are right included. The cause is named with the elements that prove it, those that cannot be told from it on this data, and\n"
       "a case that tells them apart. If no single cause explains all, pairs are tried. Parameters are also computed back from\n"
       "results, so that a fault nobody listed shows as what was used: \"1.07 times those given\". Results of a kernel about which\n"
-      "nothing is known are judged as those of common libraries are, or by --contract (`assay ops` explains them).\n"
+      "nothing is known are judged as those of common libraries are, or by --contract (`assay ops` explains them). A file with fewer bits\n"
+      "than the result has (f16 of f32) is taken for a rounded one, and judged within that rounding.\n"
       "A case file may also hold how tensors were elsewhere on their way: stages/source/weight in the model's file, received as the\n"
       "operator was handed it, packed as the engine keeps it, executed as the kernel read it, after when it had returned, and read/out\n"
       "the result as its consumer read it. Then the verdict is (a) parameters, (a') packing, (b) changed later, naming the tensor whose\n"

@@ -126,5 +126,22 @@ TEST_F(DiagnoseCommand, SaysWhatIsWrongWithItsArguments) {
       "--call 7");
 }
 
+// f32 rounded to f16 when it was written down: the kernel may be right.
+TEST_F(DiagnoseCommand, AResultInFewerBitsIsJudgedWithinThem) {
+  const auto halves = [](const std::vector<float>& y) {
+    std::string data(2 * y.size(), 0);
+    for (std::size_t i = 0; i < y.size(); ++i) store(&data[2 * i], Dtype::f16, y[i]);
+    return data;
+  };
+  save("right16.npy", "<f2", "(4, 3, 5)", halves(result([&](int c) { return w_[c]; })));
+  save("leaky16.npy", "<f2", "(4, 3, 5)", halves(result([](int) { return 0.01f; })));
+  const Finished right = prelu({"--actual", file("right16.npy")});
+  EXPECT_EQ(right.status, 0) << right.out;
+  EXPECT_THAT(right.out, HasSubstr("is f16, and prelu gives f32: it is taken for a result that was rounded"));
+  const Finished wrong = prelu({"--actual", file("leaky16.npy")});
+  EXPECT_EQ(wrong.status, 1);
+  EXPECT_THAT(wrong.out, HasSubstr("0.01 for every element"));
+}
+
 }  // namespace
 }  // namespace assay

@@ -9,8 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/files/case_file.h"
-#include "harness/registry/subprocess.h"
-#include "reports/temporary_folder.h"
+#include "recorded_example.h"
 
 namespace assay {
 namespace {
@@ -19,51 +18,7 @@ using nlohmann::json;
 using ::testing::HasSubstr;
 namespace fs = std::filesystem;
 
-const std::string kExample = std::string(ASSAY_FIXTURES) + "/../example/";
-
-class Trace : public ::testing::Test {
- protected:
-  static void SetUpTestSuite() {
-    folder_ = std::make_unique<TemporaryFolder>();
-    const Finished needs = run_program("/usr/bin/python3", {"-c", "import torch, h5py"});
-    missing_ = needs.status == 0 ? "" : "needs python3-torch and python3-h5py: " + needs.err;
-    if (!missing_.empty()) return;
-    recorded_ = run_program(
-        ASSAY_PROGRAM, {"record", kExample + "model.py", "-o", file("trace.h5"), "--", file("weights.npz")});
-  }
-  static void TearDownTestSuite() { folder_.reset(); }
-  void SetUp() override {
-    if (!missing_.empty()) GTEST_SKIP() << missing_;
-    ASSERT_EQ(recorded_.status, 0) << recorded_.err;
-  }
-
-  static std::string file(const std::string& name) { return folder_->file(name); }
-  static void run_engine(const std::vector<std::string>& faults) {
-    std::vector<std::string> arguments{"ASSAY_KERNELS=" ASSAY_CPU_PLUGIN,
-                                       "/usr/bin/python3",
-                                       "-B",
-                                       kExample + "engine.py",
-                                       file("weights.npz"),
-                                       file("dump.npz")};
-    arguments.insert(arguments.end(), faults.begin(), faults.end());
-    const Finished f = run_program("/usr/bin/env", arguments);
-    ASSERT_EQ(f.status, 0) << f.err;
-  }
-  static Finished bisect(std::vector<std::string> more = {}) {
-    more.insert(more.begin(), {"bisect", file("trace.h5"), file("dump.npz"), "--time", "1"});
-    return run_program(ASSAY_PROGRAM, more);
-  }
-  static json bisected() { return json::parse(bisect({"--json", "-"}).out); }
-  static json call(const json& b, const std::string& name) {
-    for (const json& c : b["calls"])
-      if (c["name"] == name) return c;
-    return {};
-  }
-
-  static inline std::unique_ptr<TemporaryFolder> folder_;
-  static inline std::string missing_;
-  static inline Finished recorded_;
-};
+class Trace : public RecordedExample {};
 
 TEST_F(Trace, HasCallsWithWhereTheyAndTheirInputsComeFrom) {
   const CaseFile trace = read_case_file(file("trace.h5"));
@@ -197,13 +152,6 @@ TEST_F(Trace, StackedFaultsAreAllFound) {
 
 // A tensor of another shape is a finding, and says whether its numbers are the right ones elsewhere.
 TEST_F(Trace, AnotherShapeIsAFinding) {
-  const auto edited = [&](const std::string& edit) {
-    run_engine({});
-    const std::string program =
-        "import numpy, sys; d = dict(numpy.load(sys.argv[1])); " + edit + "; numpy.savez(sys.argv[1], **d)";
-    const Finished f = run_program("/usr/bin/python3", {"-c", program, file("dump.npz")});
-    ASSERT_EQ(f.status, 0) << f.err;
-  };
   const struct {
     const char *edit, *call, *status, *says;
   } kShapes[] = {
@@ -220,7 +168,7 @@ TEST_F(Trace, AnotherShapeIsAFinding) {
        "conv:input of the dump: its shape is [2x3x5x5] instead of [4x3x8x8]"},
   };
   for (const auto& [edit, name, status, says] : kShapes) {
-    edited(edit);
+    edit_dump(edit);
     const Finished f = bisect({"--json", "-"});
     EXPECT_EQ(f.status, 1) << edit;
     const json b = json::parse(f.out);
@@ -228,7 +176,7 @@ TEST_F(Trace, AnotherShapeIsAFinding) {
     EXPECT_EQ(call(b, name)["status"], status) << edit;
     EXPECT_THAT(call(b, name)["says"].dump(), HasSubstr(says)) << edit;
   }
-  edited("d = {'act': numpy.full(d['act'].shape, 0.1)}");
+  edit_dump("d = {'act': numpy.full(d['act'].shape, 0.1)}");
   const Finished f = bisect();
   EXPECT_EQ(f.status, 2) << f.out;
   EXPECT_THAT(f.err, HasSubstr("nothing was compared: act/prelu: act of the dump is f64"));

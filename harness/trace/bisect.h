@@ -36,7 +36,8 @@ struct BisectedCall {
   Status status = Status::not_dumped;
   std::string name, op, source, case_text;
   std::string dumped_as;  // the dump's name of its first result, and how it was found if not by name
-  std::set<diagnose::Blame> blames;  // what became of parameters and inputs, whatever else is wrong
+  std::string stored_as, computed_in;  // dtypes, if the dump's is the narrower one: "f16", "f32"
+  std::set<diagnose::Blame> blames;    // what became of parameters and inputs, whatever else is wrong
   std::vector<std::string>
       says;  // about parameters and inputs: "conv.weight: that of the dump is not the one that was recorded: .."
   std::optional<diagnose::Diagnosis> diagnosis;  // of a wrong operator

@@ -35,6 +35,11 @@ std::string note_of(const RecordedCall& call, const std::string& key) {
   return found == call.notes.end() ? std::string() : found->second;
 }
 
+std::string name_of(const CaseFile& trace, std::size_t call) {
+  const RecordedCall& c = trace.calls[call];
+  return c.name.empty() ? fmt::format("{}:{}", call, c.op) : c.name;
+}
+
 std::string module_of(const RecordedCall& call) { return call.name.substr(0, call.name.find('/')); }
 
 Dump::Dump(const CaseFile& trace, const TensorFile& file, const diff::NameMap& map)

@@ -20,6 +20,9 @@ namespace assay {
 // A text that the recorder left with a call; empty if it did not.
 std::string note_of(const RecordedCall& call, const std::string& key);
 
+// What a call is called: by the recorder, or else by its number.
+std::string name_of(const CaseFile& trace, std::size_t call);
+
 // "conv" of the call "conv/convolution".
 std::string module_of(const RecordedCall& call);
 
@@ -40,6 +43,7 @@ class Dump {
   std::optional<std::string> parameter(const std::string& name) const { return dumped_name(name); }
 
   TensorData read(const std::string& name);
+  Dtype dtype(const std::string& name) const { return file_.entry(name).dtype; }
   // Those that were never read.
   std::vector<std::string> unused() const;
   // All tensors but these, for a search.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "bisect.h"
@@ -86,6 +87,16 @@ std::string to_text(const Bisection& b, Style style) {
   said(Status::not_dumped, "not in the dump, computed from the engine's numbers instead");
   said(Status::no_reference, "of operators without a reference, passed over");
   said(Status::not_judged, "not judged");
+  std::map<std::pair<std::string, std::string>, std::vector<std::string>> rounded;
+  for (const BisectedCall& c : b.calls)
+    if (!c.stored_as.empty()) rounded[{c.stored_as, c.computed_in}].push_back(c.name);
+  for (const auto& [dtypes, names] : rounded)
+    s += paragraph(
+        fmt::format(
+            "The dump is rounded: it has the results of {} as {}, which are computed in {}. They are judged within "
+            "that rounding, and what follows from them within what it does to that; smaller faults do not show.",
+            counted(names.size(), "call"), dtypes.first, dtypes.second),
+        "", "  ");
   for (const BisectedCall& c : b.calls)
     if (c.dumped_as.find(", the only one") != std::string::npos)
       s += paragraph(fmt::format("Taken for the result of {}: {}.", c.name, c.dumped_as), "", "  ");
@@ -135,6 +146,7 @@ std::string to_json(const Bisection& b) {
               {"blames", json::array()},
               {"says", c.says},
               {"dumped_as", c.dumped_as},
+              {"stored_as", c.stored_as.empty() ? json(nullptr) : json(c.stored_as)},
               {"diagnosis", nullptr}};
     for (const diagnose::Blame blame : c.blames) call["blames"].push_back(diagnose::token(blame));
     if (c.status == Status::wrong) call["blames"].push_back("algorithm");

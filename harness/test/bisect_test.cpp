@@ -1,0 +1,92 @@
+// `assay bisect` on dumps that have less than the engine had, or other things than it should have given.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "recorded_example.h"
+
+namespace assay {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+class BisectDump : public RecordedExample {
+ protected:
+  // The dump, all of it or its results alone, as another dtype: bf16 in 32 bits first, as NumPy has none.
+  static void narrow(const std::vector<std::string>& faults, const std::string& dtype, bool results_alone) {
+    run_engine(faults);
+    const std::string program =
+        "import json, numpy, struct, sys\n"
+        "d, w = dict(numpy.load(sys.argv[1])), set(numpy.load(sys.argv[2]))\n"
+        "head, data = {}, b''\n"
+        "for n, t in d.items():\n"
+        "    name, raw = 'F32', t.tobytes()\n"
+        "    bits = t.view(numpy.uint32)\n"
+        "    if n in w and sys.argv[5] == 'results': pass\n"
+        "    elif sys.argv[4] == 'f16': name, raw = 'F16', t.astype(numpy.float16).tobytes()\n"
+        "    elif sys.argv[4] == 'bf16':\n"
+        "        name, raw = 'BF16', (bits + 0x7FFF + (bits >> 16 & 1) >> 16).astype(numpy.uint16).tobytes()\n"
+        "    else: name, raw = 'BF16', (bits >> 16).astype(numpy.uint16).tobytes()\n"
+        "    head[n] = {'dtype': name, 'shape': t.shape, 'data_offsets': [len(data), len(data) + len(raw)]}\n"
+        "    data += raw\n"
+        "head = json.dumps(head).encode()\n"
+        "open(sys.argv[3], 'wb').write(struct.pack('<Q', len(head)) + head + data)\n";
+    const Finished f = run_program(
+        "/usr/bin/python3", {"-c", program, file("dump.npz"), file("weights.npz"), file("narrow.safetensors"),
+                             dtype, results_alone ? "results" : "all"});
+    ASSERT_EQ(f.status, 0) << f.err;
+  }
+  static Finished bisect_narrow(std::vector<std::string> more = {}) {
+    more.insert(more.begin(), {"bisect", file("trace.h5"), file("narrow.safetensors"), "--time", "1"});
+    return run_program(ASSAY_PROGRAM, more);
+  }
+};
+
+// An engine that computes in f32 and writes its results down in fewer bits, by rounding or by cutting them off.
+TEST_F(BisectDump, ANarrowDumpIsNotTheKernelsFault) {
+  for (const char* dtype : {"f16", "bf16", "bf16 cut off"})
+    for (const bool results_alone : {false, true}) {
+      narrow({}, dtype, results_alone);
+      const Finished f = bisect_narrow();
+      EXPECT_EQ(f.status, 0) << dtype << f.out << f.err;
+      EXPECT_THAT(f.out, HasSubstr("The dump is rounded: it has the results of 8 calls as "));
+      EXPECT_THAT(f.out, HasSubstr("No call is at fault, of 8 that the dump has."));
+    }
+}
+
+TEST_F(BisectDump, FaultsShowInANarrowDump) {
+  const struct {
+    const char *fault, *call, *status, *says;
+  } kFaults[] = {
+      {"slope_axis", "act/prelu", "wrong", "formula.slope_of_the_last_dimension"},
+      {"slope_order", "act/prelu", "wrong", "weight.dimension_0_reversed"},
+      {"slope_maximum", "act/prelu", "wrong", "formula.larger_product"},
+      {"nhwc", "norm/native_layer_norm", "changed", "order_0231"},
+      {"overwritten", "norm/native_layer_norm", "changed", "below 40"},
+      {"padding", "conv/convolution", "wrong", "padding."},
+      {"slopes_overwritten", "act/prelu", "changed", "where the index is below 5"},
+  };
+  for (const char* dtype : {"f16", "bf16"})
+    for (const auto& [fault, name, status, says] : kFaults) {
+      narrow({fault}, dtype, false);
+      const json b = json::parse(bisect_narrow({"--json", "-"}).out);
+      EXPECT_EQ(b["first"], name) << fault << dtype;
+      EXPECT_EQ(call(b, name)["status"], status) << fault << dtype;
+      EXPECT_EQ(call(b, name)["stored_as"], dtype);
+      EXPECT_THAT(call(b, name).dump(), HasSubstr(says)) << fault << dtype;
+    }
+}
+
+// A parameter in fewer bits is one of the dump's only if the results are.
+TEST_F(BisectDump, AParameterInFewerBitsThanTheResultsIsAnother) {
+  edit_dump("d['act.weight'] = d['act.weight'].astype(numpy.float16)");
+  const json b = bisected();
+  EXPECT_EQ(call(b, "act/prelu")["status"], "parameters");
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,82 @@
+// The example of cases/example/: a PyTorch program that is recorded once for a suite, and an engine that it is compared with.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "harness/registry/subprocess.h"
+#include "reports/file.h"
+#include "reports/temporary_folder.h"
+
+namespace assay {
+
+inline const std::string kExample = std::string(ASSAY_FIXTURES) + "/../example/";
+
+class RecordedExample : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = std::make_unique<TemporaryFolder>();
+    const Finished needs = run_program("/usr/bin/python3", {"-c", "import torch, h5py"});
+    missing_ = needs.status == 0 ? "" : "needs python3-torch and python3-h5py: " + needs.err;
+    if (!missing_.empty()) return;
+    recorded_ = run_program(
+        ASSAY_PROGRAM, {"record", kExample + "model.py", "-o", file("trace.h5"), "--", file("weights.npz")});
+  }
+  static void TearDownTestSuite() { folder_.reset(); }
+  void SetUp() override {
+    if (!missing_.empty()) GTEST_SKIP() << missing_;
+    ASSERT_EQ(recorded_.status, 0) << recorded_.err;
+  }
+
+  static std::string file(const std::string& name) { return folder_->file(name); }
+  static void run_engine(const std::vector<std::string>& faults) {
+    std::vector<std::string> arguments{"ASSAY_KERNELS=" ASSAY_CPU_PLUGIN,
+                                       "/usr/bin/python3",
+                                       "-B",
+                                       kExample + "engine.py",
+                                       file("weights.npz"),
+                                       file("dump.npz")};
+    arguments.insert(arguments.end(), faults.begin(), faults.end());
+    const Finished f = run_program("/usr/bin/env", arguments);
+    ASSERT_EQ(f.status, 0) << f.err;
+  }
+  // The dump of an engine without a fault, `d` in these lines of Python.
+  static void edit_dump(const std::string& lines) {
+    run_engine({});
+    const Finished f = run_program(
+        "/usr/bin/python3",
+        {"-c",
+         "import numpy, sys\nd = dict(numpy.load(sys.argv[1]))\n" + lines + "\nnumpy.savez(sys.argv[1], **d)",
+         file("dump.npz")});
+    ASSERT_EQ(f.status, 0) << f.err;
+  }
+  // Records this program, which writes the dump itself, and compares the two.
+  static Finished bisect_program(const std::string& text, std::vector<std::string> more = {}) {
+    write_file(file("program.py"), "import sys, numpy, torch\n" + text);
+    const Finished recorded = run_program(
+        ASSAY_PROGRAM, {"record", file("program.py"), "-o", file("program.h5"), "--", file("program.npz")});
+    EXPECT_EQ(recorded.status, 0) << recorded.err;
+    more.insert(more.begin(), {"bisect", file("program.h5"), file("program.npz"), "--time", "1"});
+    return run_program(ASSAY_PROGRAM, more);
+  }
+  static Finished bisect(std::vector<std::string> more = {}) {
+    more.insert(more.begin(), {"bisect", file("trace.h5"), file("dump.npz"), "--time", "1"});
+    return run_program(ASSAY_PROGRAM, more);
+  }
+  static nlohmann::json bisected() { return nlohmann::json::parse(bisect({"--json", "-"}).out); }
+  static nlohmann::json call(const nlohmann::json& b, const std::string& name) {
+    for (const nlohmann::json& c : b["calls"])
+      if (c["name"] == name) return c;
+    return {};
+  }
+
+  static inline std::unique_ptr<TemporaryFolder> folder_;
+  static inline std::string missing_;
+  static inline Finished recorded_;
+};
+
+}  // namespace assay

@@ -1,0 +1,209 @@
+#include "inputs.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstring>
+
+#include "../diagnose/rounding.h"
+#include "../files/tensor_data.h"
+
+namespace assay {
+namespace {
+
+using diagnose::Blame;
+using diagnose::Snapshot;
+
+constexpr std::size_t kMostBetween = 6;
+
+void other_shape(const std::string& what, const TensorData& before, const TensorData& after, Blame blame,
+                 BisectedCall& result) {
+  result.says.push_back(fmt::format("{}: {}", what, diagnose::change(before, after)));
+  result.blames.insert(blame);
+}
+
+// A parameter of the dump as the argument takes it: views of parameters (a transposed weight) are recorded with their strides.
+std::optional<TensorData> fitted(const TensorData& own, const TensorData& argument, const std::string& from) {
+  if (own.shape == argument.shape) {
+    // A square weight that the operator takes transposed lies in the dump as the parameter does, unless it is what was recorded.
+    const bool transposed = own.shape.size() == 2 && own.shape[0] == own.shape[1] && own.shape[0] > 1 &&
+                            argument.strided.strides[0] < argument.strided.strides[1];
+    const auto same = exactly_as(own, argument.dtype);
+    if (!transposed || (same && same_bits(*same, packed_copy(argument)))) return own;
+    Origin other;
+    other.strides = argument.strided.strides;
+    return view_of(own, other, argument.shape);
+  }
+  const auto origin = parse_origin(from);
+  if (origin && origin->strides) return view_of(own, *origin, argument.shape);
+  // As it lies in its memory, if that is all of it.
+  Origin whole;
+  whole.strides = argument.strided.strides;
+  return argument.numel() == own.numel() ? view_of(own, whole, argument.shape) : std::nullopt;
+}
+
+std::optional<KnownResult> produced_by(const KnownResults& results, const Origin& origin,
+                                       const TensorData& input) {
+  const auto own = results.find({origin.call, origin.result});
+  if (own == results.end() || own->second.data.dtype != input.dtype) return std::nullopt;
+  auto part = view_of(own->second.data, origin, input.shape);
+  if (!part) return std::nullopt;
+  KnownResult known{std::move(*part), {}};
+  if (own->second.within.empty()) return known;
+  TensorData within(Dtype::f64, own->second.data.shape);
+  for (std::int64_t i = 0; i < within.numel(); ++i)
+    within.set(i, own->second.within[static_cast<std::size_t>(i)]);
+  const auto within_part = view_of(within, origin, input.shape);
+  for (std::int64_t i = 0; i < within_part->numel(); ++i) known.within.push_back(within_part->get(i));
+  return known;
+}
+
+}  // namespace
+
+TensorData reshaped(const TensorData& t, const Shape& shape) {
+  TensorData other(t.dtype, shape);
+  other.memory = t.memory;
+  return other;
+}
+
+Inputs::Inputs(const CaseFile& trace, Dump& dump, const KnownResults& results)
+    : trace_(trace), dump_(dump), results_(results) {
+  for (std::size_t k = 0; k < trace.calls.size(); ++k)
+    for (const auto& [output, recorded] : trace.calls[k].outputs)
+      if (const auto found = dump.result(k, output); found && recorded.actual)
+        if (const Dtype d = dump.dtype(found->name); diagnose::is_narrower(d, recorded.actual->dtype))
+          rounded_to_.insert(d);
+}
+
+void Inputs::Seen::add(Snapshot s, std::vector<double> known_within) {
+  snapshots.push_back(std::move(s));
+  within.push_back(std::move(known_within));
+}
+
+// In a dump whose results are rounded, what is held in the same dtype is rounded as well.
+void Inputs::add_dumped(Seen& seen, Snapshot s, Dtype expected) const {
+  std::vector<double> within;
+  if (diagnose::is_narrower(s.data.dtype, expected) && rounded_to_.contains(s.data.dtype))
+    within = diagnose::lost_of(s.data, s.data.dtype);
+  seen.add(std::move(s), std::move(within));
+}
+
+// What is the one before it but for rounding on its way into the dump was not changed: of the two, what is known better counts, but
+// of parameters nobody knows whether the engine has those that were recorded or rounded ones.
+void Inputs::forget_rounding(Seen& seen, Dtype expected) const {
+  for (std::size_t k = 1; k < seen.snapshots.size(); ++k) {
+    Snapshot &before = seen.snapshots[k - 1], &s = seen.snapshots[k];
+    if (before.data.shape != s.data.shape) continue;
+    const bool rounded = !seen.within[k].empty(), known = seen.within[k - 1].empty();
+    if (!rounded && known) continue;
+    if (!is_float(before.data.dtype) || !is_float(s.data.dtype)) continue;
+    if (!diagnose::may_be_rounded(before.data, seen.within[k - 1], s.data)) continue;
+    const bool keep = before.moment != "recorded" && rounded && known;
+    const auto better = exactly_as(keep ? before.data : s.data, expected);
+    if (!better) continue;
+    before.data = s.data = *better;
+    seen.within[k - 1] = seen.within[k] = keep ? seen.within[k - 1] : seen.within[k];
+  }
+}
+
+void Inputs::source(std::size_t k, const std::string& argument, const TensorData& t, Seen& seen,
+                    BisectedCall& result) {
+  const RecordedCall& recorded = trace_.calls[k];
+  const std::string from = note_of(recorded, "from." + argument);
+  const std::string parameter = note_of(recorded, "parameter." + argument);
+  if (!parameter.empty()) {
+    const auto own = dump_.parameter(parameter);
+    if (!own) return;
+    seen.names.insert(*own);
+    seen.add({"recorded", "the one that was recorded", Blame::parameters, packed_copy(t)});
+    const TensorData dumped = dump_.read(*own);
+    if (auto fits = fitted(dumped, t, from))
+      add_dumped(seen,
+                 {"own", *own == parameter ? "that of the dump" : *own + " of the dump", Blame::parameters,
+                  std::move(*fits)},
+                 t.dtype);
+    else
+      other_shape(fmt::format("{} of the dump", *own), packed_copy(t), dumped, Blame::parameters, result);
+    return;
+  }
+  const auto origin = parse_origin(from);
+  if (!origin) return;
+  auto produced = produced_by(results_, *origin, t);
+  if (!produced) return;
+  seen.inherited = !same_bits(produced->data, packed_copy(t));
+  seen.between = calls_between(origin->call, k);
+  // What happened to it shows in the dimensions that it had, not in those of a view.
+  if (const TensorData& whole = results_.at({origin->call, origin->result}).data;
+      produced->data.memory == whole.memory)
+    seen.shape = whole.shape;
+  seen.add({"produced", fmt::format("what {} gave", name_of(trace_, origin->call)), Blame::changed,
+            std::move(produced->data)},
+           std::move(produced->within));
+}
+
+Inputs::Given Inputs::read(std::size_t k, const std::string& argument, TensorData& t, BisectedCall& result) {
+  Seen seen;
+  seen.shape = t.shape;
+  source(k, argument, t, seen, result);
+  const std::pair<const char*, Blame> kMoments[] = {{"", Blame::changed},
+                                                    {"packed/", Blame::packing},
+                                                    {"executed/", Blame::changed},
+                                                    {"after/", Blame::changed}};
+  for (const auto& [moment, blame] : kMoments)
+    if (const auto name = dump_.argument(k, moment + argument)) {
+      seen.names.insert(*name);
+      add_dumped(seen,
+                 {*moment == '\0' ? "received" : std::string(moment, std::strlen(moment) - 1),
+                  *name + " of the dump", blame, dump_.read(*name)},
+                 t.dtype);
+    }
+  std::vector<Snapshot>& snapshots = seen.snapshots;
+  // Of the program's own inputs nothing is known but their shape.
+  if (!snapshots.empty() && snapshots[0].moment == "received" && snapshots[0].data.shape != t.shape)
+    other_shape(snapshots[0].phrase, packed_copy(t), snapshots[0].data, Blame::changed, result);
+  for (Snapshot& s : snapshots)
+    if (s.data.shape == t.shape) s.data = reshaped(s.data, seen.shape);
+  forget_rounding(seen, t.dtype);
+  const std::string parameter = note_of(trace_.calls[k], "parameter." + argument);
+  for (diagnose::Step& s :
+       diagnose::steps(parameter.empty() ? argument : parameter, snapshots, dump_.sources(seen.names))) {
+    if (s.from == "produced" && !seen.between.empty()) s.says += seen.between;
+    result.says.push_back(std::move(s.says));
+    result.blames.insert(s.blame);
+  }
+  Given given{seen.inherited, {}};
+  const Shape own = t.shape;
+  for (std::size_t n = 0; n < snapshots.size(); ++n)
+    if (const Snapshot& s = snapshots[n]; s.moment != "after" && s.data.shape == seen.shape)
+      if (auto same = exactly_as(reshaped(s.data, own), t.dtype)) {
+        t = std::move(*same);
+        given.within = seen.within[n];
+      }
+  return given;
+}
+
+void Inputs::read_by_consumer(std::size_t k, const std::string& output, const TensorData& returned,
+                              BisectedCall& result) {
+  const auto name = dump_.argument(k, "read/" + output);
+  if (!name) return;
+  Seen seen;
+  seen.add({"returned", "what the kernel returned", Blame::changed, returned});
+  add_dumped(seen, {"read", *name + " of the dump", Blame::changed, dump_.read(*name)}, returned.dtype);
+  forget_rounding(seen, returned.dtype);
+  for (diagnose::Step& s : diagnose::steps(output, seen.snapshots, dump_.sources({*name}))) {
+    result.says.push_back(std::move(s.says));
+    result.blames.insert(s.blame);
+  }
+}
+
+std::string Inputs::calls_between(std::size_t producer, std::size_t consumer) const {
+  std::vector<std::string> names;
+  for (std::size_t k = producer + 1; k < consumer && names.size() < kMostBetween; ++k)
+    names.push_back(name_of(trace_, k));
+  if (names.empty()) return "; no call ran in between";
+  const std::size_t more = consumer - producer - 1 - names.size();
+  return fmt::format("; in between ran {}{}", fmt::join(names, ", "),
+                     more > 0 ? fmt::format(" and {} more", more) : "");
+}
+
+}  // namespace assay
