@@ -85,6 +85,22 @@ class Readings {
                    });
       }
     }
+    for (const std::vector<std::size_t>& order :
+         {std::vector<std::size_t>{1, 0}, std::vector<std::size_t>{0, 2, 1},
+          std::vector<std::size_t>{0, 2, 3, 1}})
+      plant_move(
+          fmt::format("memory_of_order_{}", fmt::join(order, "")),
+          fmt::format(
+              "reads the memory of {}, in which its dimensions lie in the order ({}), as if they lay there in "
+              "their own order: nobody transposes it",
+              name_, fmt::join(order, ", ")),
+          [order](TensorData& t) {
+            if (t.shape.size() != order.size()) return false;
+            std::vector<std::int64_t> at(static_cast<std::size_t>(t.numel()));
+            for (std::int64_t i = 0; i < t.numel(); ++i)
+              at[static_cast<std::size_t>(through(i, t.shape, order))] = i;
+            return read_from(t, [&](std::int64_t i) { return at[static_cast<std::size_t>(i)]; });
+          });
     for (const std::size_t d : {0, 1, 2, 3, 4})
       plant_move(fmt::format("dimension_{}_reversed", d),
                  fmt::format("reads dimension {} of {} backwards", d, name_),
@@ -240,13 +256,26 @@ void add_windows(const Operator& op, std::size_t i, std::vector<Variant>& all) {
                        [i, change](Call& call) {
                          auto* list = std::get_if<std::vector<std::int64_t>>(&call.arguments[i]);
                          if (list == nullptr || list->empty()) return false;
-                         for (std::int64_t& n : *list) n = change(n);
-                         return true;
+                         const std::vector<std::int64_t> before = *list;
+                         for (std::size_t d = 0; d < list->size(); ++d) (*list)[d] = change(d, (*list)[d]);
+                         return *list != before;
                        },
                    .keeps_shapes = op.schema.find("stride") >= 0});
   };
   becomes("plus_one", fmt::format("takes {} to be larger by 1", a.name),
-          [](std::int64_t n) { return n + 1; });
+          [](std::size_t, std::int64_t n) { return n + 1; });
+  const std::int64_t least = domain(op, a.name).kind == Domain::Kind::naturals ? 0 : 1;
+  for (const std::size_t d : {0, 1, 2}) {
+    becomes(fmt::format("plus_one_in_dimension_{}", d),
+            fmt::format("takes number {} of {} to be larger by 1, and the others as they are", d, a.name),
+            [d](std::size_t at, std::int64_t n) { return at == d ? n + 1 : n; });
+    becomes(fmt::format("less_one_in_dimension_{}", d),
+            fmt::format("takes number {} of {} to be smaller by 1, and the others as they are", d, a.name),
+            [d, least](std::size_t at, std::int64_t n) { return at == d ? std::max(n - 1, least) : n; });
+    becomes(fmt::format("{}_in_dimension_{}", least, d),
+            fmt::format("takes number {} of {} as {}, and the others as they are", d, a.name, least),
+            [d, least](std::size_t at, std::int64_t n) { return at == d ? least : n; });
+  }
 }
 
 // f(f(x)), as where a call is made twice on the same memory.

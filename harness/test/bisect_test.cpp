@@ -88,5 +88,55 @@ TEST_F(BisectDump, AParameterInFewerBitsThanTheResultsIsAnother) {
   EXPECT_EQ(call(b, "act/prelu")["status"], "parameters");
 }
 
+// Where no name of a cause is in the cause's list, nobody finds it: a weight that nobody transposed, a window that is off in one
+// direction alone, and a result that belongs elsewhere.
+TEST_F(BisectDump, NamesWhatIsOffInOneWayAlone) {
+  const std::string model = R"(
+torch.manual_seed(0)
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = torch.nn.Conv2d(2, 3, 3, padding=1)
+        self.pool = torch.nn.AvgPool2d(3, 2, padding=1)
+        self.act = torch.nn.Tanh()
+        self.head = torch.nn.Linear(48, 20)
+    def forward(self, x):
+        return self.head(self.act(self.pool(self.conv(x))).flatten(1))
+net, x = Net().eval(), torch.randn(3, 2, 8, 8)
+pad, f = torch.nn.functional.pad, torch.nn.functional
+if recording:
+    net(x)
+else:
+    d = dict(net.named_parameters())
+    d['conv'] = net.conv(x)
+    d['pool'] = net.pool(d['conv'])
+    d['act'] = net.act(d['pool'])
+    d['head'] = net.head(d['act'].flatten(1))
+FAULT
+    dump(**d)
+)";
+  const struct {
+    const char *fault, *call, *says;
+  } kFaults[] = {
+      {"d['head'] = d['act'].flatten(1) @ net.head.weight.reshape(48, 20) + net.head.bias", "head/addmm",
+       "mat2.memory_of_order_10"},
+      {"d['conv'] = f.conv2d(pad(x, (1, 1, 0, 2)), net.conv.weight, net.conv.bias)", "conv/convolution",
+       "padding.0_in_dimension_0"},
+      {"d['conv'] = f.conv2d(pad(x, (2, 0, 1, 1)), net.conv.weight, net.conv.bias)", "conv/convolution",
+       "padding.plus_one_in_dimension_1"},
+      {"d['act'] = d['pool']", "act/tanh", "has the result of pool/avg_pool2d in place of its own"},
+      {"d['pool'] = d['act']", "pool/avg_pool2d", "what stands there is the result of act/tanh"},
+  };
+  for (const auto& [fault, name, says] : kFaults) {
+    std::string program = model;
+    program.replace(program.find("FAULT"), 5, "    " + std::string(fault));
+    const Finished f = bisect_program(program, {"--json", "-"});
+    const json b = json::parse(f.out, nullptr, false);
+    ASSERT_TRUE(b.is_object()) << f.err;
+    EXPECT_EQ(b["first"], name) << fault;
+    EXPECT_THAT(call(b, name).dump(), HasSubstr(says)) << fault << call(b, name).dump(2).substr(0, 3000);
+  }
+}
+
 }  // namespace
 }  // namespace assay

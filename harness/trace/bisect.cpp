@@ -9,6 +9,7 @@
 #include "../diagnose/rounding.h"
 #include "../files/tensor_data.h"
 #include "../verify/recorded.h"
+#include "another.h"
 #include "dump.h"
 #include "inputs.h"
 #include "vocabulary/operators.h"
@@ -108,6 +109,7 @@ class Bisector {
       result.diagnosis->case_text = result.case_text;
       result.diagnosis->impl = file_.path();
       if (options_.contract.empty()) result.diagnosis->contract = diagnose::kOfStrangers;
+      name_another(k, evidence, result);
     } else if (!misshapen.empty()) {
       result.status = Status::wrong;
     } else if (!result.blames.empty()) {
@@ -127,6 +129,30 @@ class Bisector {
         result.says.push_back(fmt::format("{}: {}", output, diagnose::change(t, other->second)));
       results_[{k, output}] = {std::move(t),
                                o < rounding.moved.size() ? rounding.moved[o] : std::vector<double>()};
+    }
+  }
+
+  // A result that is all of another call's: said in any case, and the cause where none is named.
+  void name_another(std::size_t k, Evidence& evidence, BisectedCall& result) {
+    const Call& call = evidence.call();
+    for (std::size_t o = 0; o < call.outputs.size(); ++o) {
+      const int output = static_cast<int>(o);
+      if (!evidence.has(output) || evidence.mask(output).count() == 0) continue;
+      const std::string name = output_name(*call.op, o);
+      TensorData right(call.outputs[o].dtype, call.outputs[o].shape);
+      right.memory = evidence.expectation().rounded(output);
+      const auto other = of_another_call(trace_, dump_, k, results_.at({k, name}).data, right);
+      if (!other) continue;
+      result.says.push_back(fmt::format("{}: what stands there is the result of {}", name, *other));
+      diagnose::Diagnosis& d = *result.diagnosis;
+      if (d.kind == diagnose::Diagnosis::Kind::named || d.where.size() > 1) continue;
+      d.kind = diagnose::Diagnosis::Kind::named;
+      d.causes = {{"results.of_another_call", fmt::format("has the result of {} in place of its own", *other),
+                   d.tried_diverging, 0, d.tried_diverging, d.tried_diverging, true}};
+      d.same.clear();
+      d.weaker.clear();
+      d.inverted.clear();
+      d.separating.reset();
     }
   }
 

@@ -133,8 +133,10 @@ std::optional<std::string> Dump::argument(std::size_t call, const std::string& a
 
 TensorData Dump::read(const std::string& name) {
   used_.insert(name);
-  return tensor_of(file_.read(file_.entry(name)));
+  return peek(name);
 }
+
+TensorData Dump::peek(const std::string& name) const { return tensor_of(file_.read(file_.entry(name))); }
 
 std::vector<std::string> Dump::unused() const {
   std::vector<std::string> left;

@@ -43,6 +43,7 @@ class Dump {
   std::optional<std::string> parameter(const std::string& name) const { return dumped_name(name); }
 
   TensorData read(const std::string& name);
+  TensorData peek(const std::string& name) const;  // the same, and it does not count as used
   Dtype dtype(const std::string& name) const { return file_.entry(name).dtype; }
   // Those that were never read.
   std::vector<std::string> unused() const;
