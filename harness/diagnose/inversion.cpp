@@ -137,7 +137,7 @@ class Inverter {
         call_(evidence.call()),
         output_(output),
         shape_(call_.outputs[static_cast<std::size_t>(output)].shape),
-        dtype_(call_.outputs[static_cast<std::size_t>(output)].dtype) {
+        dtype_(evidence.stored(output)) {
     observe();
   }
 

@@ -5,8 +5,8 @@
 
 OPERATORS.json lists Assay's operators: [{"op", "arguments", "results", "aliases", "contract"}]. Calls are recorded as PyTorch
 dispatches them: with copies of their inputs from before, their results, the module and the line they came from, and which
-call's result each input is. Views are none: inputs say how they lie in the result that they are a view of. Outside of modules
-only calls of Assay's operators are recorded, as filling parameters with numbers is no computation of a model.
+call's result each input is. Views are none: inputs say how they lie in the result that they are a view of. Outside of modules,
+calls of other operators than Assay's are recorded if they compute with a recorded result: filling parameters does not.
 """
 
 import collections
@@ -29,6 +29,12 @@ VIEWS = ("view", "_unsafe_view", "reshape", "_reshape_alias", "t", "transpose.in
          "split.Tensor", "chunk", "narrow", "lift_fresh")
 
 
+# Results that only look like an argument.
+CREATES = ("empty", "new_", "zeros_like", "ones_like", "full_like", "rand_like", "randn_like", "randint_like")
+IN_PLACE_STATISTICS = ("native_batch_norm", "_native_batch_norm_legit")
+FUNCTIONAL = "_native_batch_norm_legit_functional"
+
+
 class Operators:
     """Which of Assay's operators a call of PyTorch's is."""
 
@@ -48,8 +54,16 @@ class Operators:
                         fixed[theirs] = ours
                 self.known[name] = (entry, named, fixed)
 
+    @staticmethod
+    def updates_statistics(name, arguments):
+        """In training these write new running statistics over those given, which the schema of the first does not say."""
+        return name in IN_PLACE_STATISTICS and arguments.get("training") is True and arguments.get("running_mean") is not None \
+            and arguments.get("running_var") is not None
+
     def find(self, name, arguments):
         """(operator, arguments by its names), or nothing."""
+        if self.updates_statistics(name, arguments) and FUNCTIONAL in self.known:
+            name = FUNCTIONAL
         base, dot, overload = name.partition(".")
         found = self.known.get(name)
         if found is None and base.endswith("_") and not base.endswith("__"):
@@ -141,6 +155,8 @@ class Recorder(TorchDispatchMode):
                 arguments[a.name] = number_tensor(arguments[a.name], wide, floating)
         copies = {n: self.copied(v) for n, v in arguments.items()}
         origins = {n: self.origin(v) for n, v in arguments.items() if isinstance(v, torch.Tensor)}
+        origins |= {f"{n}/{i}": self.origin(t) for n, v in arguments.items() if isinstance(v, (tuple, list))
+                    for i, t in enumerate(v) if isinstance(t, torch.Tensor)}
         result = func(*args, **kwargs)
         if name not in VIEWS:
             with self.lock:
@@ -187,9 +203,11 @@ class Recorder(TorchDispatchMode):
         """Whether it was recorded."""
         results = result if isinstance(result, (tuple, list)) else (result,)
         found = self.operators.find(name, arguments)
+        if found is not None and found[0]["op"] == FUNCTIONAL != name:
+            results = (*results, originals["running_mean"], originals["running_var"])  # as they are now
         if found is not None and len(found[0]["results"]) != len(results):
             found = None
-        if found is None and (not self.local.modules or not any(True for _ in flat(arguments.values()))):
+        if found is None and not self.computes(func, name, arguments, origins):
             return False
         if not results or not all(isinstance(r, torch.Tensor) and r.dtype in case_file.NAMES and r.layout == torch.strided for r in results):
             return False
@@ -224,6 +242,13 @@ class Recorder(TorchDispatchMode):
         self.recorded += 1
         return True
 
+    def computes(self, func, name, arguments, origins):
+        """Whether a call of an operator that Assay does not have is one of the model's."""
+        if self.local.modules:
+            return any(True for _ in flat(arguments.values()))
+        writes = any(a.alias_info is not None and a.alias_info.is_write for a in func._schema.arguments)
+        return not writes and not name.startswith(CREATES) and any(origins.values())
+
     def write(self, place, func, name, found, taken, op, contract, arguments, origins, originals, results):
         group = case_file.create_group(self.calls, place)
         words = ",".join(f"{a}={case_file.value_text(v, found is not None)}" for a, v in taken.items())
@@ -235,12 +260,17 @@ class Recorder(TorchDispatchMode):
         case_file.set_text(group, "name", self.name_of_call(op))
         case_file.set_text(group, "called", name)
         case_file.set_text(group, "source", source_line())
+        for a, o in origins.items():
+            if o and "/" in a:
+                case_file.set_text(group, "from." + a.replace("/", "."), o)
         renamed = {} if found is None else {id(v): a for a, v in taken.items()}
         for a, v in arguments.items():
             ours = renamed.get(id(v), a)
             if origins.get(a):
                 case_file.set_text(group, f"from.{ours}", origins[a])
             original = originals[a]
+            if any(original is r for r in results):  # what it writes is no parameter, but a state
+                continue
             if isinstance(original, torch.Tensor) and original.data_ptr() in self.local.parameters and original.numel() > 0:
                 case_file.set_text(group, f"parameter.{ours}", self.local.parameters[original.data_ptr()])
         inputs = case_file.create_group(group, "inputs")

@@ -138,5 +138,63 @@ FAULT
   }
 }
 
+// What stands between two calls that Assay knows, without a module around it, is compared by what PyTorch gave.
+TEST_F(BisectDump, OperatorsWithoutAReferenceAreComparedWithPyTorch) {
+  const std::string model = R"(
+torch.manual_seed(0)
+x = torch.randn(4, 30)
+a = torch.relu(x)
+b = torch.sin(a) SIN
+c = torch.sigmoid(b)
+d = torch.cat([c, a]) CAT
+e = torch.tanh(d)
+if not recording: dump(**{'relu': a, 'sin': b, 'sigmoid': c, 'cat': d, 'tanh': e})
+)";
+  const auto bisected_with = [&](const std::string& sin, const std::string& cat) {
+    std::string program = model;
+    program.replace(program.find("SIN"), 3, sin);
+    program.replace(program.find("CAT"), 3, cat);
+    return bisect_program(program);
+  };
+  const Finished right = bisected_with("", "* (1 if recording else 1 + 1e-7)");
+  EXPECT_EQ(right.status, 0) << right.out << right.err;
+  EXPECT_THAT(right.out,
+              HasSubstr("2 calls of operators without a reference, compared with PyTorch's results: 2 nearly "
+                        "the same (sin, cat)."));
+  const Finished wrong = bisected_with("if recording else torch.cos(a)", "");
+  EXPECT_THAT(wrong.out, HasSubstr("out differs from PyTorch's, and its inputs do not"));
+  EXPECT_THAT(wrong.out, HasSubstr("out differs from PyTorch's, as do its inputs"));
+  EXPECT_THAT(wrong.out, HasSubstr("2 differ (sin, cat)"));
+  EXPECT_THAT(wrong.out, HasSubstr("2 calls without a reference have other results than PyTorch's."));
+}
+
+// PyTorch 1.13 updates them where they are, which no schema says.
+TEST_F(BisectDump, RunningStatisticsInTrainingAreJudged) {
+  const std::string model = R"(
+torch.manual_seed(0)
+net, x = torch.nn.Sequential(torch.nn.Conv2d(2, 3, 3), torch.nn.BatchNorm2d(3)), torch.randn(4, 2, 6, 6)
+net[1].running_mean += 1
+if recording:
+    net(net[0](x).mean() + x)
+else:
+    made = {'0': net[0](net[0](x).mean() + x)}
+    made['1'] = net[1](made['0'])
+    made |= {'1:running_mean_out': net[1].running_mean FACTOR, '1:running_var_out': net[1].running_var}
+    dump(**made, **dict(net.named_parameters()))
+)";
+  const auto bisected_with = [&](const std::string& factor) {
+    std::string program = model;
+    program.replace(program.find("FACTOR"), 6, factor);
+    return bisect_program(program, {"--json", "-"});
+  };
+  const json right = json::parse(bisected_with("").out, nullptr, false),
+             bn = call(right, "1/_native_batch_norm_legit_functional");
+  EXPECT_EQ(bn["status"], "right") << right.dump(1).substr(0, 3000);
+  const json wrong = json::parse(bisected_with("* 1.01").out, nullptr, false);
+  EXPECT_EQ(call(wrong, "1/_native_batch_norm_legit_functional")["status"], "wrong");
+  const Finished own = run_program(ASSAY_PROGRAM, {"diagnose", file("program.h5")});
+  EXPECT_EQ(own.status, 0) << own.out;
+}
+
 }  // namespace
 }  // namespace assay

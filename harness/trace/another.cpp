@@ -13,6 +13,15 @@ constexpr double kNearly = 1e-5;  // of a number, and a tenth of it of the large
 constexpr double kMostly = 0.999;
 constexpr std::size_t kLeastNumbers = 4;  // different ones
 
+bool says_little(const TensorData& t) {
+  std::set<double> numbers;
+  for (std::int64_t i = 0; i < t.numel() && numbers.size() < kLeastNumbers; ++i)
+    if (const double x = t.get(i); !std::isnan(x)) numbers.insert(x);
+  return numbers.size() < kLeastNumbers;
+}
+
+}  // namespace
+
 bool are_alike(const TensorData& a, const TensorData& b) {
   double scale = 0;
   for (std::int64_t i = 0; i < b.numel(); ++i)
@@ -27,15 +36,6 @@ bool are_alike(const TensorData& a, const TensorData& b) {
   }
   return static_cast<double>(alike) >= kMostly * static_cast<double>(a.numel());
 }
-
-bool says_little(const TensorData& t) {
-  std::set<double> numbers;
-  for (std::int64_t i = 0; i < t.numel() && numbers.size() < kLeastNumbers; ++i)
-    if (const double x = t.get(i); !std::isnan(x)) numbers.insert(x);
-  return numbers.size() < kLeastNumbers;
-}
-
-}  // namespace
 
 std::optional<std::string> of_another_call(const CaseFile& trace, Dump& dump, std::size_t call,
                                            const TensorData& came, const TensorData& right) {

@@ -10,6 +10,9 @@
 
 namespace assay {
 
+// Whether nearly all numbers are nearly the same. Precondition: as many elements.
+bool are_alike(const TensorData& a, const TensorData& b);
+
 // The nearest call whose result `came` is, all of it: as the dump has it, or nearly so as it was recorded. Nothing if it says little,
 // such as zeros, or if `right`, what belongs there, is like that result as well.
 std::optional<std::string> of_another_call(const CaseFile& trace, Dump& dump, std::size_t call,

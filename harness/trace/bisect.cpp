@@ -128,7 +128,7 @@ class Bisector {
       if (const auto other = misshapen.find(o); other != misshapen.end())
         result.says.push_back(fmt::format("{}: {}", output, diagnose::change(t, other->second)));
       results_[{k, output}] = {std::move(t),
-                               o < rounding.moved.size() ? rounding.moved[o] : std::vector<double>()};
+                               o < rounding.moved.size() ? rounding.moved[o] : std::vector<double>(), true};
     }
   }
 
@@ -201,29 +201,45 @@ class Bisector {
     return a.size() > 2 && b.size() == 2 && a.back() == b.back() && numel(a) == numel(b);
   }
 
+  // PyTorch's results stand for a reference, as far as the inputs are PyTorch's.
   void without_reference(std::size_t k, BisectedCall& result) {
     result.status = Status::no_reference;
     for (const auto& [out, o] : trace_.calls[k].outputs) {
       if (!o.actual) continue;
       const TensorData torchs = tensor_of(*o.actual);
       const auto found = result_of(k, out, {torchs.dtype, torchs.shape}, result);
-      if (!found) {
-        results_[{k, out}] = {torchs, {}};
-      } else if (found->data.shape != torchs.shape) {
+      if (!found) continue;
+      if (found->data.shape != torchs.shape) {
         result.says.push_back(fmt::format("{}: {}", out, diagnose::change(torchs, found->data)));
         result.status = Status::wrong;
-        results_[{k, out}] = {torchs, {}};
-      } else {
-        const bool same =
-            found->narrower ? diagnose::may_be_rounded(torchs, {}, *exactly_as(found->data, *found->narrower))
-                            : same_bits(found->data, torchs);
-        if (!same)
-          result.says.push_back(
-              fmt::format("{} differs from PyTorch's: {}", out, diagnose::change(torchs, found->data)));
-        results_[{k, out}] = {found->data, found->narrower ? diagnose::lost_of(found->data, *found->narrower)
-                                                           : std::vector<double>()};
+        continue;
       }
+      const bool alike = found->narrower
+                             ? diagnose::may_be_rounded(torchs, diagnose::lost_of(torchs, torchs.dtype),
+                                                        *exactly_as(found->data, *found->narrower))
+                             : are_alike(found->data, torchs);
+      if (!alike)
+        result.says.push_back(
+            fmt::format("{} differs from PyTorch's{}: {}", out,
+                        has_other_inputs(k) ? ", as do its inputs" : ", and its inputs do not",
+                        diagnose::change(torchs, found->data)));
+      results_[{k, out}] = {found->data, found->narrower ? diagnose::lost_of(found->data, *found->narrower)
+                                                         : std::vector<double>()};
     }
+  }
+
+  // Of those that the engine's results are known for.
+  bool has_other_inputs(std::size_t k) const {
+    return std::ranges::any_of(trace_.calls[k].inputs, [&](const auto& input) {
+      std::string name = input.first;  // of a list's tensor "tensors/0", which is no name of an attribute
+      std::ranges::replace(name, '/', '.');
+      const auto origin = parse_origin(note_of(trace_.calls[k], "from." + name));
+      if (!origin) return false;
+      const auto own = results_.find({origin->call, origin->result});
+      if (own == results_.end()) return false;
+      const auto part = view_of(own->second.data, *origin, input.second.shape);
+      return part && !are_alike(*part, tensor_of(input.second));
+    });
   }
 
   const CaseFile& trace_;

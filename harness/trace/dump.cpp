@@ -28,6 +28,14 @@ bool is_alike(const TensorData& a, const TensorData& b) {
   return 2 * alike >= looked_at;
 }
 
+// As batch norm counts its batches beside what it computes: such a call is none that a module is known by.
+bool counts_only(const RecordedCall& call) {
+  return !call.outputs.empty() && std::ranges::all_of(call.outputs, [](const auto& output) {
+    const auto& actual = output.second.actual;
+    return actual && actual->shape.empty() && !is_float(actual->dtype);
+  });
+}
+
 }  // namespace
 
 std::string note_of(const RecordedCall& call, const std::string& key) {
@@ -45,7 +53,7 @@ std::string module_of(const RecordedCall& call) { return call.name.substr(0, cal
 Dump::Dump(const CaseFile& trace, const TensorFile& file, const diff::NameMap& map)
     : trace_(trace), file_(file), map_(map) {
   for (const TensorEntry& e : file.entries()) names_.insert(e.name);
-  for (const RecordedCall& call : trace.calls) ++calls_in_[module_of(call)];
+  for (const RecordedCall& call : trace.calls) calls_in_[module_of(call)] += counts_only(call) ? 0 : 1;
   check_map();
   find_by_shape();
 }
@@ -71,9 +79,13 @@ std::optional<std::string> Dump::dumped_name(const std::string& name) const {
   return std::nullopt;
 }
 
+bool Dump::is_alone(const RecordedCall& call) const {
+  return calls_in_.at(module_of(call)) == 1 && (!counts_only(call) || call.name == module_of(call));
+}
+
 std::vector<std::string> Dump::names_of(const RecordedCall& call, const std::string& suffix) const {
   const std::string module = module_of(call);
-  const bool alone = calls_in_.at(module) == 1;
+  const bool alone = is_alone(call);
   std::vector<std::string> all{call.name + ":" + suffix};
   if (alone) all.push_back(module + ":" + suffix);
   if (is_first(suffix)) {
@@ -128,7 +140,7 @@ std::optional<std::string> Dump::argument(std::size_t call, const std::string& a
   const RecordedCall& c = trace_.calls[call];
   if (const auto found = dumped_name(c.name + ":" + argument)) return found;
   const std::string module = module_of(c);
-  return calls_in_.at(module) == 1 ? dumped_name(module + ":" + argument) : std::nullopt;
+  return is_alone(c) ? dumped_name(module + ":" + argument) : std::nullopt;
 }
 
 TensorData Dump::read(const std::string& name) {

@@ -52,6 +52,7 @@ class Dump {
 
  private:
   void check_map() const;
+  bool is_alone(const RecordedCall& call) const;  // whether its module's name is its own
   void find_by_shape();
   std::optional<std::string> dumped_name(const std::string& name) const;
   std::vector<std::string> names_of(const RecordedCall& call, const std::string& suffix) const;

@@ -18,6 +18,8 @@ namespace assay {
 struct KnownResult {
   TensorData data;
   std::vector<double> within;
+  bool computed =
+      false;  // by the reference, as the dump does not have it: the engine's may be rounded otherwise
 };
 using KnownResults = std::map<std::pair<std::size_t, std::string>, KnownResult>;  // by call and output
 
@@ -47,6 +49,7 @@ class Inputs {
     std::string between;                      // calls that ran after it was produced
     Shape shape;                              // to say in what became of it
     bool inherited = false;
+    bool computed = false;  // of what was produced
 
     void add(diagnose::Snapshot s, std::vector<double> known_within = {});
   };

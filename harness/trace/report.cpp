@@ -54,6 +54,30 @@ std::string finding(const BisectedCall& c, std::size_t number, Style style) {
   return s;
 }
 
+// Calls of operators that Assay does not have.
+std::string compared_with_pytorch(const Bisection& b) {
+  std::vector<std::string> alike, differing, absent;
+  for (const BisectedCall& c : b.calls)
+    if (c.status == Status::no_reference)
+      (c.dumped_as.empty() ? absent : c.says.empty() ? alike : differing).push_back(c.name);
+  const std::size_t all = alike.size() + differing.size() + absent.size();
+  if (all == 0) return {};
+  std::string s;
+  const auto add = [&](const std::vector<std::string>& names, std::string_view what) {
+    if (names.empty()) return;
+    const std::size_t shown = std::min<std::size_t>(names.size(), 8);
+    s += fmt::format("{} {} {} ({}{})", s.empty() ? "" : ",", names.size(), what,
+                     fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
+                     shown < names.size() ? ", .." : "");
+  };
+  add(alike, "nearly the same");
+  add(differing, differing.size() == 1 ? "differs" : "differ");
+  add(absent, "not in the dump");
+  return paragraph(fmt::format("{} of operators without a reference, compared with PyTorch's results:{}.",
+                               counted(all, "call"), s),
+                   "", "  ");
+}
+
 std::size_t count(const Bisection& b, Status s) {
   return static_cast<std::size_t>(std::ranges::count(b.calls, s, &BisectedCall::status));
 }
@@ -85,7 +109,7 @@ std::string to_text(const Bisection& b, Style style) {
   said(Status::right, "right");
   said(Status::inherited, "right, on inputs that are not PyTorch's any more");
   said(Status::not_dumped, "not in the dump, computed from the engine's numbers instead");
-  said(Status::no_reference, "of operators without a reference, passed over");
+  s += compared_with_pytorch(b);
   said(Status::not_judged, "not judged");
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> rounded;
   for (const BisectedCall& c : b.calls)
