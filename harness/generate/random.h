@@ -34,7 +34,8 @@ class Stream {
   constexpr std::uint64_t word(std::uint64_t i) const { return scramble(seed_ + (i + 1) * kGolden); }
   // Uniform in [0, 1), 53 bits.
   constexpr double unit(std::uint64_t i) const {
-    return static_cast<double>(static_cast<std::int64_t>(word(i) >> 11)) * 0x1p-53;  // signed: one instruction
+    const auto bits = static_cast<std::int64_t>(word(i) >> 11);  // signed: converted by one instruction
+    return static_cast<double>(bits) * 0x1p-53;
   }
   // Uniform in [0, n).
   constexpr std::int64_t below(std::uint64_t i, std::int64_t n) const {

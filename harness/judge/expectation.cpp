@@ -131,7 +131,8 @@ bool Expectation::vacuous(const Contract& contract) {
     for (int o = 0; o < static_cast<int>(values_.size()); ++o) {
       const std::vector<double>& value = values(o);
       if (value.empty()) continue;
-      if (!would_pass(o, [](std::size_t) { return 0.0; }, contract)) return false;
+      const auto zero = [](std::size_t) { return 0.0; };
+      if (!would_pass(o, zero, contract)) return false;
       const auto of_first = [&](std::size_t e) { return first->get(static_cast<std::int64_t>(e)); };
       if (first != nullptr && first->shape == call_.outputs[static_cast<std::size_t>(o)].shape &&
           !would_pass(o, of_first, contract))

@@ -203,7 +203,7 @@ void OpenSum<V>::add_squared_distances(std::span<const Tracked<V>> x, const Trac
       for (; k < x.size() && std::isfinite(sum.value); ++k) {
         if (!squared.of(x[k], square)) break;
         ++count_;
-        if (square.value == 0) {
+        if (square.value == 0 && square.error == 0) {
           positive_zero_ = true;
           continue;
         }
