@@ -280,7 +280,8 @@ TEST_F(Trace, TakesProgramsAsTheyAre) {
 }
 
 TEST_F(Trace, SaysWhatIsWrongWithItsFiles) {
-  const Finished device = run_program(ASSAY_PROGRAM, {"record", file("program.py"), "-o", "/dev/null"});
+  std::ofstream(file("empty.py")) << "\n";
+  const Finished device = run_program(ASSAY_PROGRAM, {"record", file("empty.py"), "-o", "/dev/null"});
   EXPECT_EQ(device.status, 2);
   EXPECT_THAT(device.err, HasSubstr("-o /dev/null"));
   run_engine({});
