@@ -1,5 +1,6 @@
 // Libraries that are loaded at run time (optimized/cuda/peers/library.h), and what peers say where there are
 // none.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #if defined(ASSAY_PTX_FOLDER)  // nvcc was found
@@ -37,7 +38,7 @@ TEST(CudaPeerLibrary, SaysWhichIsMissingAndHowToNameAnother) {
   ASSERT_NE(library.missing(), nullptr);
   const std::string_view why = library.missing();
   EXPECT_TRUE(why.starts_with("not run: there is no libassay_no_such.so.2 (")) << why;
-  EXPECT_TRUE(why.ends_with(std::string("let ") + kVariable + " name its path")) << why;
+  EXPECT_TRUE(why.ends_with(fmt::format("let {} name its path", kVariable))) << why;
 }
 
 TEST(CudaPeerLibrary, IsTheOneThatTheVariableNamesAndNoOther) {
@@ -46,9 +47,9 @@ TEST(CudaPeerLibrary, IsTheOneThatTheVariableNamesAndNoOther) {
   setenv(kVariable, "libassay_other.so", 1);
   const Library other(kVariable, {"libm.so.6"});
   ASSERT_NE(other.missing(), nullptr);
-  EXPECT_TRUE(std::string_view(other.missing())
-                  .starts_with(std::string("not run: there is no libassay_other.so, which ") + kVariable +
-                               " names ("))
+  EXPECT_TRUE(
+      std::string_view(other.missing())
+          .starts_with(fmt::format("not run: there is no libassay_other.so, which {} names (", kVariable)))
       << other.missing();
   unsetenv(kVariable);
 }
