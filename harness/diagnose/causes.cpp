@@ -6,109 +6,19 @@
 #include <set>
 #include <tuple>
 
+#include "narrow.h"
+#include "tried.h"
+
 namespace assay::diagnose {
 namespace {
 
-constexpr std::size_t kFirst =
-    16;  // diverging elements that a fault must explain one of, to be looked at further
-constexpr std::size_t kLeastOfACall = 32;
 // Elements that diverge, and different results among them, without which pairs of faults are not tried: there is always
 // one that explains a few numbers.
 constexpr std::size_t kLeastForPairs = 12, kLeastDifferent = 6;
-// A kernel that computes in a narrower way is wrong in most elements. One that is right where it would be wrong, this many
-// times as often as it is wrong, does not; nor does one whose errors are this many times as large as they would be: the
-// bound of such a kernel is so wide that it admits anything.
-constexpr double kTooAccurate = 3, kTooFarOff = 8;
-constexpr std::size_t kEnoughErrors = 8;
 constexpr double kSameWidth = 1;  // bits
 constexpr std::size_t kMostShown = 5;
 constexpr double kLeastShare =
     0.05;  // of the diverging elements, for a fault that does not explain all to be worth naming
-
-// Elements of all calls: of each as many as make one call's together, and not too few.
-class Elements {
- public:
-  explicit Elements(std::span<Evidence* const> calls) {
-    const std::size_t most = std::max(kLeastOfACall, kMostTried / std::max<std::size_t>(1, calls.size()));
-    for (std::size_t c = 0; c < calls.size(); ++c) {
-      const std::span<const Element> all = calls[c]->tried();
-      const std::size_t wrong = calls[c]->tried_diverging();
-      take(c, all.first(wrong), most, wrong_);
-      take(c, all.subspan(wrong), most, right_);
-    }
-  }
-
-  struct Place {
-    std::size_t call;
-    const Element* element;
-  };
-  static void take(std::size_t call, std::span<const Element> all, std::size_t most,
-                   std::vector<Place>& into) {
-    const std::size_t n = std::min(all.size(), most);
-    for (std::size_t k = 0; k < n; ++k) into.push_back({call, &all[k * all.size() / n]});
-  }
-  const std::vector<Place>& wrong() const { return wrong_; }  // they diverge
-  const std::vector<Place>& right() const { return right_; }
-  std::vector<Place> first_wrong() const {
-    std::vector<Place> some;
-    const std::size_t n = wrong_.size(), most = std::min(n, kFirst);
-    for (std::size_t k = 0; k < most; ++k) some.push_back(wrong_[k * n / most]);
-    return some;
-  }
-
- private:
-  std::vector<Place> wrong_, right_;
-};
-
-// What a fault makes of each call; it is the reference in those that it changes nothing in.
-class Predictions {
- public:
-  Predictions(const Hypothesis& h, std::span<Evidence* const> calls) {
-    for (const Evidence* e : calls) {
-      parts_.push_back(Prediction::of(h, e->call(), e->contract(), &e->rounding()));
-      any_ = any_ || parts_.back();
-    }
-  }
-
-  bool any() const { return any_; }
-  bool admits(const Elements::Place& p) {
-    auto& part = parts_[p.call];
-    return part ? part->admits(*p.element) : !p.element->diverges;
-  }
-  bool differs(const Elements::Place& p) {
-    auto& part = parts_[p.call];
-    return part && part->differs(*p.element);
-  }
-  bool differs(const Elements::Place& p, Predictions& other) {
-    auto &a = parts_[p.call], &b = other.parts_[p.call];
-    if (a && b) return a->differs(*p.element, *b);
-    return a ? a->differs(*p.element) : b && b->differs(*p.element);
-  }
-  bool typically_diverges(const Elements::Place& p) {
-    auto& part = parts_[p.call];
-    return part && part->typically_diverges(*p.element);
-  }
-  bool allows_more(const Elements::Place& p) {
-    auto& part = parts_[p.call];
-    return part && part->allows_more(*p.element);
-  }
-  double value(const Elements::Place& p) {
-    auto& part = parts_[p.call];
-    return part ? part->value(p.element->output, p.element->at) : p.element->right.value;
-  }
-  std::optional<double> typical_error(const Elements::Place& p) {
-    auto& part = parts_[p.call];
-    return part ? part->typical_error(*p.element) : std::nullopt;
-  }
-  double width(const Elements::Place& p) {
-    auto& part = parts_[p.call];
-    return part ? part->width(*p.element) : 0;
-  }
-
- private:
-  std::vector<std::optional<Prediction>> parts_;
-  bool any_ = false;
-};
 
 struct Tried {
   Cause cause;
@@ -171,8 +81,11 @@ class Search {
         ++found_.pairs;
         const Hypothesis h{{&suspects_[i], &suspects_[j]}};
         Predictions p(h, calls_);
+        // Two faults that lose all that goes in admit anything.
+        const bool promises_less = !suspects_[i].contract.empty() || !suspects_[j].contract.empty();
         if (p.any() &&
-            std::ranges::all_of(elements_.first_wrong(), [&](const auto& at) { return p.admits(at); }))
+            std::ranges::all_of(elements_.first_wrong(), [&](const auto& at) { return p.admits(at); }) &&
+            shows(p, promises_less))
           add(h, std::move(p), suspects_.size() + i + j);
       }
   }
@@ -266,43 +179,12 @@ class Search {
       count(at, admitted);
     }
     if (std::ranges::any_of(h.faults, [](const Variant* v) { return !v->contract.empty(); })) {
-      c.broken += too_accurate(p);
-      if (c.explained > 0 && too_far_off(p)) c.explained = 0;
+      c.broken += too_accurate(calls_, elements_, p);
+      if (c.explained > 0 && is_no_such_arithmetic(calls_, elements_, p)) c.explained = 0;
     }
     c.width = width / static_cast<double>(std::max<std::size_t>(1, elements_.wrong().size()));
     c.explains_all = c.explained == elements_.wrong().size() && c.broken == 0 && c.explained > 0;
     tried_.push_back({std::move(c), std::move(p), order});
-  }
-
-  // Elements that are right and would not be, if they are too many; of all elements, of which those that are tried are
-  // samples.
-  std::size_t too_accurate(Predictions& p) const {
-    const auto foretold = static_cast<std::size_t>(std::ranges::count_if(
-        elements_.right(), [&](const Elements::Place& at) { return p.typically_diverges(at); }));
-    if (foretold == 0) return 0;
-    double right = 0, wrong = 0;
-    for (const Evidence* e : calls_) {
-      wrong += static_cast<double>(e->diverging());
-      right += static_cast<double>(e->judged() - e->diverging());
-    }
-    const double share = static_cast<double>(foretold) / static_cast<double>(elements_.right().size());
-    return share * right > kTooAccurate * (wrong + 1) ? foretold : 0;
-  }
-
-  bool too_far_off(Predictions& p) const {
-    std::vector<double> came, foretold;
-    for (const Elements::Place& at : elements_.wrong()) {
-      const std::optional<double> error = p.typical_error(at);
-      if (!error || !std::isfinite(*error) || !std::isfinite(at.element->actual)) continue;
-      foretold.push_back(*error);
-      came.push_back(std::fabs(at.element->actual - p.value(at)));
-    }
-    if (came.size() < kEnoughErrors) return false;
-    const auto middle = [](std::vector<double>& x) {
-      std::ranges::nth_element(x, x.begin() + static_cast<std::ptrdiff_t>(x.size() / 2));
-      return x[x.size() / 2];
-    };
-    return middle(came) > kTooFarOff * middle(foretold);
   }
 
   std::span<Evidence* const> calls_;

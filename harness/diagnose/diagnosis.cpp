@@ -9,6 +9,7 @@
 #include "../generate/cases.h"
 #include "../generate/data.h"
 #include "fill.h"
+#include "narrow.h"
 #include "suspects.h"
 
 namespace assay::diagnose {
@@ -76,6 +77,36 @@ Where where(Evidence& evidence, int output) {
 Named named(const Cause& c) {
   return {c.hypothesis.name(), c.hypothesis.says(), c.explained,   c.broken,
           c.discriminating,    c.matched,           c.explains_all};
+}
+
+constexpr double kNearOne = 0x1p-6;
+
+// Whether a parameter gives every element: which is a cause, where factors of results by their places are a description.
+bool gives_all(const std::vector<Inverted>& inverted) {
+  return std::ranges::any_of(
+      inverted, [](const Inverted& i) { return i.argument != "the result" && i.reproduced >= kAllOfThem; });
+}
+
+// Factors near 1, another one for each index, are what an approximation gives that is computed once for each: a root in a norm.
+bool is_recovered_otherwise(const std::vector<Inverted>& inverted) {
+  return std::ranges::any_of(inverted, [](const Inverted& i) {
+    return i.argument != "the result" || !i.dimension ||
+           !std::ranges::all_of(i.values, [](double x) { return std::fabs(x - 1) < kNearOne; });
+  });
+}
+
+Named approximation(int bits, std::size_t diverging) {
+  return {
+      "arithmetic.approximate",
+      fmt::format(
+          "approximates: results have about {} correct bits, and errors that are no rounding to a format of "
+          "so many; fast reciprocals, roots and exponentials give such",
+          bits),
+      diverging,
+      0,
+      0,
+      0,
+      true};
 }
 
 // What a fault makes of a call; the reference, where it changes nothing.
@@ -177,6 +208,7 @@ Diagnosis diagnose(std::span<Evidence* const> calls, const Options& options) {
   for (const Cause& c : causes.same) d.same.push_back(named(c));
   for (const Cause& c : causes.weaker) d.weaker.push_back(named(c));
   d.inverted = invert(evidence);
+  const std::vector<Inverted>& inverted = d.inverted;
   // Parameters that give every element say more than a cause which only promises less, and admits these results among others.
   const bool recovered = calls.size() == 1 && std::ranges::any_of(d.inverted, [](const Inverted& i) {
                            return i.reproduced >= kAllOfThem;
@@ -195,10 +227,19 @@ Diagnosis diagnose(std::span<Evidence* const> calls, const Options& options) {
   if (explained)
     d.kind =
         certain || d.tried_diverging >= kEnoughToChoose ? Diagnosis::Kind::named : Diagnosis::Kind::ambiguous;
-  else if (const std::optional<Fill> fill = calls.size() == 1 ? fill_of(evidence) : std::nullopt) {
+  else if (const std::optional<Fill> fill =
+               calls.size() == 1 && !gives_all(inverted) ? fill_of(evidence) : std::nullopt) {
     d.causes = {
         {"results.unwritten", fill->says, d.tried_diverging, 0, d.tried_diverging, d.tried_diverging, true}};
+    for (const ReadAsZeros& r : fill->or_read_as_zeros)
+      d.same.push_back({r.name, r.says, d.tried_diverging, 0, d.tried_diverging, d.tried_diverging, true});
+    if (!d.same.empty())
+      d.advice = "What is unwritten keeps what was in memory before, and what is read as zeros does not.";
     d.kind = fill->certain ? Diagnosis::Kind::named : Diagnosis::Kind::ambiguous;
+  } else if (const std::optional<int> bits =
+                 is_recovered_otherwise(inverted) ? std::nullopt : bits_of_approximation(calls)) {
+    d.causes = {approximation(*bits, d.tried_diverging)};
+    d.kind = Diagnosis::Kind::named;
   } else if (!d.inverted.empty())
     d.kind = Diagnosis::Kind::recovered;
   else

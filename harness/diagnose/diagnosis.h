@@ -61,6 +61,7 @@ struct Diagnosis {
   std::vector<std::string> blind;  // arguments whose faults none could show: "weight: .."
   std::vector<Inverted> inverted;
   std::optional<std::string> separating;  // a case on which the first cause and those of `same` differ
+  std::string advice;                     // how to tell them apart where no case does
   std::vector<std::string> skipped;       // why some causes were not tried
   std::optional<Staging> stages;          // if the call was recorded with them
   std::size_t tested = 0, pairs = 0;

@@ -28,6 +28,98 @@ bool placed_by_coordinates(const Shape& shape, const diff::Mask& diverging) {
   return rule && rule->precision >= kByCoordinates && rule->recall > 0.999;
 }
 
+// The indices of a dimension at which elements of a set are, as one bit each.
+std::vector<bool> indices(const Shape& shape, std::size_t dimension, const diff::Mask& set) {
+  std::int64_t inner = 1;
+  for (std::size_t d = dimension + 1; d < shape.size(); ++d) inner *= shape[d];
+  std::vector<bool> all(static_cast<std::size_t>(shape[dimension]));
+  for (std::uint64_t e = 0; e < set.size(); ++e)
+    if (set[e]) all[static_cast<std::size_t>(static_cast<std::int64_t>(e) / inner % shape[dimension])] = true;
+  return all;
+}
+
+diff::Mask numbers_of(const TensorData& t) {
+  diff::Mask mask(static_cast<std::uint64_t>(t.numel()));
+  for (std::int64_t i = 0; i < t.numel(); ++i)
+    if (t.get(i) != 0) mask.set(static_cast<std::uint64_t>(i));
+  return mask;
+}
+
+std::size_t count(const std::vector<bool>& all) {
+  return static_cast<std::size_t>(std::ranges::count(all, true));
+}
+
+// "3 to 8", "1, 4, 6"
+std::string listed(const std::vector<bool>& all) {
+  std::vector<std::size_t> at;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (all[i]) at.push_back(i);
+  if (at.size() > 1 && at.back() - at.front() + 1 == at.size())
+    return fmt::format("{} to {}", at.front(), at.back());
+  constexpr std::size_t kMostListed = 8;
+  const std::size_t shown = std::min(at.size(), kMostListed);
+  return fmt::format("{}{}", fmt::join(at.begin(), at.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
+                     shown < at.size() ? ", .." : "");
+}
+
+// Calls visit(argument, its dimension, the output's dimension) for each that may be the same rows.
+template <class Visit>
+void each_pair_of_rows(const Call& call, const Shape& out, const Visit& visit) {
+  for (std::size_t i = 0; i < call.arguments.size(); ++i) {
+    const auto* t = std::get_if<TensorData>(&call.arguments[i]);
+    if (t == nullptr || !is_float(t->dtype)) continue;
+    for (std::size_t d = 0; d < t->shape.size(); ++d)
+      for (std::size_t e = 0; e < out.size(); ++e)
+        if (t->shape[d] == out[e] && out[e] > 1) visit(i, *t, d, e);
+  }
+}
+
+// Whether all elements that diverge are where rows of an input are zeros, or the input's own element is.
+bool are_where_inputs_are_zero(const Call& call, const Shape& out, const diff::Mask& diverging) {
+  bool found = false;
+  for (const CallValue& value : call.arguments)
+    if (const auto* t = std::get_if<TensorData>(&value);
+        t != nullptr && is_float(t->dtype) && t->shape == out) {
+      bool all = true;
+      for (std::uint64_t e = 0; e < diverging.size() && all; ++e)
+        all = !diverging[e] || t->get(static_cast<std::int64_t>(e)) == 0;
+      found = found || all;
+    }
+  each_pair_of_rows(call, out, [&](std::size_t, const TensorData& t, std::size_t d, std::size_t e) {
+    const std::vector<bool> with_numbers = indices(t.shape, d, numbers_of(t)),
+                            wrong = indices(out, e, diverging);
+    bool apart = true;
+    for (std::size_t i = 0; i < wrong.size(); ++i) apart = apart && !(wrong[i] && with_numbers[i]);
+    found = found || apart;
+  });
+  return found;
+}
+
+// Inputs of which whole rows may have been read as zeros instead: then the reference gives what came.
+std::vector<ReadAsZeros> read_as_zeros(Evidence& evidence, int output) {
+  std::vector<ReadAsZeros> all;
+  const Call& call = evidence.call();
+  const Shape& out = call.outputs[static_cast<std::size_t>(output)].shape;
+  each_pair_of_rows(call, out, [&](std::size_t i, const TensorData& t, std::size_t d, std::size_t e) {
+    const std::vector<bool> wrong = indices(out, e, evidence.mask(output));
+    if (count(wrong) == wrong.size()) return;
+    Call zeroed = call;
+    auto& changed = std::get<TensorData>(zeroed.arguments[i]);
+    std::int64_t inner = 1;
+    for (std::size_t k = d + 1; k < t.shape.size(); ++k) inner *= t.shape[k];
+    for (std::int64_t n = 0; n < t.numel(); ++n)
+      if (wrong[static_cast<std::size_t>(n / inner % t.shape[d])]) changed.set(n, 0);
+    ExpectedOutputs actual(call.outputs.size());
+    actual[static_cast<std::size_t>(output)] = evidence.packed(output);
+    if (Evidence(zeroed, evidence.contract(), std::move(actual), evidence.rounding()).diverging() > 0) return;
+    const std::string_view name = call.op->schema.argument_storage[i].name;
+    all.push_back({fmt::format("{}.zeros_in_dimension_{}", name, d),
+                   fmt::format("reads zeros for {} at {} {} of its dimension {}", name,
+                               count(wrong) == 1 ? "index" : "indices", listed(wrong), d)});
+  });
+  return all;
+}
+
 }  // namespace
 
 std::optional<Fill> fill_of(Evidence& evidence) {
@@ -35,6 +127,7 @@ std::optional<Fill> fill_of(Evidence& evidence) {
   std::optional<std::vector<std::byte>> fill;
   std::uint64_t elements = 0;
   bool zeros = true;
+  std::vector<ReadAsZeros> others;
   for (std::size_t o = 0; o < call.outputs.size(); ++o) {
     const int output = static_cast<int>(o);
     if (!evidence.has(output)) continue;
@@ -56,13 +149,17 @@ std::optional<Fill> fill_of(Evidence& evidence) {
     // Of integers, 0 and -1 are numbers as others are.
     const bool integer = !is_float(dtype);
     if (size == 1 || (integer && (zeros || first == std::byte{0xff}))) return std::nullopt;
-    if (zeros && !placed_by_coordinates(call.outputs[o].shape, diverging)) return std::nullopt;
+    if (zeros && (!placed_by_coordinates(call.outputs[o].shape, diverging) ||
+                  are_where_inputs_are_zero(call, call.outputs[o].shape, diverging)))
+      return std::nullopt;
+    if (zeros)
+      for (ReadAsZeros& r : read_as_zeros(evidence, output)) others.push_back(std::move(r));
   }
   if (elements < 2) return std::nullopt;
   if (zeros)
     return Fill{
         "leaves elements of the result unwritten, or stores zeros there: those that diverge are all 0",
-        elements >= kEnoughZeros};
+        elements >= kEnoughZeros, std::move(others)};
   std::vector<int> numbers;
   for (const std::byte b : *fill) numbers.push_back(std::to_integer<int>(b));
   return Fill{

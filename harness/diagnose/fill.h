@@ -3,19 +3,28 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "evidence.h"
 
 namespace assay::diagnose {
 
+// What would have given the same zeros.
+struct ReadAsZeros {
+  std::string name;  // "self.zeros_in_dimension_0"
+  std::string says;  // "reads zeros for self at indices 3 to 8 of its dimension 0"
+};
+
 struct Fill {
   std::string
       says;  // "leaves elements of the result unwritten: those that diverge all hold the bytes cd cd cd cd"
   bool certain = false;  // so many elements, or such bytes, that no other fault is likely to have given them
+  std::vector<ReadAsZeros> or_read_as_zeros = {};
 };
 
 // Whether all elements that diverge are such. Zeros, as the system's memory is filled with, only where coordinates alone say
-// which elements diverge: a wrong formula may give zeros, but by the numbers that go in.
+// which elements diverge: a wrong formula may give zeros, but by the numbers that go in, and so may one that is wrong where an
+// input has zeros.
 std::optional<Fill> fill_of(Evidence& evidence);
 
 }  // namespace assay::diagnose

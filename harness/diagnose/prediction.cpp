@@ -225,12 +225,17 @@ bool Prediction::typically_diverges(const Element& e) {
   return !e.right.contains(evaluation_->attacked(e.output, e.at, contract_, plain));
 }
 
-std::optional<double> Prediction::typical_error(const Element& e) {
+std::optional<double> Prediction::typical(const Element& e) {
   if (is_exact(e.output) || !values_.empty() || wrong_formula_ || e.right.undecidable()) return std::nullopt;
   const Output& o = outputs_[static_cast<std::size_t>(e.output)];
   const std::int64_t from = o.from.empty() ? e.at : o.from[static_cast<std::size_t>(e.at)];
-  if (from < 0) return 0;
-  return std::fabs(evaluation_->attacked(e.output, from, contract_, attack_) - value(e.output, e.at));
+  if (from < 0) return value(e.output, e.at);
+  return evaluation_->attacked(e.output, from, contract_, attack_);
+}
+
+std::optional<double> Prediction::typical_error(const Element& e) {
+  const std::optional<double> x = typical(e);
+  return x ? std::optional(std::fabs(*x - value(e.output, e.at))) : std::nullopt;
 }
 
 bool Prediction::differs(const Element& e, Prediction& other) {

@@ -45,6 +45,8 @@ class Prediction {
   // How far from what it foretells, computed exactly, such a kernel typically is; nothing where that is not known: of wrong
   // formulas, of integers, and of what changes results' numbers on their way out.
   std::optional<double> typical_error(const Element& e);
+  // What it gives then.
+  std::optional<double> typical(const Element& e);
   const Interval& interval(int output, std::int64_t at);
   double value(int output, std::int64_t at) { return interval(output, at).value; }
 

@@ -60,9 +60,8 @@ std::string where_text(const Where& w, bool several) {
   else if (w.rule->text == "everywhere")
     s += ", everywhere.";
   else
-    s += fmt::format(". Where {}: {} of these elements diverge, and {} of those that do.{}", w.rule->text,
-                     percent(w.rule->precision), percent(w.rule->recall),
-                     w.rule->sampled ? " (Of a sample.)" : "");
+    s += fmt::format(". Where {}: {} of these elements diverge, and {} of those that do.", w.rule->text,
+                     percent(w.rule->precision), percent(w.rule->recall));
   std::string out = line(s);
   if (w.small && !(w.rule && w.rule->text == "everywhere")) out += diff::to_text(*w.small, "  ");
   if (w.rearranged) out += line(fmt::format("The result is the right one rearranged: {}.", *w.rearranged));
@@ -138,6 +137,7 @@ json diagnosis_json(const Diagnosis& d) {
          {"untestable", d.untestable},
          {"blind", d.blind},
          {"skipped", d.skipped},
+         {"advice", d.advice},
          {"separating_case", d.separating ? json(*d.separating) : json(nullptr)},
          {"tested", d.tested},
          {"pairs", d.pairs},
@@ -145,10 +145,7 @@ json diagnosis_json(const Diagnosis& d) {
   for (const Where& w : d.where) {
     json one{{"output", w.output}, {"diverging", w.diverging}, {"elements", w.elements}};
     if (w.rule)
-      one["rule"] = {{"text", w.rule->text},
-                     {"precision", w.rule->precision},
-                     {"recall", w.rule->recall},
-                     {"sampled", w.rule->sampled}};
+      one["rule"] = {{"text", w.rule->text}, {"precision", w.rule->precision}, {"recall", w.rule->recall}};
     if (w.rearranged) one["rearranged"] = *w.rearranged;
     j["where"].push_back(std::move(one));
   }
@@ -232,7 +229,7 @@ std::string to_text(const Diagnosis& d, Style style) {
       if (d.separating)
         s += line("A case that tells them apart: " + *d.separating);
       else if (!d.same.empty())
-        s += line("None of the cases that were tried tells all of them apart.");
+        s += line(d.advice.empty() ? "None of the cases that were tried tells all of them apart." : d.advice);
       if (!d.weaker.empty())
         s += line("Would allow these results, too, and many others: " + names(d.weaker) + ".");
     }

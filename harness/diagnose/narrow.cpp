@@ -1,0 +1,120 @@
+#include "narrow.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace assay::diagnose {
+namespace {
+
+// A kernel that computes in a narrower way is wrong in most elements. One that is right where it would be wrong, this many
+// times as often as it is wrong, does not; nor does one whose errors are this many times as large as they would be.
+constexpr double kTooAccurate = 3, kTooFarOff = 8;
+constexpr std::size_t kEnoughErrors = 8;
+constexpr double kByChanceOnTheGrid = 0.25;
+constexpr std::size_t kEnoughToMeasure = 24;
+constexpr double kFewestBits = 7;
+constexpr int kBitsShort = 3;          // of the format, at least
+constexpr double kEvenly = 16;         // the largest error over the median one, at most
+constexpr double kLikeForetold = 0.3;  // correlation of errors
+
+double middle(std::vector<double>& x) {
+  std::ranges::nth_element(x, x.begin() + static_cast<std::ptrdiff_t>(x.size() / 2));
+  return x[x.size() / 2];
+}
+
+bool too_far_off(const Elements& elements, Predictions& p) {
+  std::vector<double> came, foretold;
+  for (const Elements::Place& at : elements.wrong()) {
+    const std::optional<double> error = p.typical_error(at);
+    if (!error || !std::isfinite(*error) || !std::isfinite(at.element->actual)) continue;
+    foretold.push_back(*error);
+    came.push_back(std::fabs(at.element->actual - p.value(at)));
+  }
+  return came.size() >= kEnoughErrors && middle(came) > kTooFarOff * middle(foretold);
+}
+
+// The share of diverging numbers that are ones of the format.
+double on_the_grid(const Elements& elements, const Format& f) {
+  std::size_t numbers = 0, of_format = 0;
+  for (const Elements::Place& at : elements.wrong()) {
+    const double x = at.element->actual;
+    if (!std::isfinite(x) || x == 0) continue;
+    ++numbers;
+    of_format += round_to(x, f) == x ? 1 : 0;
+  }
+  return numbers < kEnoughErrors ? 1 : static_cast<double>(of_format) / static_cast<double>(numbers);
+}
+
+// Whether errors go up and down together with those of a kernel that computes so. Of a wrong formula in fewer bits nothing is foretold.
+bool is_like_foretold(const Elements& elements, Predictions& p) {
+  double both = 0, came = 0, foretold = 0;
+  for (const Elements::Place& at : elements.wrong()) {
+    const std::optional<double> typical = p.typical(at);
+    const double value = at.element->right.value;
+    if (!typical) return false;
+    if (!std::isfinite(*typical) || !std::isfinite(at.element->actual) || value == 0) continue;
+    const double x = (at.element->actual - value) / value, y = (*typical - value) / value;
+    both += x * y;
+    came += x * x;
+    foretold += y * y;
+  }
+  return both > kLikeForetold * std::sqrt(came * foretold);
+}
+
+std::optional<int> bits_of_approximation(std::span<Evidence* const> calls, const Elements& elements) {
+  std::vector<double> errors;
+  double most = 0;
+  int precision = 64;
+  for (const Evidence* e : calls)
+    for (std::size_t o = 0; o < e->call().outputs.size(); ++o)
+      if (e->has(static_cast<int>(o)))
+        precision = std::min(precision, format(e->stored(static_cast<int>(o))).precision);
+  const auto measure = [&](const Elements::Place& at, bool wrong) {
+    const double value = at.element->right.value, x = at.element->actual;
+    if (!std::isfinite(value) || !std::isfinite(x) || value == 0) return !wrong;
+    const double error = std::fabs(x - value) / std::fabs(value);
+    most = std::max(most, error);
+    if (wrong) errors.push_back(error);
+    return true;
+  };
+  for (const Elements::Place& at : elements.wrong())
+    if (!is_float(calls[at.call]->call().outputs[static_cast<std::size_t>(at.element->output)].dtype) ||
+        !measure(at, true))
+      return std::nullopt;
+  for (const Elements::Place& at : elements.right()) measure(at, false);
+  if (errors.size() < kEnoughToMeasure || most == 0) return std::nullopt;
+  const double bits = -std::log2(most);
+  if (bits < kFewestBits || bits > precision - kBitsShort || most > kEvenly * middle(errors))
+    return std::nullopt;
+  for (const Dtype narrow : {Dtype::f32, Dtype::f16, Dtype::bf16})
+    if (format(narrow).precision < precision && on_the_grid(elements, format(narrow)) > kByChanceOnTheGrid)
+      return std::nullopt;
+  return static_cast<int>(std::lround(bits));
+}
+
+}  // namespace
+
+std::size_t too_accurate(std::span<Evidence* const> calls, const Elements& elements, Predictions& p) {
+  const auto foretold = static_cast<std::size_t>(std::ranges::count_if(
+      elements.right(), [&](const Elements::Place& at) { return p.typically_diverges(at); }));
+  if (foretold == 0) return 0;
+  double right = 0, wrong = 0;
+  for (const Evidence* e : calls) {
+    wrong += static_cast<double>(e->diverging());
+    right += static_cast<double>(e->judged() - e->diverging());
+  }
+  const double share = static_cast<double>(foretold) / static_cast<double>(elements.right().size());
+  return share * right > kTooAccurate * (wrong + 1) ? foretold : 0;
+}
+
+bool is_no_such_arithmetic(std::span<Evidence* const> calls, const Elements& elements, Predictions& p) {
+  if (too_far_off(elements, p)) return true;
+  return !is_like_foretold(elements, p) && bits_of_approximation(calls, elements);
+}
+
+std::optional<int> bits_of_approximation(std::span<Evidence* const> calls) {
+  return bits_of_approximation(calls, Elements(calls));
+}
+
+}  // namespace assay::diagnose
