@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "commands.h"
+#include "interrupt.h"
 #include "number_checks.h"
 #include "reports/text.h"
 #include "shared_flags.h"
@@ -24,7 +25,9 @@ int record_command(const RecordOptions& options) {
   if (std::filesystem::equivalent(options.script, options.trace, different))
     throw UsageError(
         fmt::format("-o {}: is the program itself, which the trace would take the place of", options.trace));
+  catch_interrupts();
   const auto registry = load_registry({}, true);
+  if (interrupted()) return kInterrupted;
   RecordSummary s;
   try {
     s = record(*registry, options);
@@ -35,7 +38,7 @@ int record_command(const RecordOptions& options) {
   if (!s.kept) {
     fmt::print(stderr, "assay: {} ended with {}{} and took the trace with it: none was written\n",
                options.script, s.exit, s.exit > 128 ? fmt::format(" (signal {})", s.exit - 128) : "");
-    return s.exit == kInterrupted ? kInterrupted : kWrongUsage;
+    return s.exit == kInterrupted || s.signalled ? kInterrupted : kWrongUsage;
   }
   fmt::print(stderr, "{}: {}\n", options.trace, counted(s.recorded, "call"));
   for (const auto& [reason, count] : s.passed)
@@ -66,9 +69,11 @@ void add_record(CLI::App& app, Command& chosen) {
       "  assay record train.py --limit 500000000 --ops 'conv*,prelu*' -- --epochs 1\n"
       "  assay diagnose trace.h5                   whether PyTorch's own results are right, call by call\n"
       "  assay diff trace.h5 engine.h5             against what another engine gave\n\n"
-      "Views are no calls; calls outside of modules are recorded if Assay has the operator. It needs PyTorch and h5py\n"
-      "(python3-torch, python3-h5py). Exit code 2: the program failed (the trace is kept, unless a signal\n"
-      "ended the process); 3: PyTorch or h5py is missing; 130: it was interrupted (the trace is kept).");
+      "Views are no calls; calls outside of modules are recorded if Assay has the operator, or if they compute with a recorded\n"
+      "result. It needs PyTorch and h5py (python3-torch, python3-h5py). Exit code 2: the program failed (the trace is kept, unless\n"
+      "a signal ended the process); 3: PyTorch or h5py is missing; 130: it was interrupted, by Ctrl-C, SIGTERM or SIGHUP, to\n"
+      "`assay record` or to the program alone (the trace is kept, if the program had begun and has not given the signal back to the\n"
+      "system).");
   auto options = std::make_shared<RecordOptions>();
   options->trace = "trace.h5";
   command->add_option("SCRIPT", options->script, "a Python program")->required()->type_name("");

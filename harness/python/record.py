@@ -13,7 +13,6 @@ import collections
 import fnmatch
 import json
 import os
-import signal
 import sys
 import threading
 
@@ -335,12 +334,14 @@ def main():
     case_file.set_text(file, "creator", "assay record")
     case_file.write_libraries(file)
     recorder = Recorder(file, Operators(operators), [g for g in globs.split(",") if g], int(most))
+    interrupts = recorded_program.Interrupts()
     hooks = [torch.nn.modules.module.register_module_forward_pre_hook(recorder.enter),
              torch.nn.modules.module.register_module_forward_hook(recorder.leave)]
 
     def finish(code):
         if os.getpid() != process or recorder.closed:  # of a program that forks, the trace is its first process's
             return
+        interrupts.end()
         recorder.close()
         recorder.made.clear()  # while all of PyTorch is there, which their destructors call
         file.close()
@@ -357,7 +358,7 @@ def main():
     if os.getpid() != process:
         sys.stdout.flush()
         os._exit(code)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # half a trace is none
+    interrupts.end()
     for hook in hooks:
         hook.remove()
     finish(code)

@@ -3,11 +3,44 @@
 import _thread
 import os
 import runpy
+import signal
 import sys
 import threading
+import time
 import traceback
 
 INTERRUPTED = 130
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Interrupts:
+    """Each of SIGNALS ends the program as Ctrl-C does, so that its trace is kept, unless the program itself sees to them."""
+
+    SAME = 0.5  # seconds: timeout(1) signals a process and then its group
+
+    def __init__(self):
+        self.process, self.last, self.over = os.getpid(), 0, False
+        for number in SIGNALS:
+            if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+                signal.signal(number, self.interrupt)
+
+    def interrupt(self, number, _):
+        if os.getpid() != self.process and number != signal.SIGINT:  # one that the program forked
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+            return
+        now = time.monotonic()
+        if self.over or now - self.last < self.SAME:
+            return
+        self.last = now
+        raise KeyboardInterrupt
+
+    def end(self):
+        """From now on they are ignored: half a trace is none."""
+        self.over = True
+        if threading.current_thread() is threading.main_thread():
+            for number in SIGNALS:
+                signal.signal(number, signal.SIG_IGN)
 
 
 def run(script, arguments):

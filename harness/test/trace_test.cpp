@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -255,6 +256,13 @@ TEST_F(Trace, TakesProgramsAsTheyAre) {
       {"os._exit(3)", 2, true, "ended with 3; the trace has what it did before"},
       {"os.abort()", 2, false, "ended with 134 (signal 6) and took the trace with it"},
       {"os.kill(os.getpid(), signal.SIGINT)", 130, true, "was interrupted; the trace has what it did before"},
+      {"os.kill(os.getpid(), signal.SIGTERM)", 130, true,
+       "was interrupted; the trace has what it did before"},
+      {"os.kill(os.getpid(), signal.SIGHUP)", 130, true, "was interrupted; the trace has what it did before"},
+      {"signal.signal(signal.SIGTERM, lambda *_: sys.exit(0)); os.kill(os.getpid(), signal.SIGTERM)", 0, true,
+       "1 call"},
+      {"signal.signal(signal.SIGTERM, signal.SIG_DFL); os.kill(os.getpid(), signal.SIGTERM)", 2, false,
+       "took the trace with it"},
       {"signal.signal(signal.SIGINT, signal.SIG_DFL); os.kill(os.getpid(), signal.SIGINT)", 130, false,
        "took the trace with it"},
       {"sys.exit(0)", 0, true, "1 call"},
@@ -276,6 +284,32 @@ TEST_F(Trace, TakesProgramsAsTheyAre) {
     const Finished f = run_program(ASSAY_PROGRAM, command);
     EXPECT_EQ(f.status, 2) << command[0];
     EXPECT_THAT(f.err, HasSubstr("has no calls")) << command[0];
+  }
+}
+
+// A signal to `assay record` alone, as a script or a scheduler sends it, reaches the program.
+TEST_F(Trace, ASignalToItAloneEndsTheProgram) {
+  write_file(
+      file("waits.py"),
+      "import sys, time, torch\ntorch.relu(torch.ones(3))\nopen(sys.argv[1], 'w').close()\ntime.sleep(60)\n");
+  const std::string program =
+      "import os, subprocess, sys, time\n"
+      "p = subprocess.Popen([sys.argv[1], 'record', sys.argv[2], '-o', sys.argv[3], '--', sys.argv[4]])\n"
+      "while not os.path.exists(sys.argv[4]) and p.poll() is None: time.sleep(0.02)\n"
+      "begin = time.monotonic()\n"
+      "p.send_signal(int(sys.argv[5]))\n"
+      "code = p.wait()\n"
+      "sys.exit(code if time.monotonic() - begin < 30 else 99)\n";
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+    fs::remove(file("begun"));
+    fs::remove(file("waits.h5"));
+    const Finished f =
+        run_program("/usr/bin/python3", {"-c", program, ASSAY_PROGRAM, file("waits.py"), file("waits.h5"),
+                                         file("begun"), std::to_string(number)});
+    EXPECT_EQ(f.status, 130) << number << f.err;
+    ASSERT_TRUE(fs::exists(file("waits.h5"))) << number << f.err;
+    EXPECT_EQ(read_case_file(file("waits.h5")).calls.size(), 1u);
+    EXPECT_FALSE(fs::exists(file("waits.h5.part")));
   }
 }
 

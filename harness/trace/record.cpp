@@ -5,6 +5,8 @@
 #include <spawn.h>
 #include <sys/wait.h>
 
+#include <array>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -49,31 +51,59 @@ std::string operators_json(const Registry& registry) {
   return all.dump();
 }
 
+// Signals to this process alone, which the program has to know of, or it would go on without it.
+class HandedOn {
+ public:
+  HandedOn() {
+    struct sigaction hand_on {};
+    hand_on.sa_sigaction = on_signal;
+    hand_on.sa_flags = SA_SIGINFO;
+    for (std::size_t i = 0; i < kSignals.size(); ++i) {
+      sigaction(kSignals[i], nullptr, &before_[i]);
+      // What is ignored, as in the background, stays so, for the program too.
+      if (before_[i].sa_handler != SIG_IGN) sigaction(kSignals[i], &hand_on, nullptr);
+    }
+  }
+  ~HandedOn() {
+    for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &before_[i], nullptr);
+    child = 0;
+  }
+  HandedOn(const HandedOn&) = delete;
+  HandedOn& operator=(const HandedOn&) = delete;
+
+  static void to(pid_t program) {
+    child = program;
+    if (const int early = last.load(); early != 0) kill(program, early);
+  }
+  static bool any() { return last != 0; }
+
+ private:
+  static void on_signal(int number, siginfo_t* info, void*) {
+    if (info->si_code == SI_KERNEL) return;  // of the terminal, which has told the program as well
+    last = number;
+    if (const pid_t program = child.load(); program != 0) kill(program, number);
+  }
+
+  static constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP};
+  static inline std::atomic<pid_t> child{0};
+  static inline std::atomic<int> last{0};
+  std::array<struct sigaction, kSignals.size()> before_{};
+};
+
 // Runs it on this terminal; its exit code, or 128 and the signal.
 int run_here(std::vector<std::string> command) {
   std::vector<char*> words;
   for (std::string& w : command) words.push_back(w.data());
   words.push_back(nullptr);
-  struct sigaction ignore {
-  }, before{};
-  ignore.sa_handler = SIG_IGN;
-  sigaction(SIGINT, &ignore, &before);
-  // The program gets back what this process ignores now.
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t interrupts;
-  sigemptyset(&interrupts);
-  sigaddset(&interrupts, SIGINT);
-  posix_spawnattr_setsigdefault(&attributes, &interrupts);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+  const HandedOn signals;
   pid_t child = 0;
-  const int error = posix_spawn(&child, words[0], nullptr, &attributes, words.data(), environ);
-  posix_spawnattr_destroy(&attributes);
+  const int error = posix_spawn(&child, words[0], nullptr, nullptr, words.data(), environ);
   int status = 0;
-  if (error == 0)
+  if (error == 0) {
+    HandedOn::to(child);
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
-  sigaction(SIGINT, &before, nullptr);
+  }
   if (error != 0) throw CannotRecord(fmt::format("cannot start {}: {}", command[0], std::strerror(error)));
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
@@ -109,6 +139,7 @@ RecordSummary record(const Registry& registry, const RecordOptions& options) {
           command[0], needs.err.empty() ? "it cannot be started" : needs.err));
     RecordSummary none;
     none.exit = exit;
+    none.signalled = HandedOn::any();
     none.kept = false;
     return none;
   }
@@ -119,6 +150,7 @@ RecordSummary record(const Registry& registry, const RecordOptions& options) {
   summary.full = said.at("full").get<bool>();
   summary.unknown = said.at("unknown").get<std::map<std::string, std::uint64_t>>();
   summary.exit = exit;
+  summary.signalled = HandedOn::any();
   return summary;
 }
 

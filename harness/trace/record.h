@@ -4,7 +4,7 @@
 //   name              "layers.0.act/prelu": the module that called, and the operator; "#2" for the second call of that name
 //   called            what PyTorch called: "_prelu_kernel" for prelu
 //   source            "model.py:12"
-//   from.ARGUMENT     "3:out": the result of call 3 that this input is; "3:out@offset(0)@strides(1,7)" if it is a view of one
+//   from.ARGUMENT     (ARGUMENT.0 in a list) "3:out": the result of call 3 that this input is; "3:out@offset(0)@strides(1,7)" if it is a view of one
 //   parameter.ARGUMENT   "layers.0.act.weight": the parameter or buffer of a module that this input is
 // Calls of operators that Assay does not have are recorded under PyTorch's name and schema.
 #pragma once
@@ -34,6 +34,7 @@ struct RecordSummary {
   bool full = false;                             // the limit was reached
   std::map<std::string, std::uint64_t> unknown;  // recorded calls of operators that Assay does not have
   int exit = 0;                                  // the program's exit code
+  bool signalled = false;                        // this process was told to end, and told the program
   bool kept = true;  // false: the program was killed, or killed itself, and took the trace with it
 };
 
@@ -42,8 +43,8 @@ struct CannotRecord : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// The program shares the terminal. Until it ends, Ctrl-C is its own affair: what it did before is in the trace. The contracts of
-// PyTorch's kernels come from the registry.
+// The program shares the terminal. Until it ends, Ctrl-C is its own affair, and other signals to end are handed on to it: what it did
+// before is in the trace. The contracts of PyTorch's kernels come from the registry.
 RecordSummary record(const Registry& registry, const RecordOptions& options);
 
 }  // namespace assay
