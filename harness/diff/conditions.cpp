@@ -45,11 +45,10 @@ class Finder {
     return bit(sample_.in_set, k) ? Weights{sample_.weight_in, 0} : Weights{0, sample_.weight_out};
   }
 
-  template <class Holds>
-  void add(std::string text, int rank, const Holds& holds) {
-    Condition c{std::move(text), rank, Bits(domain_.size(), 0)};
+  void add(std::string text, int rank, std::function<bool(std::uint64_t element)> holds) {
+    Condition c{std::move(text), rank, std::move(holds), Bits(domain_.size(), 0)};
     for (const std::size_t k : members_)
-      if (holds(k)) c.holds[k / 64] |= std::uint64_t{1} << (k % 64);
+      if (c.at(element(k))) c.holds[k / 64] |= std::uint64_t{1} << (k % 64);
     found_.push_back(std::move(c));
   }
   std::vector<Condition> take() { return std::move(found_); }
@@ -61,6 +60,8 @@ class Finder {
   Weights total_;
   std::vector<Condition> found_;
 };
+
+using WholeNumber = std::function<std::int64_t(std::uint64_t element)>;
 
 // ---- Whole numbers: coordinates, and the row-major number -------------------------------------------------
 
@@ -100,8 +101,7 @@ std::string vector_note(std::int64_t from, std::int64_t size) {
   return {};
 }
 
-void remainders(Finder& finder, const std::string& name, const std::function<std::int64_t(std::size_t)>& of,
-                std::int64_t size) {
+void remainders(Finder& finder, const std::string& name, const WholeNumber& of, std::int64_t size) {
   struct Choice {
     double f = -1;
     std::int64_t modulus = 0, at = 0;
@@ -110,7 +110,7 @@ void remainders(Finder& finder, const std::string& name, const std::function<std
   for (std::int64_t m = 2; m <= std::min(kMostModulus, size / 2); ++m) {
     std::vector<Weights> weights(static_cast<std::size_t>(m));
     for (const std::size_t k : finder.members())
-      weights[static_cast<std::size_t>(of(k) % m)] += finder.weight(k);
+      weights[static_cast<std::size_t>(of(finder.element(k)) % m)] += finder.weight(k);
     const Cuts c = cuts(weights, finder.total());
     int kind = 0;
     for (const Best& b : {c.equal, c.from, c.below}) {
@@ -122,67 +122,71 @@ void remainders(Finder& finder, const std::string& name, const std::function<std
   const std::string modulo = fmt::format("{} modulo {}", name, best.modulus);
   const std::int64_t m = best.modulus, at = best.at;
   if (best.kind == 0)
-    finder.add(fmt::format("{} is {}", modulo, at), 3, [&](std::size_t k) { return of(k) % m == at; });
+    finder.add(fmt::format("{} is {}", modulo, at), 3,
+               [of, m, at](std::uint64_t e) { return of(e) % m == at; });
   else if (best.kind == 1)
     finder.add(
         at == m - 1 ? fmt::format("{} is {}", modulo, at) : fmt::format("{} is {} or more", modulo, at), 3,
-        [&](std::size_t k) { return of(k) % m >= at; });
+        [of, m, at](std::uint64_t e) { return of(e) % m >= at; });
   else
-    finder.add(fmt::format("{} is below {}", modulo, at), 3, [&](std::size_t k) { return of(k) % m < at; });
+    finder.add(fmt::format("{} is below {}", modulo, at), 3,
+               [of, m, at](std::uint64_t e) { return of(e) % m < at; });
 }
 
-void whole_numbers(Finder& finder, const std::string& name,
-                   const std::function<std::int64_t(std::size_t)>& of, std::int64_t size) {
+void whole_numbers(Finder& finder, const std::string& name, const WholeNumber& of, std::int64_t size) {
   if (size < 2) return;
   remainders(finder, name, of, size);
   // Of very many, cuts between blocks.
   const std::int64_t block = (size + kMostCounted - 1) / kMostCounted;
   std::vector<Weights> weights(static_cast<std::size_t>((size + block - 1) / block));
   for (const std::size_t k : finder.members())
-    weights[static_cast<std::size_t>(of(k) / block)] += finder.weight(k);
+    weights[static_cast<std::size_t>(of(finder.element(k)) / block)] += finder.weight(k);
   const Cuts c = cuts(weights, finder.total());
   const std::int64_t from = c.from.at * block, below = c.below.at * block;
   if (from == size - 1)
     finder.add(fmt::format("{} is the last one, {}", name, from), 1,
-               [&](std::size_t k) { return of(k) == from; });
+               [of, from](std::uint64_t e) { return of(e) == from; });
   else if (c.from.f >= 0)
     finder.add(fmt::format("{} is {} or more{}", name, from, vector_note(from, size)), 2,
-               [&](std::size_t k) { return of(k) >= from; });
+               [of, from](std::uint64_t e) { return of(e) >= from; });
   if (c.below.f >= 0 && below > 1)
-    finder.add(fmt::format("{} is below {}", name, below), 2, [&](std::size_t k) { return of(k) < below; });
+    finder.add(fmt::format("{} is below {}", name, below), 2,
+               [of, below](std::uint64_t e) { return of(e) < below; });
   if (block > 1) return;
   finder.add(fmt::format("{} is {}", name, c.equal.at), 1,
-             [&](std::size_t k) { return of(k) == c.equal.at; });
+             [of, at = c.equal.at](std::uint64_t e) { return of(e) == at; });
   finder.add(fmt::format("{} is not {}", name, c.unequal.at), 1,
-             [&](std::size_t k) { return of(k) != c.unequal.at; });
+             [of, at = c.unequal.at](std::uint64_t e) { return of(e) != at; });
   if (size > 2)
     finder.add(fmt::format("{} is 0 or {}, its borders", name, size - 1), 2,
-               [&](std::size_t k) { return of(k) == 0 || of(k) == size - 1; });
+               [of, size](std::uint64_t e) { return of(e) == 0 || of(e) == size - 1; });
   std::vector<std::int64_t> listed;
   for (std::size_t v = 0; v < weights.size(); ++v)
     if (weights[v].in > weights[v].out) listed.push_back(static_cast<std::int64_t>(v));
   if (listed.size() >= 2 && listed.size() <= kMostListed && listed.size() * 2 < weights.size())
     finder.add(fmt::format("{} is one of {}", name, fmt::join(listed, ", ")), 4,
-               [&](std::size_t k) { return std::ranges::binary_search(listed, of(k)); });
+               [of, listed](std::uint64_t e) { return std::ranges::binary_search(listed, of(e)); });
 }
 
 void borders(Finder& finder, const Shape& shape, const std::vector<std::int64_t>& strides) {
   const std::size_t rank = shape.size();
   if (rank < 2 || shape[rank - 1] < 3 || shape[rank - 2] < 3) return;
-  finder.add(fmt::format("dimension {} or {} is on its border", rank - 2, rank - 1), 3, [&](std::size_t k) {
-    for (const std::size_t d : {rank - 2, rank - 1}) {
-      const std::int64_t at = static_cast<std::int64_t>(finder.element(k)) / strides[d] % shape[d];
-      if (at == 0 || at == shape[d] - 1) return true;
-    }
-    return false;
-  });
+  const std::int64_t rows = shape[rank - 2], columns = shape[rank - 1], row = strides[rank - 2];
+  finder.add(fmt::format("dimension {} or {} is on its border", rank - 2, rank - 1), 3,
+             [rows, columns, row](std::uint64_t e) {
+               const std::int64_t i = static_cast<std::int64_t>(e) / row % rows,
+                                  j = static_cast<std::int64_t>(e) % columns;
+               return i == 0 || i == rows - 1 || j == 0 || j == columns - 1;
+             });
 }
 
 // ---- Numbers ----------------------------------------------------------------------------------------------
 
 // The best cut of a measure of the values; where it lies is said by the least value that is named.
 void threshold(Finder& finder, const std::string& text_from, const std::string& text_below,
-               const std::vector<double>& measure) {
+               const std::function<double(std::uint64_t element)>& of) {
+  std::vector<double> measure;
+  for (const std::size_t k : finder.members()) measure.push_back(of(finder.element(k)));
   std::vector<std::size_t> order;  // among the members
   for (std::size_t n = 0; n < measure.size(); ++n)
     if (!std::isnan(measure[n])) order.push_back(n);
@@ -200,27 +204,18 @@ void threshold(Finder& finder, const std::string& text_from, const std::string& 
     }
     before += finder.weight(finder.members()[order[i]]);
   }
-  // The members are in the order in which add() asks.
-  const auto add = [&](const std::string& text, double at, bool is_from) {
-    std::size_t n = 0;
-    finder.add(fmt::format(fmt::runtime(text), at), 3, [&](std::size_t) {
-      const double x = measure[n++];
-      return is_from ? x >= at : x < at;
-    });
-  };
-  if (best_from >= 0) add(text_from, from, true);
-  if (best_below >= 0) add(text_below, below, false);
+  if (best_from >= 0)
+    finder.add(fmt::format(fmt::runtime(text_from), from), 3,
+               [of, from](std::uint64_t e) { return of(e) >= from; });
+  if (best_below >= 0)
+    finder.add(fmt::format(fmt::runtime(text_below), below), 3,
+               [of, below](std::uint64_t e) { return of(e) < below; });
 }
 
 void numbers(Finder& finder, const Values& values) {
-  std::vector<double> x, size;
-  for (const std::size_t k : finder.members()) {
-    x.push_back(values.at(finder.element(k)));
-    size.push_back(std::fabs(x.back()));
-  }
-  const auto add = [&](std::string_view what, int rank, const std::function<bool(double)>& holds) {
-    std::size_t n = 0;
-    finder.add(fmt::format("{} {}", values.name, what), rank, [&](std::size_t) { return holds(x[n++]); });
+  const auto add = [&](std::string_view what, int rank, bool (*holds)(double)) {
+    finder.add(fmt::format("{} {}", values.name, what), rank,
+               [at = values.at, holds](std::uint64_t e) { return holds(at(e)); });
   };
   add("is below 0", 0, [](double v) { return v < 0; });
   add("is above 0", 0, [](double v) { return v > 0; });
@@ -228,8 +223,9 @@ void numbers(Finder& finder, const Values& values) {
   add("is NaN", 0, [](double v) { return std::isnan(v); });
   add("is infinite", 0, [](double v) { return std::isinf(v); });
   add("is no whole number", 3, [](double v) { return std::isfinite(v) && v != std::nearbyint(v); });
-  threshold(finder, values.name + " is {:.6g} or more", values.name + " is below {:.6g}", x);
-  threshold(finder, "|" + values.name + "| is {:.6g} or more", "|" + values.name + "| is below {:.6g}", size);
+  threshold(finder, values.name + " is {:.6g} or more", values.name + " is below {:.6g}", values.at);
+  threshold(finder, "|" + values.name + "| is {:.6g} or more", "|" + values.name + "| is below {:.6g}",
+            [at = values.at](std::uint64_t e) { return std::fabs(at(e)); });
 }
 
 }  // namespace
@@ -243,8 +239,8 @@ std::vector<Condition> conditions(const Sample& sample, const Bits& domain, cons
   for (std::size_t d = 0; d < shape.size(); ++d)
     whole_numbers(
         finder, shape.size() == 1 ? "the index" : fmt::format("dimension {}", d),
-        [&, d](std::size_t k) {
-          return static_cast<std::int64_t>(finder.element(k)) / strides[d] % shape[d];
+        [stride = strides[d], size = shape[d]](std::uint64_t e) {
+          return static_cast<std::int64_t>(e) / stride % size;
         },
         shape[d]);
   borders(finder, shape, strides);
@@ -252,8 +248,7 @@ std::vector<Condition> conditions(const Sample& sample, const Bits& domain, cons
   for (const std::int64_t n : shape) numel *= n;
   if (shape.size() > 1)
     whole_numbers(
-        finder, "the row-major number",
-        [&](std::size_t k) { return static_cast<std::int64_t>(finder.element(k)); }, numel);
+        finder, "the row-major number", [](std::uint64_t e) { return static_cast<std::int64_t>(e); }, numel);
   return finder.take();
 }
 

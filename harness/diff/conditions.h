@@ -1,6 +1,8 @@
 // Conditions that a rule is made of, of one kind after the other: for each kind the one that tells the set best from the rest.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -13,7 +15,8 @@ struct Condition {
   std::string text;
   int rank =
       0;  // of two that are equally good the lower one: signs and single coordinates before remainders and thresholds
-  Bits holds;  // only elements of the domain
+  std::function<bool(std::uint64_t element)> at;  // of any element of the tensor
+  Bits holds;                                     // only elements of the domain
 };
 
 // Conditions on coordinates, on the row-major number and on values. Only elements of the domain count, for the choice and in

@@ -1,5 +1,7 @@
 #include "diff.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "content.h"
@@ -56,8 +58,13 @@ Diff diff(const TensorFile& a, const TensorFile& b, const NameMap& map,
     progress(a.entries()[pair.a].name);
     result.tensors.push_back(compare_tensors(a, b, pair));
   }
-  for (const std::size_t i : matching.only_a) result.only_a.push_back(a.entries()[i].name);
-  for (const std::size_t i : matching.only_b) result.only_b.push_back(b.entries()[i].name);
+  const auto unmatched = [](const TensorEntry& e) {
+    return Diff::Unmatched{e.name, fmt::format("{}[{}]", name(e.dtype), text(e.shape))};
+  };
+  for (const std::size_t i : matching.only_a) result.only_a.push_back(unmatched(a.entries()[i]));
+  for (const std::size_t i : matching.only_b) result.only_b.push_back(unmatched(b.entries()[i]));
+  for (const Likely& l : matching.likely)
+    result.likely.push_back({a.entries()[l.a].name, b.entries()[l.b].name, l.alike});
   for (const TensorFile* file : {&a, &b})
     for (const UnsupportedEntry& u : file->unsupported()) result.unsupported.push_back(u.reason);
   return result;

@@ -31,7 +31,15 @@ struct TensorDiff {
 struct Diff {
   std::string file_a, file_b;
   std::vector<TensorDiff> tensors;
-  std::vector<std::string> only_a, only_b;
+  struct Unmatched {
+    std::string name, what;  // "f32[2x3]"
+  };
+  std::vector<Unmatched> only_a, only_b;
+  struct Likely {
+    std::string a, b;
+    double alike;
+  };
+  std::vector<Likely> likely;            // of those, pairs of one shape
   std::vector<std::string> unsupported;  // messages about tensors that could not be read
 
   bool differs() const;
@@ -45,7 +53,7 @@ Diff diff(const TensorFile& a, const TensorFile& b, const NameMap& map,
 
 // A line for each tensor that is the same, and a few for each that is not.
 std::string to_text(const Diff& diff, Style style);
-// {"format": "assay.diff/1", "a", "b", "same", "tensors": [..], "only_in_a", "only_in_b", "unsupported"}
+// {"format": "assay.diff/1", "a", "b", "same", "tensors": [..], "only_in_a", "only_in_b", "likely", "unsupported"}
 std::string to_json(const Diff& diff);
 // Where each tensor that differs does.
 std::string to_svg(const Diff& diff);

@@ -75,6 +75,19 @@ class Matcher {
     m.pairs = std::move(pairs_);
     m.only_a.assign(left_a_.begin(), left_a_.end());
     m.only_b.assign(left_b_.begin(), left_b_.end());
+    for (const std::size_t i : m.only_a) {
+      const TensorEntry& e = a_.entries()[i];
+      std::optional<Content> x;
+      std::optional<Likely> best;
+      for (const std::size_t j : m.only_b) {
+        const TensorEntry& other = b_.entries()[j];
+        if (other.shape != e.shape || e.size == 0) continue;
+        if (!x) x.emplace(a_, e);
+        const double alike = likeness(x->elements(), Content(b_, other).elements());
+        if (!best || alike > best->alike) best = {i, j, alike};
+      }
+      if (best) m.likely.push_back(*best);
+    }
     return m;
   }
 

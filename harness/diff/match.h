@@ -21,9 +21,16 @@ struct Pair {
   std::string how;   // empty: they have the same name; else why they are taken for each other
 };
 
+// Tensors of one shape that nothing else took, and too few of whose numbers are alike to take them for each other.
+struct Likely {
+  std::size_t a, b;
+  double alike;  // the share of their numbers
+};
+
 struct Matching {
   std::vector<Pair> pairs;  // in the order of A
   std::vector<std::size_t> only_a, only_b;
+  std::vector<Likely> likely;  // for each of only_a that has some the one that is most alike
 };
 
 // By the map; by equal names; and what is left, if there is one candidate alone: the only tensor of each file, or tensors of one

@@ -13,6 +13,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr std::size_t kMostLikely = 8;
+
 std::string tensor_text(Dtype dtype, const Shape& shape) {
   return fmt::format("{}[{}]", name(dtype), text(shape));
 }
@@ -100,9 +102,8 @@ std::string rule_text(const TensorDiff& d) {
                                  elements_of(d)),
                      "    ", "    ");
   std::string said = d.rule->text == "everywhere" ? "Everywhere" : "Where " + d.rule->text;
-  return paragraph(fmt::format("{}: {} of these elements are {}, and {} of those that are.{}", said,
-                               percent(d.rule->precision), elements_of(d), percent(d.rule->recall),
-                               d.rule->sampled ? " (Of a sample.)" : ""),
+  return paragraph(fmt::format("{}: {} of these elements are {}, and {} of those that are.", said,
+                               percent(d.rule->precision), elements_of(d), percent(d.rule->recall)),
                    "    ", "    ");
 }
 
@@ -127,6 +128,26 @@ std::string details(const TensorDiff& d) {
   s += histogram(c);
   if (c.worst > Class::one_ulp) s += rule_text(d);
   if (d.small && !(d.rule && d.rule->text == "everywhere")) s += to_text(*d.small, "    ");
+  return s;
+}
+
+// Where both files have tensors that nothing was found for in the other.
+std::string not_compared(const Diff& diff) {
+  if (diff.only_a.empty() || diff.only_b.empty()) return {};
+  std::string s = paragraph(
+      "These were not compared: no name in A is one in B, and none of the other file has the same shape and at least half of its "
+      "numbers, as a wholly wrong result has not. --map FILE names pairs, in lines \"NAME_IN_A NAME_IN_B\".",
+      "    ", "    ");
+  for (std::size_t k = 0; k < diff.likely.size(); ++k) {
+    if (k == kMostLikely) {
+      s += fmt::format("    and {} more\n", diff.likely.size() - k);
+      break;
+    }
+    const Diff::Likely& l = diff.likely[k];
+    s += paragraph(fmt::format("Of one shape, with {} of their numbers alike: {} {}", percent(l.alike),
+                               printable(l.a), printable(l.b)),
+                   "    ", "      ");
+  }
   return s;
 }
 
@@ -168,8 +189,7 @@ json tensor_json(const TensorDiff& d) {
     t["rule"] = {{"text", d.rule->text},
                  {"precision", d.rule->precision},
                  {"recall", d.rule->recall},
-                 {"conditions", d.rule->conditions},
-                 {"sampled", d.rule->sampled}};
+                 {"conditions", d.rule->conditions}};
   if (d.rearranged) t["rearranged"] = *d.rearranged;
   return t;
 }
@@ -191,11 +211,13 @@ std::string to_text(const Diff& diff, Style style) {
       s += details(d);
     if (d.rearranged) s += paragraph(fmt::format("B is A rearranged: {}.", *d.rearranged), "    ", "    ");
   }
-  const auto only = [&](const std::vector<std::string>& names, std::string_view where) {
-    for (const std::string& n : names) s += fmt::format("{}  {}\n", style.bad(where), printable(n));
+  const auto only = [&](const std::vector<Diff::Unmatched>& tensors, std::string_view where) {
+    for (const Diff::Unmatched& u : tensors)
+      s += fmt::format("{}  {}  {}\n", style.bad(where), printable(u.name), u.what);
   };
   only(diff.only_a, "only in A");
   only(diff.only_b, "only in B");
+  s += not_compared(diff);
   for (const std::string& u : diff.unsupported) s += paragraph(u, "not read: ", "    ");
   s += fmt::format("\n{} of {} differ{}{}{}{}.\n", different, counted(diff.tensors.size(), "tensor"),
                    different == 1 ? "s" : "",
@@ -214,10 +236,13 @@ std::string to_svg(const Diff& diff) {
 }
 
 std::string to_json(const Diff& diff) {
-  json j{{"format", "assay.diff/1"}, {"a", diff.file_a},
-         {"b", diff.file_b},         {"same", !diff.differs()},
-         {"tensors", json::array()}, {"only_in_a", diff.only_a},
-         {"only_in_b", diff.only_b}, {"unsupported", diff.unsupported}};
+  json j{{"format", "assay.diff/1"},   {"a", diff.file_a},         {"b", diff.file_b},
+         {"same", !diff.differs()},    {"tensors", json::array()}, {"only_in_a", json::array()},
+         {"only_in_b", json::array()}, {"likely", json::array()},  {"unsupported", diff.unsupported}};
+  for (const Diff::Unmatched& u : diff.only_a) j["only_in_a"].push_back(u.name);
+  for (const Diff::Unmatched& u : diff.only_b) j["only_in_b"].push_back(u.name);
+  for (const Diff::Likely& l : diff.likely)
+    j["likely"].push_back({{"a", l.a}, {"b", l.b}, {"alike", l.alike}});
   for (const TensorDiff& d : diff.tensors) j["tensors"].push_back(tensor_json(d));
   return j.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }

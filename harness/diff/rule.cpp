@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "conditions.h"
 #include "sample.h"
@@ -23,6 +24,8 @@ struct Scored {
   int rank;
   Score score;
   const Bits* holds;
+  std::function<bool(std::uint64_t)> at;
+  int conditions = 1;
 };
 
 bool is_gain(const Score& with, const Score& without) {
@@ -45,9 +48,35 @@ void sort_best_first(std::vector<Scored>& all) {
 
 std::vector<Scored> scored(const Sample& sample, const std::vector<Condition>& conditions) {
   std::vector<Scored> all;
-  for (const Condition& c : conditions) all.push_back({c.text, c.rank, score(sample, c.holds), &c.holds});
+  for (const Condition& c : conditions)
+    all.push_back({c.text, c.rank, score(sample, c.holds), &c.holds, c.at});
   sort_best_first(all);
   return all;
+}
+
+// On every element.
+Score counted(const Mask& set, const std::function<bool(std::uint64_t)>& at) {
+  Score s;
+  for (std::uint64_t e = 0; e < set.size(); ++e) {
+    const bool is_in = set[e];
+    s.in += is_in ? 1 : 0;
+    if (at(e)) (is_in ? s.named_in : s.named_out) += 1;
+  }
+  return s;
+}
+
+// The best on the whole tensor of those that were the best on the sample. A rule may hold for a few elements by chance where others that
+// it names were not drawn.
+Scored best_of_all(const Mask& set, Scored best, const std::vector<Scored>& others) {
+  const double hoped = best.score.f();
+  best.score = counted(set, best.at);
+  if (best.score.f() >= hoped - kNearlyAsGood) return best;
+  for (std::size_t k = 0; k < std::min(others.size(), kFirst); ++k) {
+    Scored other = others[k];
+    other.score = counted(set, other.at);
+    if (is_better(other, best)) best = std::move(other);
+  }
+  return best;
 }
 
 }  // namespace
@@ -61,9 +90,8 @@ std::optional<Rule> smallest_rule(const Shape& shape, const Mask& set, const std
 
   const std::vector<Condition> first = conditions(s, everything, shape, values);
   const std::vector<Scored> singles = scored(s, first);
-  Scored best = singles.empty() ? Scored{"", 0, {}, nullptr} : singles.front();
-  int count = 1;
-  Scored pair{"", 0, {}, nullptr};
+  Scored best = singles.empty() ? Scored{"", 0, {}, nullptr, {}} : singles.front();
+  Scored pair{"", 0, {}, nullptr, {}};
   // What a first condition names too much of, a second one may exclude; what it misses is lost.
   std::vector<Scored> candidates = singles;
   std::ranges::stable_sort(candidates, std::greater{}, [](const Scored& c) { return c.score.recall(); });
@@ -76,19 +104,24 @@ std::optional<Rule> smallest_rule(const Shape& shape, const Mask& set, const std
     const std::vector<Condition> second = conditions(s, *one.holds, shape, values);
     const std::vector<Scored> others = scored(s, second);
     if (others.empty()) continue;
-    const Scored joined{fmt::format("{} and {}", one.text, others[0].text), one.rank + others[0].rank,
-                        others[0].score, nullptr};
+    const Scored joined{
+        fmt::format("{} and {}", one.text, others[0].text),
+        one.rank + others[0].rank,
+        others[0].score,
+        nullptr,
+        [first = one.at, then = others[0].at](std::uint64_t e) { return first(e) && then(e); },
+        2};
     if (pair.text.empty() || is_better(joined, pair)) pair = joined;
   }
   if (!pair.text.empty() && is_gain(pair.score, best.score)) {
     best = pair;
-    count = 2;
   }
+  if (!s.all && !best.text.empty()) best = best_of_all(set, best, singles);
   if (best.text.empty() || best.score.f() < kLeast || !is_gain(best.score, all)) {
     if (all.precision() < kEverywhere) return std::nullopt;
-    return Rule{"everywhere", all.precision(), 1, 0, !s.all};
+    return Rule{"everywhere", all.precision(), 1, 0};
   }
-  return Rule{best.text, best.score.precision(), best.score.recall(), count, !s.all};
+  return Rule{best.text, best.score.precision(), best.score.recall(), best.conditions};
 }
 
 }  // namespace assay::diff

@@ -23,11 +23,11 @@ struct Rule {
   double precision = 0;  // of the elements that it names, the share that is in the set
   double recall = 0;     // of the elements in the set, the share that it names
   int conditions = 0;    // 0: every element
-  bool sampled = false;  // of a large tensor, both are estimates from a sample
 };
 
 // The rule of at most two conditions for which precision and recall are best together; of two that are nearly as good the
-// shorter one. Nothing if the set is empty, or if no rule is better than chance would be: then it is scattered.
+// shorter one. Of a large tensor rules are looked for in a sample, and then counted on all of it. Nothing if the set is empty, or if no
+// rule is better than chance would be: then it is scattered.
 std::optional<Rule> smallest_rule(const Shape& shape, const Mask& set, const std::vector<Values>& values);
 
 }  // namespace assay::diff

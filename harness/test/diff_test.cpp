@@ -177,6 +177,34 @@ TEST(Rule, SaysNothingOfWhatIsScattered) {
 
 // ---- Picture ----------------------------------------------------------------------------------------------
 
+// A sample of one in sixty has, of five elements, the one in the set and perhaps none of the others that a rule names as well.
+TEST(Rule, IsCountedOnTheWholeTensor) {
+  const std::vector<double> x = normal(1 << 21, 7);
+  std::vector<std::size_t> order(x.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, std::greater{}, [&](std::size_t i) { return x[i]; });
+  const Values values{"a", [&](std::uint64_t i) { return x[i]; }};
+  for (const std::size_t rank : {2, 4, 6}) {
+    Mask set(x.size());
+    set.set(order[rank]);
+    const auto rule = smallest_rule({1 << 21}, set, {values});
+    EXPECT_FALSE(rule && rule->text.starts_with("a is ") && rule->precision > 1.0 / static_cast<double>(rank))
+        << rule->text;
+  }
+  // One that holds is still found, and its share is no estimate.
+  Mask large(x.size());
+  std::size_t above = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    above += x[i] > 0 ? 1 : 0;
+    if (x[i] > 0 && i != order[0]) large.set(i);
+  }
+  const auto rule = smallest_rule({1 << 21}, large, {values});
+  ASSERT_TRUE(rule);
+  EXPECT_EQ(rule->text, "a is above 0");
+  EXPECT_EQ(rule->precision, static_cast<double>(above - 1) / static_cast<double>(above));
+  EXPECT_EQ(rule->recall, 1);
+}
+
 TEST(Picture, ShowsWhereElementsAre) {
   Mask set(6 * 8);
   for (std::uint64_t i = 0; i < 48; ++i)
@@ -326,6 +354,21 @@ TEST_F(DiffCommand, MatchesByNameByMapAndByContent) {
   const Finished bad = diff({path("a"), path("b"), "--map", path("map")});
   EXPECT_EQ(bad.status, 2);
   EXPECT_THAT(bad.err, HasSubstr("line 1: write the name in A"));
+}
+
+// Results that are wholly wrong have no numbers alike to be matched by.
+TEST_F(DiffCommand, SaysWhatWasNotComparedAndHowToNameIt) {
+  write("a/act.npy", {60}, normal(60, 1)), write("b/relu_3.npy", {60}, normal(60, 2));
+  write("a/one.npy", {7}, normal(7, 3)), write("b/one.npy", {7}, normal(7, 3));
+  const Finished f = diff({path("a"), path("b")});
+  EXPECT_EQ(f.status, 1);
+  EXPECT_THAT(f.out, HasSubstr("only in A  act  f32[60]"));
+  EXPECT_THAT(f.out, HasSubstr("These were not compared"));
+  EXPECT_THAT(f.out, HasSubstr("--map FILE names pairs"));
+  EXPECT_THAT(f.out, HasSubstr("Of one shape, with 0% of their numbers alike: act relu_3"));
+  const auto json = nlohmann::json::parse(diff({path("a"), path("b"), "--json", "-"}).out);
+  EXPECT_EQ(json["only_in_a"], nlohmann::json({"act"}));
+  EXPECT_EQ(json["likely"][0]["b"], "relu_3");
 }
 
 TEST_F(DiffCommand, NeverTakesATransposeForTheSame) {
