@@ -145,7 +145,10 @@ json diagnosis_json(const Diagnosis& d) {
   for (const Where& w : d.where) {
     json one{{"output", w.output}, {"diverging", w.diverging}, {"elements", w.elements}};
     if (w.rule)
-      one["rule"] = {{"text", w.rule->text}, {"precision", w.rule->precision}, {"recall", w.rule->recall}};
+      one["rule"] = {{"text", w.rule->text},
+                     {"precision", w.rule->precision},
+                     {"recall", w.rule->recall},
+                     {"sampled", false}};  // as in the report of diff
     if (w.rearranged) one["rearranged"] = *w.rearranged;
     j["where"].push_back(std::move(one));
   }

@@ -189,7 +189,8 @@ json tensor_json(const TensorDiff& d) {
     t["rule"] = {{"text", d.rule->text},
                  {"precision", d.rule->precision},
                  {"recall", d.rule->recall},
-                 {"conditions", d.rule->conditions}};
+                 {"conditions", d.rule->conditions},
+                 {"sampled", false}};  // counted on all of a tensor; who reads this key finds it
   if (d.rearranged) t["rearranged"] = *d.rearranged;
   return t;
 }
