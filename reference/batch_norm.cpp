@@ -19,7 +19,7 @@ template <class S>
 Moments<S> channel_moments(const Tensor<S>& input, std::int64_t c) {
   return once<S>(c, [&] {
     const Channel channel{Fibers(input.shape(), 1), c};
-    return moments<S>(channel.size(), [&](std::int64_t k) { return input.at(channel.number(k)); });
+    return moments(channel.size(), input, [&](std::int64_t k) { return channel.number(k); });
   });
 }
 

@@ -11,8 +11,7 @@ std::int64_t of_group(std::int64_t C, std::int64_t HxW, std::int64_t group) { re
 
 template <class S>
 Statistics<S> statistics(const Tensor<S>& input, std::int64_t row, std::int64_t n, double eps) {
-  return once<S>(
-      row, [&] { return Statistics<S>::of(n, eps, [&](std::int64_t k) { return input.at(row * n + k); }); });
+  return once<S>(row, [&] { return Statistics<S>::of(n, eps, input, row * n); });
 }
 
 struct GroupNorm {

@@ -18,8 +18,7 @@ std::int64_t elements(Sizes shape) {
 // With the eps of the call.
 template <class S>
 Statistics<S> statistics(const Tensor<S>& input, std::int64_t row, std::int64_t n, double eps) {
-  return once<S>(
-      row, [&] { return Statistics<S>::of(n, eps, [&](std::int64_t k) { return input.at(row * n + k); }); });
+  return once<S>(row, [&] { return Statistics<S>::of(n, eps, input, row * n); });
 }
 
 RowShape normalized_rows(const Inputs& in, Sizes shape) {
@@ -119,26 +118,27 @@ struct LayerNormGradBias {
 
 // ---- Wrong ones ----------------------------------------------------------------------------------------------
 
-// What a row is multiplied with, wrongly; `x` are its numbers.
+// What a row of n elements is multiplied with, wrongly.
 struct EpsilonBesideTheRoot {
-  template <class S, class X>
-  static Statistics<S> of(std::int64_t n, double eps, const X& x) {
-    Statistics<S> s = Statistics<S>::of(n, 0, x);
+  template <class S>
+  static Statistics<S> of(std::int64_t n, double eps, const Tensor<S>& input, std::int64_t first) {
+    Statistics<S> s = Statistics<S>::of(n, 0, input, first);
     s.rstd = S(1) / (S(1) / s.rstd + param<S>(eps));
     return s;
   }
 };
 struct Unbiased {
-  template <class S, class X>
-  static Statistics<S> of(std::int64_t n, double eps, const X& x) {
-    const Moments<S> m = moments<S>(n, x);
+  template <class S>
+  static Statistics<S> of(std::int64_t n, double eps, const Tensor<S>& input, std::int64_t first) {
+    const Moments<S> m = moments(n, input, [&](std::int64_t k) { return first + k; });
     return {m.mean, m.squares / S(std::max<std::int64_t>(n - 1, 1)), eps};
   }
 };
 struct RootMeanSquare {
-  template <class S, class X>
-  static Statistics<S> of(std::int64_t n, double eps, const X& x) {
-    return {S(0), sum<S>(n, [&](std::int64_t k) { return x(k) * x(k); }) / S(n), eps};
+  template <class S>
+  static Statistics<S> of(std::int64_t n, double eps, const Tensor<S>& input, std::int64_t first) {
+    const auto square = [&](std::int64_t k) { return input.at(first + k) * input.at(first + k); };
+    return {S(0), sum<S>(n, square) / S(n), eps};
   }
 };
 
@@ -150,8 +150,7 @@ struct LayerNormWith {
   void operator()(const Tensor<S>& input, Sizes, const Tensor<S>* weight, const Tensor<S>* bias, double eps,
                   Row<S>& out) const {
     const std::int64_t n = out.size(), first = out.number() * n;
-    const Statistics<S> s =
-        Wrong::template of<S>(n, eps, [&](std::int64_t k) { return input.at(first + k); });
+    const Statistics<S> s = Wrong::template of<S>(n, eps, input, first);
     for (std::int64_t k = 0; k < n; ++k) out[k] = s.normal(input.at(first + k), weight, bias, k);
   }
 };

@@ -18,9 +18,9 @@ struct Statistics {
   static Statistics of(const Moments<S>& m, std::int64_t n, double eps) {
     return {m.mean, maximum(m.squares / S(n), S(0)), eps};
   }
-  template <class X>
-  static Statistics of(std::int64_t n, double eps, const X& x) {
-    return of(moments<S>(n, x), n, eps);
+  // Of n neighbouring elements.
+  static Statistics of(std::int64_t n, double eps, const Tensor<S>& input, std::int64_t first) {
+    return of(moments(n, input, [&](std::int64_t k) { return first + k; }), n, eps);
   }
 
   S normal(const S& x) const {

@@ -12,7 +12,7 @@ struct Var {
   S operator()(const Tensor<S>& self, AxisList dim, std::optional<std::int64_t> correction, bool keepdim,
                const Index& i) const {
     const Reduced r(self.shape(), Axes(dim, self.rank()), keepdim, i);
-    const S squares = moments<S>(r.size(), [&](std::int64_t k) { return self.at(r.number(k)); }).squares;
+    const S squares = moments(r.size(), self, [&](std::int64_t k) { return r.number(k); }).squares;
     return squares / S(std::max<std::int64_t>(r.size() - correction.value_or(1), 0));
   }
 };

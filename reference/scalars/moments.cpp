@@ -34,9 +34,8 @@ void merge(Part<V>& a, const Part<V>& b) {
 template <class V>
 struct MomentSizes {
   typename Tracked<V>::Bound sum = 0, largest = 0, distances = 0;
-  bool nan = false, infinite = false;  // some x is, for certain
-  bool open = false;                   // some x may or may not be
-  bool nonfinite() const { return nan || infinite || open; }
+  bool nan = false, infinite = false;  // some x is
+  bool nonfinite() const { return nan || infinite; }
 };
 
 // Adds to the moments of n numbers by two passes what merging parts may give. moments.md derives every line.
@@ -63,7 +62,7 @@ void admit_merging(Moments<Tracked<V>>& m, std::int64_t n, const MomentSizes<V>&
       underflow;
   const auto overflow = static_cast<Bound>(std::min(to.overflow, a.compute.overflow));
   const Bound greatest = 4 * (sizes.largest + of_parts);  // that a mean or a distance from one may be
-  if (sizes.infinite && !sizes.open && greatest < overflow) {
+  if (sizes.infinite && greatest < overflow) {
     if (!C::nan(m.mean.value)) m.mean.may_be |= kMayBeNan;
     m.squares.value = V(std::numeric_limits<double>::infinity());
     m.squares.may_be |= kMayBeNan;
@@ -112,30 +111,29 @@ void keep_positive(Tracked<V>& squares) {
 }  // namespace
 
 template <class V>
-Moments<Tracked<V>> tracked_moments(std::span<const Tracked<V>> x) {
+Moments<Tracked<V>> tracked_moments(std::span<const double> x) {
   using C = Carrier<V>;
   const auto n = static_cast<std::int64_t>(x.size());
   OpenSum<V> sum, squares;
-  sum.add_all(x);
+  sum.add_inputs(x);
   Moments<Tracked<V>> m{sum.total() / Tracked<V>(n), {}};
   squares.add_squared_distances(x, group(m.mean));
   m.mean = closed(m.mean);
   m.squares = closed(squares.total());
 
   MomentSizes<V> sizes;
-  Tracked<V> rounded;
-  for (const Tracked<V>& given : x) {
-    const Tracked<V>& t = is_closed(given) ? given : (rounded = closed(given));
-    if (!C::finite(t.value) || t.may_be != 0) {
-      const bool certain = !C::finite(t.value) && t.error == 0 && t.may_be == 0;
-      sizes.open |= !certain;
-      (C::nan(t.value) ? sizes.nan : sizes.infinite) |= certain;
+  const bool daz = arithmetic().daz;
+  for (const double each : x) {
+    if (!std::isfinite(each)) {
+      (std::isnan(each) ? sizes.nan : sizes.infinite) = true;
       continue;
     }
-    const auto size = C::size(t.value) + t.error;
+    const V value(each);
+    const auto error = daz ? ScalarOps<Tracked<V>>::input(each).error : 0;
+    const auto size = C::size(value) + error;
     sizes.sum += size;
     sizes.largest = std::max(sizes.largest, size);
-    if (C::finite(m.mean.value)) sizes.distances += C::size(t.value - m.mean.value) + t.error + m.mean.error;
+    if (C::finite(m.mean.value)) sizes.distances += C::size(value - m.mean.value) + error + m.mean.error;
   }
   // A sum of squares is never minus infinity, and NaN only where a number is not finite or the mean is NaN.
   if (!sizes.nonfinite() && C::finite(m.mean.value) && (m.mean.may_be & kMayBeNan) == 0)
@@ -178,8 +176,8 @@ Moments<Adversary<V>> merged_moments(std::vector<Adversary<V>>& x) {
   return {{all.mean, pending}, {all.squares, pending}};
 }
 
-#define ASSAY_INSTANTIATE(V)                                                 \
-  template Moments<Tracked<V>> tracked_moments(std::span<const Tracked<V>>); \
+#define ASSAY_INSTANTIATE(V)                                             \
+  template Moments<Tracked<V>> tracked_moments(std::span<const double>); \
   template Moments<Adversary<V>> merged_moments(std::vector<Adversary<V>>&);
 
 ASSAY_INSTANTIATE(double)

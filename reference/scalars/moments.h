@@ -1,7 +1,8 @@
-// The mean of n numbers, and the sum of their squared distances from it.
+// The mean of n elements of a tensor, and the sum of their squared distances from it.
 //
-//   const auto [mean, squares] = moments<S>(n, [&](std::int64_t k) { return x[k]; });
+//   const auto [mean, squares] = moments(n, input, [&](std::int64_t k) { return row * n + k; });
 //
+// The last argument says which elements, by their numbers in row-major order.
 // Under a contract with moments=updating, the Tracked and Adversary readings admit what merging the moments of parts gives,
 // too: moments.md derives by how much.
 #pragma once
@@ -19,9 +20,9 @@ struct Moments {
   S mean, squares;
 };
 
-// By two passes, and what merging the moments of parts may give where that is allowed.
+// By two passes, and what merging the moments of parts may give where that is allowed. Of elements of a tensor.
 template <class V>
-Moments<Tracked<V>> tracked_moments(std::span<const Tracked<V>> x);
+Moments<Tracked<V>> tracked_moments(std::span<const double> x);
 
 // The moments by merging, in some order, some numbers alone and some in parts. Precondition: x is not empty.
 template <class V>
@@ -57,13 +58,14 @@ void settle_moments(Moments<Adversary<V>>& m, std::int64_t n, const X& x) {
 
 }  // namespace detail
 
-template <class S, class X>
-Moments<S> moments(std::int64_t n, const X& x) {
+template <template <class> class Tensor, class S, class Number>
+Moments<S> moments(std::int64_t n, const Tensor<S>& input, const Number& number) {
   if constexpr (requires { typename S::Bound; }) {
-    std::vector<S> all(static_cast<std::size_t>(n));
-    for (std::int64_t k = 0; k < n; ++k) all[static_cast<std::size_t>(k)] = x(k);
-    return tracked_moments(std::span<const S>(all));
+    std::vector<double> all(static_cast<std::size_t>(n));
+    for (std::int64_t k = 0; k < n; ++k) all[static_cast<std::size_t>(k)] = input.value(number(k));
+    return tracked_moments<typename S::Value>(all);
   } else {
+    const auto x = [&](std::int64_t k) { return input.at(number(k)); };
     Moments<S> m = detail::two_passes<S>(n, x);
     detail::settle_moments(m, n, x);
     return m;

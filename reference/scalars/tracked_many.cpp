@@ -1,9 +1,18 @@
 // Sums of many numbers of the plain kind, in tight loops: finite and exact, or squares of their distances from one number,
 // under an arithmetic without flushing and narrower operands. Every loop gives what OpenSum::add gives for one term after
 // the other, to the bit, because it has the same operations in the same order; what is not plain goes through that.
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "tracked.h"
+
+// Loops of independent numbers: by vectors, and by wider ones where the machine has them.
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__)
+#define ASSAY_MANY_AT_ONCE __attribute__((target_clones("avx2", "default")))
+#else
+#define ASSAY_MANY_AT_ONCE
+#endif
 
 namespace assay {
 namespace {
@@ -26,120 +35,164 @@ void add_settled(T& sum, double value, double error, double magnitude) {
   sum.terms += 1;
 }
 
-// detail::round_once of a number with an error, unless that depends on more.
-bool round_inexact(double size, double& error, const Rounding& to, double least, double overflow) {
+// Whether every kernel has this number exactly, on a grid of its compute format.
+bool is_exact(double x, int least_grid) {
+  constexpr int kGridOfF32 = -149;
+  return std::isfinite(x) && is_f32(x) && (least_grid <= kGridOfF32 || x == 0 || C::grid(x) >= least_grid);
+}
+
+// What a loop of squared_distances() knows of its arithmetic.
+struct Limits {
+  double unit, least, overflow;  // of Rounding; least is half_subnormal
+};
+
+// detail::round_once of a positive number with an error. Gives 0 where that depends on more, 2 where it may overflow, else 1.
+inline double round_inexact(double size, double& error, const Limits& to) {
+  const auto larger = [](double a, double b) { return a < b ? b : a; };  // std::max has a branch here
   const double greatest = size + error;
-  const double half_unit = std::max(to.format.unit * greatest, least);
-  if (greatest < least || error < detail::kNearby * half_unit) return false;
-  error = detail::inflate(error + half_unit);
-  return size + error < overflow;
+  const double half_unit = larger(to.unit * greatest, to.least), to_zero = larger(size - error, 0);
+  const double known = greatest < to.least ? 1 : error >= detail::kNearby * half_unit ? 1 : 0;
+  error = detail::inflate(error + (greatest < to.least ? to_zero : half_unit));
+  return size + error < to.overflow ? known : error - size < to.overflow ? 2 * known : 0;
 }
 
-// An input, or what is as good: a number that every kernel has, on a grid that its compute format has.
-bool is_exact(const T& t, int least_grid) {
-  return t.error == 0 && t.may_be == 0 && t.terms < 2 && !t.pending && !t.summed && t.grid >= least_grid &&
-         std::isfinite(t.value);
+// (x - from)^2 of inputs and a number with an error, as terms of a sum: values and errors. Where `known` is 0 they are nothing, and
+// where it is 2 they may be infinite. Without branches: compilers take several at a time.
+ASSAY_MANY_AT_ONCE
+void squared_distances(const double* __restrict x, std::size_t n, double from, double from_error, Limits to,
+                       double* __restrict value, double* __restrict error, double* __restrict known) {
+  constexpr double kSlack = 1 + 2 * 0x1p-51 + 0x1p-48;  // of detail::charge_additions
+  for (std::size_t k = 0; k < n; ++k) {
+    const double distance = x[k] - from, size = std::fabs(distance);
+    double of_distance = (from_error + C::residual(x[k], -from, distance)) * kSlack;
+    const double first = round_inexact(size, of_distance, to);
+    value[k] = distance * distance;
+    error[k] = detail::inflate(size * of_distance + size * of_distance + of_distance * of_distance +
+                               value[k] * C::kUnit) +
+               C::kLeast;
+    const double second = round_inexact(value[k], error[k], to);
+    known[k] = first == 1 ? second : 0;
+  }
 }
 
-// (x - from)^2 of an exact x, as it enters a sum: closed, multiplied and settled.
+// (x - from)^2 of exact numbers, as they enter a sum: closed, multiplied and settled.
 class SquaredDistance {
  public:
   explicit SquaredDistance(const T& from)
       : from_(from),
-        least_(static_cast<double>(to_.half_subnormal)),
-        overflow_(static_cast<double>(to_.overflow)),
-        exact_(is_exact(from, to_.grid) && from.value != 0) {}
+        limits_{to_.format.unit, static_cast<double>(to_.half_subnormal), static_cast<double>(to_.overflow)},
+        exact_(from.error == 0 && from.may_be == 0 && from.terms < 2 && !from.pending && !from.summed &&
+               std::isfinite(from.value) && from.value != 0 && from.grid >= to_.grid) {}
 
   bool takes() const {
     return exact_ || (from_.error != 0 && from_.may_be == 0 && from_.terms < 2 && !from_.pending &&
                       !from_.foreign && std::isfinite(from_.value));
   }
-  // Of value, error and grid; zero, where it is exactly that. False where the answer depends on more: then `square` is nothing.
-  bool of(const T& x, T& square) const {
-    if (x.value == 0 || !is_exact(x, to_.grid)) return false;
-    const double distance = x.value - from_.value, size = std::fabs(distance);
-    double error = 0;
-    int grid = kNoGrid;
-    if (exact_) {
-      grid = std::min(x.grid, from_.grid);
-      if (C::exponent(distance) - grid >= C::kBits || !round_exact(distance, error, grid)) return false;
-    } else {
-      error = (from_.error + C::residual(x.value, -from_.value, distance)) * kSlack;
-      if (!round_inexact(size, error, to_, least_, overflow_)) return false;
+  struct Squares {
+    static constexpr std::size_t kMost = 64;
+    std::array<double, kMost> value, error, known;
+    std::array<int, kMost> grid;
+  };
+  void of(std::span<const double> x, Squares& squares) const {
+    if (!exact_) {
+      squared_distances(x.data(), x.size(), from_.value, from_.error, limits_, squares.value.data(),
+                        squares.error.data(), squares.known.data());
+      squares.grid.fill(kNoGrid);
+      return;
     }
-    square.value = distance * distance;
-    square.error = 0;
-    square.grid = kNoGrid;
-    if (error == 0) {
-      if (distance == 0) return true;
-      square.grid = 2 * grid;
-      if (square.grid < C::kLeastGrid || C::exponent(square.value) - square.grid >= C::kBits) return false;
-      return round_exact(square.value, square.error, square.grid);
-    }
-    square.error = detail::inflate(detail::times(size, error) + detail::times(size, error) +
-                                   detail::times(error, error) + square.value * C::kUnit) +
-                   C::kLeast;
-    return std::isfinite(square.value) && round_inexact(square.value, square.error, to_, least_, overflow_);
+    for (std::size_t k = 0; k < x.size(); ++k)
+      squares.known[k] = exact(x[k], squares.value[k], squares.error[k], squares.grid[k]) ? 1 : 0;
   }
 
  private:
-  static constexpr double kSlack = 1 + 2 * 0x1p-51 + 0x1p-48;  // of detail::charge_additions
+  bool exact(double x, double& square, double& squared_error, int& grid) const {
+    if (x == 0) return false;
+    const double distance = x - from_.value, size = std::fabs(distance);
+    double error = 0;
+    grid = std::min(C::grid(x), from_.grid);
+    if (C::exponent(distance) - grid >= C::kBits || !round_exact(distance, error, grid)) return false;
+    square = distance * distance;
+    squared_error = 0;
+    if (error == 0) {
+      if (distance == 0) return true;
+      grid = 2 * grid;
+      if (grid < C::kLeastGrid || C::exponent(square) - grid >= C::kBits) return false;
+      return round_exact(square, squared_error, grid);
+    }
+    grid = kNoGrid;
+    squared_error = detail::inflate(detail::times(size, error) + detail::times(size, error) +
+                                    detail::times(error, error) + square * C::kUnit) +
+                    C::kLeast;
+    return round_inexact(square, squared_error, limits_) == 1;
+  }
 
   // detail::round_once of a number that had no error.
   bool round_exact(double x, double& error, int& grid) const {
     if (x != 0 && !detail::representable(x, grid, to_)) {
       const double size = std::fabs(x);
-      error = detail::inflate(size < least_ ? size : std::max(to_.format.unit * size, least_));
+      error = detail::inflate(size < limits_.least ? size : std::max(limits_.unit * size, limits_.least));
       grid = kNoGrid;
     }
-    return std::fabs(x) + error < overflow_;
+    return std::fabs(x) + error < limits_.overflow;
   }
 
   const T& from_;
   const Rounding& to_ = arithmetic().compute;
-  double least_, overflow_;
+  Limits limits_;
   bool exact_;
 };
 
 }  // namespace
 
 template <class V>
-bool OpenSum<V>::plain() const {
+bool OpenSum<V>::plain(std::uint8_t may_be) const {
   const Arithmetic& a = arithmetic();
-  return std::is_same_v<V, double> && any_ && sum_.terms >= 2 && sum_.may_be == 0 &&
+  return std::is_same_v<V, double> && any_ && sum_.terms >= 2 && (sum_.may_be & ~may_be) == 0 &&
          Carrier<V>::finite(sum_.value) && !a.rounds_operands && !a.flushes;
 }
 
 template <class V>
-void OpenSum<V>::add_all(std::span<const Tracked<V>> terms) {
+bool OpenSum<V>::stays() const {
+  const Arithmetic& a = arithmetic();
+  return std::is_same_v<V, double> && any_ && sum_.terms >= 2 && !Carrier<V>::finite(sum_.value) &&
+         sum_.error == 0 && sum_.may_be == 0 && sum_.pending && !a.rounds_operands && !a.flushes;
+}
+
+template <class V>
+void OpenSum<V>::add_inputs(std::span<const double> x) {
+  using Ops = ScalarOps<Tracked<V>>;
   std::size_t k = 0;
   if constexpr (std::is_same_v<V, double>) {
     const int least_grid = arithmetic().compute.grid;
-    while (k < terms.size()) {
-      if (!plain()) {
-        add(terms[k++]);
+    while (k < x.size()) {
+      const bool finite = plain();
+      if (!finite && !stays()) {
+        add(Ops::input(x[k++]));
         continue;
       }
       T sum = sum_;
-      for (; k < terms.size() && std::isfinite(sum.value); ++k) {
-        const T& t = terms[k];
-        if (!is_exact(t, least_grid)) break;
+      for (; k < x.size() && is_exact(x[k], least_grid); ++k) {
         ++count_;
-        if (t.value == 0) {
-          positive_zero_ = positive_zero_ || (!std::signbit(t.value) && !t.free_sign);
+        if (x[k] == 0) {
+          positive_zero_ = positive_zero_ || !std::signbit(x[k]);
           continue;
         }
-        sum.grid = sum.error == 0 ? std::min(sum.grid, t.grid) : kNoGrid;
-        add_settled(sum, t.value, 0, t.magnitude);
+        if (!finite) {
+          sum.magnitude += std::fabs(x[k]);
+          sum.terms += 1;
+          continue;
+        }
+        sum.grid = sum.error == 0 ? std::min(sum.grid, C::grid(x[k])) : kNoGrid;
+        add_settled(sum, x[k], 0, std::fabs(x[k]));
         if (sum.error != 0) sum.grid = kNoGrid;
         sum.pending = true;
         sum.free_sign = false;
       }
       sum_ = sum;
-      if (k < terms.size()) add(terms[k++]);
+      if (k < x.size()) add(Ops::input(x[k++]));
     }
   }
-  for (; k < terms.size(); ++k) add(terms[k]);
+  for (; k < x.size(); ++k) add(Ops::input(x[k]));
 }
 
 template <class V>
@@ -184,43 +237,76 @@ void OpenSum<V>::add_products(std::span<const double> a, std::span<const double>
 }
 
 template <class V>
-void OpenSum<V>::add_squared_distances(std::span<const Tracked<V>> x, const Tracked<V>& from) {
-  std::size_t k = 0;
+void OpenSum<V>::add_squared_distances(std::span<const double> x, const Tracked<V>& from) {
   const auto square_of = [&from](const Tracked<V>& t) {
     const Tracked<V> distance = t - from;
     return distance * distance;
   };
+  const auto add_next = [&](std::size_t& k) { add(square_of(ScalarOps<Tracked<V>>::input(x[k++]))); };
+  std::size_t k = 0;
   if constexpr (std::is_same_v<V, double>) {
-    const SquaredDistance squared(from);
-    const T of_zero = square_of(T::exact(0));
-    while (squared.takes() && k < x.size()) {
-      if (!plain()) {
-        add(square_of(x[k++]));
-        continue;
-      }
-      T sum = sum_;
-      T square;
-      for (; k < x.size() && std::isfinite(sum.value); ++k) {
-        if (!squared.of(x[k], square)) break;
-        ++count_;
-        if (square.value == 0 && square.error == 0) {
-          positive_zero_ = true;
+    const int least_grid = arithmetic().compute.grid;
+    if (const SquaredDistance squared(from); squared.takes()) {
+      T of_zero = square_of(T::exact(0));
+      const bool exact_zero = of_zero.is_exact_zero();
+      const bool one_adder = arithmetic().one_adder;
+      if (!exact_zero) detail::settle(of_zero);
+      SquaredDistance::Squares squares;
+      std::size_t begin = 0, end = 0;  // of those that have been squared
+      while (k < x.size()) {
+        if (!plain(kMayBePositiveInfinity)) {
+          add_next(k);
           continue;
         }
-        sum.grid = sum.error == 0 ? std::min(sum.grid, square.grid) : kNoGrid;
-        add_settled(sum, square.value, square.error, square.value);
-        if (sum.error != 0) sum.grid = kNoGrid;
-        sum.pending = true;
-        sum.free_sign = false;
+        T sum = sum_;
+        for (; k < x.size() && std::isfinite(sum.value) && is_exact(x[k], least_grid); ++k) {
+          if (x[k] == 0) {
+            if (exact_zero || std::signbit(x[k]) || (!one_adder && of_zero.terms >= 2)) break;
+            ++count_;
+            detail::add_settled(sum, of_zero);
+            continue;
+          }
+          if (k >= end) {
+            begin = k;
+            end = std::min(k + SquaredDistance::Squares::kMost, x.size());
+            squared.of(x.subspan(begin, end - begin), squares);
+          }
+          const std::size_t at = k - begin;
+          if (squares.known[at] == 0) break;
+          ++count_;
+          const double value = squares.value[at], error = squares.error[at];
+          if (value == 0 && error == 0) {
+            positive_zero_ = true;
+            continue;
+          }
+          sum.grid = sum.error == 0 ? std::min(sum.grid, squares.grid[at]) : kNoGrid;
+          add_settled(sum, value, error, value);
+          if (squares.known[at] == 2) sum.may_be |= kMayBePositiveInfinity;
+          if (sum.error != 0) sum.grid = kNoGrid;
+          sum.pending = true;
+          sum.free_sign = false;
+        }
+        sum_ = sum;
+        if (k < x.size()) add_next(k);
       }
-      sum_ = sum;
-      if (k == x.size()) break;
-      const bool zero = x[k].is_exact_zero() && !std::signbit(x[k].value) && !x[k].free_sign;
-      add(zero ? of_zero : square_of(x[k]));
-      ++k;
+    } else if (!std::isfinite(from.value) && from.error == 0 && from.may_be == 0) {
+      // Every distance from it is infinite, or NaN; but numbers that may overflow on the way.
+      const T square = square_of(T::exact(1));
+      const auto overflow = static_cast<double>(arithmetic().compute.overflow);
+      while (k < x.size()) {
+        const bool same = stays() && (std::isnan(sum_.value) || sum_.value == square.value);
+        if (!same || !is_exact(x[k], least_grid) || !(std::fabs(x[k]) + from.magnitude < overflow / 4)) {
+          add_next(k);
+          continue;
+        }
+        ++count_;
+        ++k;
+        sum_.terms += square.terms;
+        sum_.magnitude += square.magnitude;
+      }
     }
   }
-  for (; k < x.size(); ++k) add(square_of(x[k]));
+  while (k < x.size()) add_next(k);
 }
 
 template class OpenSum<double>;

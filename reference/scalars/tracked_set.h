@@ -31,6 +31,7 @@ inline constexpr int kNoGrid = -(1 << 24);
 
 template <class V>
 struct Tracked {
+  using Value = V;
   using Bound = typename Carrier<V>::Bound;
 
   V value{};

@@ -114,15 +114,17 @@ template <class V>
 class OpenSum {
  public:
   void add(const Tracked<V>& term);
-  // The same for many, faster.
-  void add_all(std::span<const Tracked<V>> terms);
-  void add_products(std::span<const double> a, std::span<const double> b);  // of elements of tensors
-  void add_squared_distances(std::span<const Tracked<V>> x, const Tracked<V>& from);
+  // The same for many elements of tensors, faster.
+  void add_inputs(std::span<const double> x);
+  void add_products(std::span<const double> a, std::span<const double> b);
+  void add_squared_distances(std::span<const double> x, const Tracked<V>& from);
   Tracked<V> total();
 
  private:
-  // Whether sums of plain numbers are added here in the plainest way: tracked_many.cpp.
-  bool plain() const;
+  // Whether sums of plain numbers are added here in the plainest way: tracked_many.cpp. With these infinities.
+  bool plain(std::uint8_t may_be = 0) const;
+  // Whether it is one infinity or NaN, for certain, and stays that whatever finite numbers are added.
+  bool stays() const;
 
   Tracked<V> sum_;
   std::int64_t count_ = 0;
