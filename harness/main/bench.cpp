@@ -65,6 +65,7 @@ int bench_command(BenchFlags& flags) {
   options.cases = chosen_cases(flags);
   if (flags.against.empty() && (flags.study > 0 || flags.all))
     throw UsageError(fmt::format("{} is for --against", flags.study > 0 ? "--study" : "--all"));
+  catch_interrupts();
   if (!flags.against.empty()) return bench_against(flags);
   const auto registry = load_registry(flags.plugins, selects_torch(options.impls));
   {
@@ -82,7 +83,6 @@ int bench_command(BenchFlags& flags) {
     throw UsageError(error.what());
   }
 
-  catch_interrupts();
   const bool text_out = flags.json != "-";
   const Stopwatch watch;
   Json context = bench_context(*placement);
@@ -250,18 +250,34 @@ void add_bench(CLI::App& app, Command& chosen) {
           ->type_name("BASE.so");
   command->add_flag("--all", flags->all, "with --against: time what is the same machine code in both, too")
       ->needs(against);
-  command
-      ->add_option(
-          "--study", flags->study,
-          "with --against: time the baseline N times beside itself, as it is and slowed by 2, 3 and 5%, and "
-          "count what the gate says")
-      ->needs(against)
-      ->check(CLI::Range(1, 1'000'000))
-      ->type_name("N");
+  CLI::Option* study =
+      command
+          ->add_option(
+              "--study", flags->study,
+              "with --against: time kernels N times beside themselves, slowed by each share of --slowed, and "
+              "count what the gate says")
+          ->needs(against)
+          ->check(CLI::Range(1, 1'000'000))
+          ->type_name("N");
+  command->add_option("--slowed", flags->slowed, "with --study: by how many percent")
+      ->needs(study)
+      ->check(CLI::Range(0.0, 1000.0))
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->capture_default_str()
+      ->type_name("PERCENT,...");
   command->add_option("--json", flags->json, "write a benchmark file; - is standard output")->type_name("F");
   command->callback([flags, time, &chosen] {
     if (time->count() == 0 && !flags->against.empty()) flags->options.seconds = 4;
-    chosen = [flags] { return bench_command(*flags); };
+    chosen = [flags] {
+      try {
+        return bench_command(*flags);
+      } catch (const std::exception&) {
+        if (!interrupted()) throw;  // what the signal ended besides is no fault
+        fmt::print(stderr, "assay: interrupted before anything was timed\n");
+        return kInterrupted;
+      }
+    };
   });
 }
 

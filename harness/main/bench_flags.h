@@ -20,6 +20,7 @@ struct BenchFlags {
   std::string json;
   std::string against;
   int study = 0;
+  std::vector<double> slowed{0, 2, 3, 5};  // percent
   bool all = false;
   BenchOptions options;
 };
@@ -39,5 +40,9 @@ void print_placement(const Placement& placement);
 
 // The whole of `assay bench --against`; flags.options is complete. Returns the exit code.
 int bench_against(const BenchFlags& flags);
+
+class Gate;
+// What --study asks of it. Returns the exit code.
+int bench_study(Gate& gate, const BenchFlags& flags);
 
 }  // namespace assay

@@ -163,6 +163,8 @@ TEST_F(BenchCommand, WrongUsageIsTwoAndSaysWhatIsWrong) {
   says(bench({"--case", relu, "--shapes", "/nowhere"}), "excludes");
   says(bench({"relu", "--dtype", "i64"}), "has no case of these operators and dtypes");
   says(bench({"--case", relu, "--study", "3"}), "--against");
+  says(bench({"--case", relu, "--against", kPlugin, "--slowed", "3"}), "--slowed requires --study");
+  says(bench({"--case", relu, "--against", kPlugin, "--study", "1", "--slowed", "-1"}), "--slowed");
   says(bench({"--case", relu, "--against", "/nowhere/base.so"}), "--against /nowhere/base.so");
   says(bench({"--case", relu, "--against",
               std::string(ASSAY_RUN_TEST_PLUGINS) + "/run_test_plugin_NULL_TABLE.so"}),
@@ -191,6 +193,17 @@ TEST_F(BenchCommand, AgainstItselfNothingChangedAndARegressionIsFound) {
   EXPECT_THAT(gate["verdict"].get<std::string>(), testing::AnyOf("REGRESSED", "AMBIGUOUS"));
   EXPECT_GT(gate["ratio"], 1.2);
   EXPECT_EQ(found["context"]["assay"]["gate"]["canary"]["trials"], 1);
+}
+
+TEST_F(BenchCommand, AStudyCountsWhatTheGateSaysOfWhatWasSlowed) {
+  const Finished f = bench({"--case", "relu:f32:self=100000", "--impl", "good", "--plugin", kPlugin,
+                            "--against", kPlugin, "--study", "2", "--slowed", "0,50", "--time", "0.5"});
+  EXPECT_EQ(f.status, 0) << f.err;
+  EXPECT_THAT(f.out, testing::ContainsRegex("as it is +2 "));
+  EXPECT_THAT(f.out,
+              testing::ContainsRegex("slowed by 50% +2 +[0-2] +0 +0 +[0-2]\n"));  // never IMPROVED or SAME
+  EXPECT_THAT(f.out, testing::ContainsRegex("False alarms: [0-2] of 2\n"));
+  EXPECT_THAT(f.out, testing::Not(testing::HasSubstr("slowed by 3%")));
 }
 
 }  // namespace
