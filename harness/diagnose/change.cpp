@@ -82,7 +82,8 @@ std::string change(const TensorData& before, const TensorData& after) {
     return fmt::format("{}: {} ({})", many, about_it(cause.says), cause.name);
   }
   if (d.kind == Diagnosis::Kind::recovered) return fmt::format("{}: {}", many, about_it(summary(d)));
-  return d.where[0].rule ? fmt::format("{}, where {}", many, d.where[0].rule->text) : many;
+  return d.where[0].rule && d.diverging < d.judged ? fmt::format("{}, where {}", many, d.where[0].rule->text)
+                                                   : many;
 }
 
 std::optional<std::string> written_from(const TensorData& before, const TensorData& after,

@@ -14,6 +14,9 @@ std::vector<Variant> suspects_of(const Operator& op);
 // Whether it shows in results, and as the same for every call.
 bool shows(const Variant& v);
 
+// Padding that is another one before an image than behind it. What windows make of results of one size, others make that take padding
+// to be another number altogether: these stand before them.
+void add_paddings(const Operator& op, std::vector<Variant>& all);
 // Tensors read in another order, or as other numbers; arguments misread.
 void add_readings(const Operator& op, std::vector<Variant>& all);
 // Results stored in another order, or changed by what was meant to follow.

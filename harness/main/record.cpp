@@ -70,7 +70,7 @@ void add_record(CLI::App& app, Command& chosen) {
       "  assay diagnose trace.h5                   whether PyTorch's own results are right, call by call\n"
       "  assay diff trace.h5 engine.h5             against what another engine gave\n\n"
       "Views are no calls; calls outside of modules are recorded if Assay has the operator, or if they compute with a recorded\n"
-      "result. It needs PyTorch and h5py (python3-torch, python3-h5py). Exit code 2: the program failed (the trace is kept, unless\n"
+      "result or write to one. It needs PyTorch and h5py (python3-torch, python3-h5py). Exit code 2: the program failed (the trace is kept, unless\n"
       "a signal ended the process); 3: PyTorch or h5py is missing; 130: it was interrupted, by Ctrl-C, SIGTERM or SIGHUP, to\n"
       "`assay record` or to the program alone (the trace is kept, if the program had begun and has not given the signal back to the\n"
       "system).");

@@ -5,8 +5,9 @@
 
 OPERATORS.json lists Assay's operators: [{"op", "arguments", "results", "aliases", "contract"}]. Calls are recorded as PyTorch
 dispatches them: with copies of their inputs from before, their results, the module and the line they came from, and which
-call's result each input is. Views are none: inputs say how they lie in the result that they are a view of. Outside of modules,
-calls of other operators than Assay's are recorded if they compute with a recorded result: filling parameters does not.
+call's result each input is. Views are none: inputs say how they lie in the result that they are a view of. What is written in
+place is recorded as it was before and as it is afterwards, and says where in an earlier result it lies. Outside of modules, calls
+of other operators than Assay's are recorded if they compute with a recorded result, or write to one: filling parameters does not.
 """
 
 import collections
@@ -17,19 +18,22 @@ import sys
 import threading
 
 import torch
-from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import case_file
+import recorded_memory
 import recorded_program
 
 VIEWS = ("view", "_unsafe_view", "reshape", "_reshape_alias", "t", "transpose.int", "permute", "expand", "squeeze", "squeeze.dim",
          "unsqueeze", "slice.Tensor", "select.int", "detach", "alias", "as_strided", "flatten.using_ints", "unbind.int",
-         "split.Tensor", "chunk", "narrow", "lift_fresh")
+         "split.Tensor", "chunk", "narrow", "lift_fresh",
+         # In place, they change how a tensor lies in its memory, and nothing there.
+         "t_", "transpose_", "swapaxes_", "swapdims_", "squeeze_", "squeeze_.dim", "squeeze_.dims", "unsqueeze_", "as_strided_", "detach_")
 
 
 # Results that only look like an argument.
 CREATES = ("empty", "new_", "zeros_like", "ones_like", "full_like", "rand_like", "randn_like", "randint_like")
+RESIZES = ("resize_", "resize_as_", "set_")  # other memory, in which nothing was computed
 IN_PLACE_STATISTICS = ("native_batch_norm", "_native_batch_norm_legit")
 FUNCTIONAL = "_native_batch_norm_legit_functional"
 
@@ -64,6 +68,8 @@ class Operators:
         if self.updates_statistics(name, arguments) and FUNCTIONAL in self.known:
             name = FUNCTIONAL
         base, dot, overload = name.partition(".")
+        if overload == "out" or overload.endswith("_out"):
+            return next(filter(None, (self.find(n, arguments) for n in self.known if n.partition(".")[0] == base)), None)
         found = self.known.get(name)
         if found is None and base.endswith("_") and not base.endswith("__"):
             found = self.known.get(base[:-1] + dot + overload)  # in place
@@ -78,20 +84,6 @@ class Operators:
         if base == "_prelu_kernel":  # which PyTorch 2 calls with the weight in the shape that it is broadcast from
             taken["weight"] = taken["weight"].flatten()
         return entry, taken
-
-
-def storage_of(tensor):
-    return tensor.untyped_storage() if hasattr(tensor, "untyped_storage") else tensor.storage()
-
-
-class Made:
-    """A result of a call, and how it lies in its storage, which it does not keep alive: another may come to its address."""
-
-    def __init__(self, call, result, tensor):
-        self.call, self.result = call, result
-        self.storage = StorageWeakRef(storage_of(tensor))
-        self.shape, self.strides, self.offset = tensor.shape, tensor.stride(), tensor.storage_offset()
-        self.contiguous = tensor.is_contiguous()
 
 
 class Local(threading.local):
@@ -109,7 +101,7 @@ class Recorder(TorchDispatchMode):
         self.local = Local()
         self.lock = threading.RLock()  # of what follows, and of the file
         self.repeats = collections.Counter()
-        self.made = {}  # address of a storage -> Made
+        self.memory = recorded_memory.Memory()
         self.recorded, self.passed, self.unknown = 0, collections.Counter(), collections.Counter()
         self.full = self.closed = False
         self.process = os.getpid()
@@ -152,12 +144,14 @@ class Recorder(TorchDispatchMode):
         for a in func._schema.arguments:
             if isinstance(a.type, torch.TensorType) and isinstance(arguments.get(a.name), (int, float)):
                 arguments[a.name] = number_tensor(arguments[a.name], wide, floating)
-        copies = {n: self.copied(v) for n, v in arguments.items()}
-        origins = {n: self.origin(v) for n, v in arguments.items() if isinstance(v, torch.Tensor)}
-        origins |= {f"{n}/{i}": self.origin(t) for n, v in arguments.items() if isinstance(v, (tuple, list))
+        # What stands in a result before it is written, where a call is told to write it, it does not compute with.
+        taken = {n: v for n, v in arguments.items() if not any(a.name == n and a.kwarg_only and writes(a) for a in func._schema.arguments)}
+        copies = {n: self.copied(v) for n, v in taken.items()}
+        origins = {n: self.origin(v) for n, v in taken.items() if isinstance(v, torch.Tensor)}
+        origins |= {f"{n}/{i}": self.origin(t) for n, v in taken.items() if isinstance(v, (tuple, list))
                     for i, t in enumerate(v) if isinstance(t, torch.Tensor)}
         result = func(*args, **kwargs)
-        if name not in VIEWS:
+        if not is_view(func, name):
             with self.lock:
                 if not self.closed and not self.record(func, name, copies, origins, arguments, result):
                     self.forget_written(func, arguments)
@@ -165,11 +159,10 @@ class Recorder(TorchDispatchMode):
 
     def forget_written(self, func, arguments):
         """What a call that is not recorded has written to is no call's result any more."""
-        for a in func._schema.arguments:
-            if a.alias_info is not None and a.alias_info.is_write:
-                for t in flat([arguments.get(a.name)]):
-                    if has_data(t):
-                        self.made.pop(storage_of(t).data_ptr(), None)
+        for a in filter(writes, func._schema.arguments):
+            for t in flat([arguments.get(a.name)]):
+                if has_data(t):
+                    self.memory.forget(t)
 
     def close(self):
         """What is still running goes on, unrecorded."""
@@ -185,18 +178,7 @@ class Recorder(TorchDispatchMode):
         return value
 
     def origin(self, tensor):
-        """"12:out": a result of call 12; "12:out@offset(3)@strides(7,1)": a part or view of one."""
-        if not has_data(tensor):
-            return None
-        made = self.made.get(storage_of(tensor).data_ptr())
-        if made is None or made.storage.expired():
-            return None
-        offset = tensor.storage_offset() - made.offset
-        if tensor.shape == made.shape and tensor.stride() == made.strides and offset == 0:
-            return f"{made.call}:{made.result}"
-        if not made.contiguous:
-            return None
-        return f"{made.call}:{made.result}@offset({offset})@strides({','.join(map(str, tensor.stride()))})"
+        return self.memory.origin(tensor) if has_data(tensor) else None
 
     def record(self, func, name, arguments, origins, originals, result):
         """Whether it was recorded."""
@@ -206,7 +188,7 @@ class Recorder(TorchDispatchMode):
             results = (*results, originals["running_mean"], originals["running_var"])  # as they are now
         if found is not None and len(found[0]["results"]) != len(results):
             found = None
-        if found is None and not self.computes(func, name, arguments, origins):
+        if found is None and not self.computes(name, arguments, origins):
             return False
         if not results or not all(isinstance(r, torch.Tensor) and r.dtype in case_file.NAMES and r.layout == torch.strided for r in results):
             return False
@@ -241,12 +223,11 @@ class Recorder(TorchDispatchMode):
         self.recorded += 1
         return True
 
-    def computes(self, func, name, arguments, origins):
+    def computes(self, name, arguments, origins):
         """Whether a call of an operator that Assay does not have is one of the model's."""
         if self.local.modules:
             return any(True for _ in flat(arguments.values()))
-        writes = any(a.alias_info is not None and a.alias_info.is_write for a in func._schema.arguments)
-        return not writes and not name.startswith(CREATES) and any(origins.values())
+        return not name.startswith(CREATES + RESIZES) and any(origins.values())
 
     def write(self, place, func, name, found, taken, op, contract, arguments, origins, originals, results):
         group = case_file.create_group(self.calls, place)
@@ -285,7 +266,17 @@ class Recorder(TorchDispatchMode):
         for i, r in enumerate(results):
             out = i < len(names) and names[i] or ("out" if len(results) == 1 else f"out{i}")
             case_file.write_tensor(actual, out, r)
-            self.made[storage_of(r).data_ptr()] = Made(place, out, r)
+            part_of = self.memory.keep(place, out, r, any(r is o for o in originals.values()))
+            if part_of:
+                case_file.set_text(group, f"onto.{out}", part_of)
+
+
+def writes(argument):
+    return argument.alias_info is not None and argument.alias_info.is_write
+
+
+def is_view(func, name):
+    return name in VIEWS or any(r.alias_info is not None and not r.alias_info.is_write for r in func._schema.returns)
 
 
 def has_data(tensor):
@@ -343,7 +334,7 @@ def main():
             return
         interrupts.end()
         recorder.close()
-        recorder.made.clear()  # while all of PyTorch is there, which their destructors call
+        recorder.memory.clear()  # while all of PyTorch is there, which their destructors call
         file.close()
         os.replace(partial, trace)
         said = {"recorded": recorder.recorded, "passed": recorder.passed, "full": recorder.full, "unknown": recorder.unknown,

@@ -43,6 +43,15 @@ class Bisector {
         inputs_(trace, dump_, results_) {}
 
   BisectedCall call(std::size_t k) {
+    BisectedCall result = judged(k);
+    if (writes_over_parts(trace_.calls[k])) write_over(results_, trace_, k, !has_other_inputs(k));
+    return result;
+  }
+
+  std::vector<std::string> unused() const { return dump_.unused(); }
+
+ private:
+  BisectedCall judged(std::size_t k) {
     const RecordedCall& recorded = trace_.calls[k];
     BisectedCall result;
     result.name = name_of(trace_, k);
@@ -63,9 +72,6 @@ class Bisector {
     return result;
   }
 
-  std::vector<std::string> unused() const { return dump_.unused(); }
-
- private:
   void compare(std::size_t k, const Call& torchs, BisectedCall& result) {
     Call engines = torchs;
     bool inherited = false;
@@ -230,7 +236,10 @@ class Bisector {
 
   // Of those that the engine's results are known for.
   bool has_other_inputs(std::size_t k) const {
+    const std::string& op = trace_.calls[k].op;
+    const bool overwrites = op == "copy_" || op == "zero_" || op.starts_with("fill_");
     return std::ranges::any_of(trace_.calls[k].inputs, [&](const auto& input) {
+      if (overwrites && input.first == "self") return false;
       std::string name = input.first;  // of a list's tensor "tensors/0", which is no name of an attribute
       std::ranges::replace(name, '/', '.');
       const auto origin = parse_origin(note_of(trace_.calls[k], "from." + name));

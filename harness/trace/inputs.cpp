@@ -43,22 +43,6 @@ std::optional<TensorData> fitted(const TensorData& own, const TensorData& argume
   return argument.numel() == own.numel() ? view_of(own, whole, argument.shape) : std::nullopt;
 }
 
-std::optional<KnownResult> produced_by(const KnownResults& results, const Origin& origin,
-                                       const TensorData& input) {
-  const auto own = results.find({origin.call, origin.result});
-  if (own == results.end() || own->second.data.dtype != input.dtype) return std::nullopt;
-  auto part = view_of(own->second.data, origin, input.shape);
-  if (!part) return std::nullopt;
-  KnownResult known{std::move(*part), {}, own->second.computed};
-  if (own->second.within.empty()) return known;
-  TensorData within(Dtype::f64, own->second.data.shape);
-  for (std::int64_t i = 0; i < within.numel(); ++i)
-    within.set(i, own->second.within[static_cast<std::size_t>(i)]);
-  const auto within_part = view_of(within, origin, input.shape);
-  for (std::int64_t i = 0; i < within_part->numel(); ++i) known.within.push_back(within_part->get(i));
-  return known;
-}
-
 }  // namespace
 
 TensorData reshaped(const TensorData& t, const Shape& shape) {
@@ -132,7 +116,7 @@ void Inputs::source(std::size_t k, const std::string& argument, const TensorData
   }
   const auto origin = parse_origin(from);
   if (!origin) return;
-  auto produced = produced_by(results_, *origin, t);
+  auto produced = known_part(results_, *origin, t.shape, t.dtype);
   if (!produced) return;
   seen.inherited = !same_bits(produced->data, packed_copy(t));
   seen.computed = produced->computed;
@@ -141,9 +125,12 @@ void Inputs::source(std::size_t k, const std::string& argument, const TensorData
   if (const TensorData& whole = results_.at({origin->call, origin->result}).data;
       produced->data.memory == whole.memory)
     seen.shape = whole.shape;
-  seen.add({"produced", fmt::format("what {} gave", name_of(trace_, origin->call)), Blame::changed,
-            std::move(produced->data)},
-           std::move(produced->within));
+  const std::string gave = fmt::format("what {} gave", name_of(trace_, origin->call));
+  const std::vector<std::string>& later = produced->written_by;
+  seen.add(
+      {"produced", later.empty() ? gave : fmt::format("{} and {} wrote into", gave, fmt::join(later, ", ")),
+       Blame::changed, std::move(produced->data)},
+      std::move(produced->within));
 }
 
 Inputs::Given Inputs::read(std::size_t k, const std::string& argument, TensorData& t, BisectedCall& result) {

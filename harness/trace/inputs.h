@@ -1,27 +1,16 @@
 // What the inputs of a recorded call were in the engine: from what the operator should be given to what its kernel had.
 #pragma once
 
-#include <map>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "../diagnose/stages.h"
 #include "bisect.h"
 #include "dump.h"
-#include "origin.h"
+#include "known.h"
 
 namespace assay {
-
-// A result of the engine's, and within what each of its numbers is known (diagnose/rounding.h); empty: to the bit.
-struct KnownResult {
-  TensorData data;
-  std::vector<double> within;
-  bool computed =
-      false;  // by the reference, as the dump does not have it: the engine's may be rounded otherwise
-};
-using KnownResults = std::map<std::pair<std::size_t, std::string>, KnownResult>;  // by call and output
 
 // Precondition: packed, and of as many elements.
 TensorData reshaped(const TensorData& t, const Shape& shape);
