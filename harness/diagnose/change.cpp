@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cstring>
 #include <functional>
+#include <set>
 
 #include "../diff/rearranged.h"
 #include "../generate/data.h"
@@ -22,11 +23,17 @@ struct Part {
   std::int64_t first = 0, count = 0;
 };
 
+bool same_element(const TensorData& a, const TensorData& b, std::int64_t i) {
+  if (a.dtype == b.dtype)
+    return std::memcmp(a.element(i), b.element(i), static_cast<std::size_t>(bytes(a.dtype))) == 0;
+  const double x = a.get(i), y = b.get(i);
+  return x == y || (std::isnan(x) && std::isnan(y));
+}
+
 Part longest_change(const TensorData& before, const TensorData& after) {
-  const auto size = static_cast<std::size_t>(bytes(after.dtype));
   Part longest, now;
   for (std::int64_t i = 0; i < after.numel(); ++i) {
-    if (std::memcmp(before.element(i), after.element(i), size) == 0) {
+    if (same_element(before, after, i)) {
       now = {};
       continue;
     }
@@ -34,6 +41,60 @@ Part longest_change(const TensorData& before, const TensorData& after) {
     if (now.count > longest.count) longest = now;
   }
   return longest;
+}
+
+bool is_more_than_one_number(const TensorData& t, const Part& part) {
+  const auto size = static_cast<std::size_t>(bytes(t.dtype));
+  for (std::int64_t i = part.first + 1; i < part.first + part.count; ++i)
+    if (std::memcmp(t.element(i), t.element(part.first), size) != 0) return true;
+  return false;
+}
+
+bool has_different_numbers(const TensorData& t, const Part& part) {
+  std::set<double> numbers;
+  for (std::int64_t i = part.first; i < part.first + part.count && std::ssize(numbers) < kLeastWritten; ++i)
+    if (const double x = t.get(i); !std::isnan(x)) numbers.insert(x);
+  return std::ssize(numbers) >= kLeastWritten;
+}
+
+// As a file in the narrower dtype has it.
+TensorData narrowed(const TensorData& t, Dtype dtype, bool cut_off) {
+  if (t.dtype == dtype) return packed_copy(t);
+  TensorData narrow(dtype, t.shape);
+  const Format& f = format(dtype);
+  for (std::int64_t i = 0; i < t.numel(); ++i) {
+    const double x = t.get(i);
+    narrow.set(i, !cut_off ? x : x < 0 ? round_up(x, f) : round_down(x, f));
+  }
+  return narrow;
+}
+
+// The element of `hay` from which on it has these bytes.
+std::optional<std::size_t> position(const TensorData& needle, const Part& part, const TensorData& hay) {
+  const auto size = static_cast<std::size_t>(bytes(needle.dtype));
+  const std::vector<std::byte> wanted = needle.packed(), all = hay.packed();
+  const auto begin = wanted.begin() + part.first * static_cast<std::ptrdiff_t>(size);
+  const std::boyer_moore_horspool_searcher searcher(begin,
+                                                    begin + part.count * static_cast<std::ptrdiff_t>(size));
+  for (auto from = all.begin();;) {
+    const auto at = std::search(from, all.end(), searcher);
+    if (at == all.end()) return std::nullopt;
+    const auto offset = static_cast<std::size_t>(at - all.begin());
+    if (offset % size == 0) return offset / size;
+    from = at + 1;
+  }
+}
+
+std::optional<std::size_t> found_in(const TensorData& source, const TensorData& after, const Part& part,
+                                    bool to_the_bit) {
+  if (source.dtype == after.dtype && to_the_bit) return position(after, part, source);
+  if (!is_float(source.dtype) || !is_float(after.dtype) || !has_different_numbers(after, part))
+    return std::nullopt;
+  const Dtype fewer = bytes(source.dtype) < bytes(after.dtype) ? source.dtype : after.dtype;
+  for (const bool cut_off : {false, true})
+    if (const auto at = position(narrowed(after, fewer, cut_off), part, narrowed(source, fewer, cut_off)))
+      return at;
+  return std::nullopt;
 }
 
 // A name alone, of a sentence about "self".
@@ -89,27 +150,11 @@ std::string change(const TensorData& before, const TensorData& after) {
 std::optional<std::string> written_from(const TensorData& before, const TensorData& after,
                                         const std::vector<Source>& sources) {
   const Part part = longest_change(before, after);
-  if (part.count < kLeastWritten) return std::nullopt;
-  const auto size = static_cast<std::size_t>(bytes(after.dtype));
-  const std::vector<std::byte> all = after.packed();
-  const std::byte* const begin = all.data() + static_cast<std::size_t>(part.first) * size;
-  const std::byte* const end = begin + static_cast<std::size_t>(part.count) * size;
-  if (std::equal(begin + size, end, begin)) return std::nullopt;  // nothing but one number
-  const std::boyer_moore_horspool_searcher searcher(begin, end);
-  for (const Source& source : sources) {
-    const TensorData t = source.read();
-    if (t.dtype != after.dtype) continue;
-    const std::vector<std::byte> hay = t.packed();
-    for (auto from = hay.begin();;) {
-      const auto at = std::search(from, hay.end(), searcher);
-      if (at == hay.end()) break;
-      const auto offset = static_cast<std::size_t>(at - hay.begin());
-      if (offset % size == 0)
-        return fmt::format("elements {} to {} are those of {} from element {}", part.first,
-                           part.first + part.count - 1, source.name, offset / size);
-      from = at + 1;
-    }
-  }
+  if (part.count < kLeastWritten || !is_more_than_one_number(after, part)) return std::nullopt;
+  for (const Source& source : sources)
+    if (const auto at = found_in(source.read(), after, part, before.dtype == after.dtype))
+      return fmt::format("elements {} to {} are those of {} from element {}", part.first,
+                         part.first + part.count - 1, source.name, *at);
   return std::nullopt;
 }
 

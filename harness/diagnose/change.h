@@ -24,8 +24,9 @@ struct Source {
 };
 
 // Whose numbers stand where the tensor changed: "elements 0 to 39 are those of head.weight from element 0". Of the longest part that
-// changed, if it has at least four elements that are not all the same, and is found among the sources to the bit.
-// Precondition: they have one shape and dtype.
+// changed, if it has at least four elements that are not all the same, and is found among the sources to the bit. Among sources in more
+// or fewer bits, and where what was before has others, it needs four different numbers, and is found as the fewer bits have them.
+// Precondition: they have one shape.
 std::optional<std::string> written_from(const TensorData& before, const TensorData& after,
                                         const std::vector<Source>& sources);
 

@@ -28,6 +28,15 @@ void move(TensorData& t, const std::vector<double>& within, const Sign& sign) {
     t.set(e, t.get(e) + sign(e) * within[static_cast<std::size_t>(e)]);
 }
 
+bool may_be_rounded(double x, double by, double y, const Format& f) {
+  if (!std::isfinite(x)) return x == y || (std::isnan(x) && std::isnan(y));
+  Interval i;
+  i.lower = x - by;
+  i.upper = x + by;
+  round_outward(i, f);
+  return i.contains(y);
+}
+
 std::vector<std::vector<double>> values_of(const Call& call) {
   const Arguments arguments(call);
   const auto evaluation = find_reference(call.op->schema.name)->evaluate(arguments.values(), call.outputs);
@@ -118,20 +127,25 @@ std::vector<std::vector<double>> moved_within(const Call& call,
 
 bool may_be_rounded(const TensorData& before, const std::vector<double>& within, const TensorData& after) {
   const Format& f = format(after.dtype);
-  for (std::int64_t e = 0; e < before.numel(); ++e) {
-    const double x = before.get(e), y = after.get(e);
-    if (!std::isfinite(x)) {
-      if (!(x == y || (std::isnan(x) && std::isnan(y)))) return false;
-      continue;
-    }
-    const double by = within.empty() ? 0 : within[static_cast<std::size_t>(e)];
-    Interval i;
-    i.lower = x - by;
-    i.upper = x + by;
-    round_outward(i, f);
-    if (!i.contains(y)) return false;
-  }
+  for (std::int64_t e = 0; e < before.numel(); ++e)
+    if (!may_be_rounded(before.get(e), within.empty() ? 0 : within[static_cast<std::size_t>(e)], after.get(e),
+                        f))
+      return false;
   return true;
+}
+
+TensorData but_for_rounding(const TensorData& before, const TensorData& after) {
+  TensorData rounded = packed_copy(before);
+  if (!is_narrower(after.dtype, before.dtype)) return rounded;
+  const Format& f = format(after.dtype);
+  bool all = true;
+  for (std::int64_t e = 0; e < rounded.numel(); ++e) {
+    if (may_be_rounded(rounded.get(e), 0, after.get(e), f))
+      rounded.set(e, after.get(e));
+    else
+      all = false;
+  }
+  return all ? packed_copy(before) : rounded;
 }
 
 }  // namespace assay::diagnose

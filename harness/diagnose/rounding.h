@@ -37,4 +37,8 @@ std::vector<std::vector<double>> moved_within(const Call& call,
 // empty). Precondition: they have one shape, and are floating point.
 bool may_be_rounded(const TensorData& before, const std::vector<double>& within, const TensorData& after);
 
+// What became of `before` beside being written down in the narrower dtype of `after`: `before`, with the numbers of `after` where those
+// may be what is left of it. Unchanged where that is all of it, or `after` is no narrower. Precondition: they have one shape.
+TensorData but_for_rounding(const TensorData& before, const TensorData& after);
+
 }  // namespace assay::diagnose

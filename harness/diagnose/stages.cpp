@@ -9,6 +9,7 @@
 
 #include "../files/tensor_data.h"
 #include "evidence.h"
+#include "rounding.h"
 #include "vocabulary/operators.h"
 
 namespace assay::diagnose {
@@ -133,9 +134,9 @@ std::vector<Step> steps(const std::string& tensor, std::span<const Snapshot> sna
     while (same > 0 && snapshots[same - 1].data.shape != s.data.shape) --same;
     if (same == 0 || same_numbers(snapshots[same - 1].data, s.data)) continue;
     const Snapshot& from = snapshots[same - 1];
-    std::string says = change(from.data, s.data);
-    if (from.data.dtype == s.data.dtype)
-      if (const auto writer = written_from(from.data, s.data, writers)) says += "; " + *writer;
+    const TensorData before = but_for_rounding(from.data, s.data);
+    std::string says = change(before, s.data);
+    if (const auto writer = written_from(before, s.data, writers)) says += "; " + *writer;
     all.push_back(step(tensor, from, s, same == k ? s.blame : Blame::packing, says));
   }
   return all;

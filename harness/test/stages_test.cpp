@@ -4,8 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "harness/diagnose/change.h"
+#include "harness/diagnose/rounding.h"
 #include "harness/files/tensor_data.h"
 #include "harness/generate/data.h"
 #include "harness/judge/expectation.h"
@@ -216,6 +219,44 @@ TEST(Stages, WhoseNumbersTheyAreIsNoGuess) {
   for (std::int64_t i = 0; i < 20; ++i) after.set(i, 1);
   other.set(3, 1);
   EXPECT_FALSE(written_from(before, after, sources)) << "one number again and again";
+}
+
+// A file may hold the one in fewer bits than the other, by rounding or by cutting off.
+TEST(Stages, WhoseNumbersTheyAreShowsInFewerBits) {
+  TensorData before(Dtype::f32, {40}), wide(Dtype::f32, {100});
+  for (std::int64_t i = 0; i < 100; ++i) wide.set(i, std::sin(static_cast<double>(i)));
+  for (std::int64_t i = 0; i < 40; ++i) before.set(i, std::cos(static_cast<double>(i)));
+  for (const Dtype dtype : {Dtype::f16, Dtype::bf16})
+    for (const bool cut_off : {false, true}) {
+      TensorData narrow(dtype, {100}), after(dtype, {40});
+      const auto written = [&](double x) {
+        return !cut_off ? x : x < 0 ? round_up(x, format(dtype)) : round_down(x, format(dtype));
+      };
+      for (std::int64_t i = 0; i < 100; ++i) narrow.set(i, written(wide.get(i)));
+      for (std::int64_t i = 0; i < 40; ++i) after.set(i, i < 10 ? narrow.get(i + 50) : written(before.get(i)));
+      const TensorData rounded = but_for_rounding(before, after);
+      for (std::int64_t i = 10; i < 40; ++i) EXPECT_EQ(rounded.get(i), after.get(i));
+      for (const TensorData& source : {wide, narrow})
+        EXPECT_EQ(written_from(rounded, after, {{"it", [&] { return source; }}}),
+                  "elements 0 to 9 are those of it from element 50");
+      TensorData widened(Dtype::f32, {40});
+      for (std::int64_t i = 0; i < 40; ++i) widened.set(i, i < 10 ? wide.get(i + 50) : before.get(i));
+      EXPECT_EQ(written_from(before, widened, {{"it", [&] { return narrow; }}}),
+                "elements 0 to 9 are those of it from element 50");
+      for (std::int64_t i = 0; i < 10; ++i) after.set(i, i % 2 == 0 ? narrow.get(50) : narrow.get(51));
+      for (std::int64_t i = 0; i < 10; ++i) wide.set(i + 50, wide.get(50 + i % 2));
+      EXPECT_FALSE(written_from(rounded, after, {{"it", [&] { return wide; }}})) << "two numbers say little";
+      for (std::int64_t i = 0; i < 100; ++i) wide.set(i, std::sin(static_cast<double>(i)));
+    }
+}
+
+TEST(Stages, ATensorInFewerBitsAloneIsRounded) {
+  TensorData before(Dtype::f32, {40}), after(Dtype::bf16, {40});
+  for (std::int64_t i = 0; i < 40; ++i) {
+    before.set(i, std::cos(static_cast<double>(i)));
+    after.set(i, before.get(i));
+  }
+  EXPECT_TRUE(same_bits(but_for_rounding(before, after), before));
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ bool says_little(const TensorData& t) {
 
 }  // namespace
 
-bool are_alike(const TensorData& a, const TensorData& b) {
+bool are_alike(const TensorData& a, const TensorData& b, const std::vector<double>& within) {
   double scale = 0;
   for (std::int64_t i = 0; i < b.numel(); ++i)
     if (const double x = std::fabs(b.get(i)); std::isfinite(x)) scale = std::max(scale, x);
@@ -30,7 +30,8 @@ bool are_alike(const TensorData& a, const TensorData& b) {
   for (std::int64_t i = 0; i < a.numel(); ++i) {
     const double x = a.get(i), y = b.get(i);
     alike += x == y || (std::isnan(x) && std::isnan(y)) ||
-                     std::fabs(x - y) <= kNearly * (std::fabs(y) + scale / 10)
+                     std::fabs(x - y) <= kNearly * (std::fabs(y) + scale / 10) +
+                                             (within.empty() ? 0 : 2 * within[static_cast<std::size_t>(i)])
                  ? 1
                  : 0;
   }
@@ -38,8 +39,8 @@ bool are_alike(const TensorData& a, const TensorData& b) {
 }
 
 std::optional<std::string> of_another_call(const CaseFile& trace, Dump& dump, std::size_t call,
-                                           const TensorData& came, const TensorData& right) {
-  if (says_little(came)) return std::nullopt;
+                                           const KnownResult& came, const TensorData& right) {
+  if (says_little(came.data)) return std::nullopt;
   std::optional<std::size_t> found;
   const auto distance = [call](std::size_t k) { return k < call ? call - k : k - call; };
   for (std::size_t k = 0; k < trace.calls.size(); ++k) {
@@ -48,8 +49,8 @@ std::optional<std::string> of_another_call(const CaseFile& trace, Dump& dump, st
       const auto dumped = dump.result(k, output);
       if (!dumped && !recorded.actual) continue;
       const TensorData other = dumped ? dump.peek(dumped->name) : tensor_of(*recorded.actual);
-      if (other.numel() != came.numel() || is_float(other.dtype) != is_float(came.dtype)) continue;
-      if (!are_alike(came, other) || are_alike(right, other)) continue;
+      if (other.numel() != came.data.numel() || is_float(other.dtype) != is_float(came.data.dtype)) continue;
+      if (!are_alike(came.data, other, came.within) || are_alike(right, other, came.within)) continue;
       if (!found || distance(k) < distance(*found)) found = k;
     }
   }

@@ -5,17 +5,20 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "dump.h"
+#include "known.h"
 
 namespace assay {
 
-// Whether nearly all numbers are nearly the same. Precondition: as many elements.
-bool are_alike(const TensorData& a, const TensorData& b);
+// Whether nearly all numbers are nearly the same, beside what `a` is known within (or to the bit, if that is empty). Precondition: as
+// many elements.
+bool are_alike(const TensorData& a, const TensorData& b, const std::vector<double>& within = {});
 
 // The nearest call whose result `came` is, all of it: as the dump has it, or nearly so as it was recorded. Nothing if it says little,
 // such as zeros, or if `right`, what belongs there, is like that result as well.
 std::optional<std::string> of_another_call(const CaseFile& trace, Dump& dump, std::size_t call,
-                                           const TensorData& came, const TensorData& right);
+                                           const KnownResult& came, const TensorData& right);
 
 }  // namespace assay

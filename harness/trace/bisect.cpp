@@ -147,7 +147,7 @@ class Bisector {
       const std::string name = output_name(*call.op, o);
       TensorData right(call.outputs[o].dtype, call.outputs[o].shape);
       right.memory = evidence.expectation().rounded(output);
-      const auto other = of_another_call(trace_, dump_, k, results_.at({k, name}).data, right);
+      const auto other = of_another_call(trace_, dump_, k, results_.at({k, name}), right);
       if (!other) continue;
       result.says.push_back(fmt::format("{}: what stands there is the result of {}", name, *other));
       diagnose::Diagnosis& d = *result.diagnosis;
@@ -244,10 +244,8 @@ class Bisector {
       std::ranges::replace(name, '/', '.');
       const auto origin = parse_origin(note_of(trace_.calls[k], "from." + name));
       if (!origin) return false;
-      const auto own = results_.find({origin->call, origin->result});
-      if (own == results_.end()) return false;
-      const auto part = view_of(own->second.data, *origin, input.second.shape);
-      return part && !are_alike(*part, tensor_of(input.second));
+      const auto part = known_part(results_, *origin, input.second.shape, input.second.dtype);
+      return part && !are_alike(part->data, tensor_of(input.second), part->within);
     });
   }
 
