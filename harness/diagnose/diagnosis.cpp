@@ -230,7 +230,7 @@ Diagnosis diagnose(std::span<Evidence* const> calls, const Options& options) {
   else if (const std::optional<Fill> fill =
                calls.size() == 1 && !gives_all(inverted) ? fill_of(evidence) : std::nullopt) {
     d.causes = {
-        {"results.unwritten", fill->says, d.tried_diverging, 0, d.tried_diverging, d.tried_diverging, true}};
+        {fill->name, fill->says, d.tried_diverging, 0, d.tried_diverging, d.tried_diverging, true}};
     for (const ReadAsZeros& r : fill->or_read_as_zeros)
       d.same.push_back({r.name, r.says, d.tried_diverging, 0, d.tried_diverging, d.tried_diverging, true});
     if (!d.same.empty())

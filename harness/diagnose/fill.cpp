@@ -95,6 +95,30 @@ bool are_where_inputs_are_zero(const Call& call, const Shape& out, const diff::M
   return found;
 }
 
+// "input has nothing but zeros at indices 2, 5 of its dimension 0", if all of the result is zero there, and nothing elsewhere diverges.
+std::optional<std::string> rows_skipped(Evidence& evidence, int output) {
+  const Call& call = evidence.call();
+  const Shape& out = call.outputs[static_cast<std::size_t>(output)].shape;
+  const diff::Mask& diverging = evidence.mask(output);
+  diff::Mask numbers(diverging.size());
+  for (std::uint64_t e = 0; e < numbers.size(); ++e)
+    if (evidence.actual(output, static_cast<std::int64_t>(e)) != 0) numbers.set(e);
+  std::optional<std::string> found;
+  each_pair_of_rows(call, out, [&](std::size_t i, const TensorData& t, std::size_t d, std::size_t e) {
+    std::vector<bool> zeros = indices(t.shape, d, numbers_of(t));
+    zeros.flip();
+    const std::vector<bool> wrong = indices(out, e, diverging), written = indices(out, e, numbers);
+    bool exactly = count(zeros) < zeros.size();
+    for (std::size_t k = 0; k < zeros.size(); ++k)
+      exactly = exactly && !(wrong[k] && !zeros[k]) && !(zeros[k] && written[k]);
+    if (exactly && !found)
+      found = fmt::format("{} has nothing but zeros at {} {} of its dimension {}",
+                          call.op->schema.argument_storage[i].name, count(zeros) == 1 ? "index" : "indices",
+                          listed(zeros), d);
+  });
+  return found;
+}
+
 // Inputs of which whole rows may have been read as zeros instead: then the reference gives what came.
 std::vector<ReadAsZeros> read_as_zeros(Evidence& evidence, int output) {
   std::vector<ReadAsZeros> all;
@@ -128,6 +152,7 @@ std::optional<Fill> fill_of(Evidence& evidence) {
   std::uint64_t elements = 0;
   bool zeros = true;
   std::vector<ReadAsZeros> others;
+  std::optional<std::string> skipped;
   for (std::size_t o = 0; o < call.outputs.size(); ++o) {
     const int output = static_cast<int>(o);
     if (!evidence.has(output)) continue;
@@ -149,13 +174,25 @@ std::optional<Fill> fill_of(Evidence& evidence) {
     // Of integers, 0 and -1 are numbers as others are.
     const bool integer = !is_float(dtype);
     if (size == 1 || (integer && (zeros || first == std::byte{0xff}))) return std::nullopt;
-    if (zeros && (!placed_by_coordinates(call.outputs[o].shape, diverging) ||
-                  are_where_inputs_are_zero(call, call.outputs[o].shape, diverging)))
-      return std::nullopt;
+    if (zeros && are_where_inputs_are_zero(call, call.outputs[o].shape, diverging)) {
+      auto where = rows_skipped(evidence, output);
+      if (!where || (skipped && *skipped != *where)) return std::nullopt;
+      skipped = std::move(where);
+      continue;
+    }
+    if (zeros && !placed_by_coordinates(call.outputs[o].shape, diverging)) return std::nullopt;
     if (zeros)
       for (ReadAsZeros& r : read_as_zeros(evidence, output)) others.push_back(std::move(r));
   }
   if (elements < 2) return std::nullopt;
+  if (skipped)
+    return Fill{
+        fmt::format(
+            "leaves elements of the result unwritten, or stores zeros there, where {}: it skips what is zero",
+            *skipped),
+        elements >= kEnoughZeros,
+        {},
+        "results.unwritten_where_zero"};
   if (zeros)
     return Fill{
         "leaves elements of the result unwritten, or stores zeros there: those that diverge are all 0",

@@ -20,11 +20,13 @@ struct Fill {
       says;  // "leaves elements of the result unwritten: those that diverge all hold the bytes cd cd cd cd"
   bool certain = false;  // so many elements, or such bytes, that no other fault is likely to have given them
   std::vector<ReadAsZeros> or_read_as_zeros = {};
+  std::string name = "results.unwritten";
 };
 
 // Whether all elements that diverge are such. Zeros, as the system's memory is filled with, only where coordinates alone say
 // which elements diverge: a wrong formula may give zeros, but by the numbers that go in, and so may one that is wrong where an
-// input has zeros.
+// input has zeros. If those are whole rows of zeros, with nothing else in the result's rows, and all others are right, it is a
+// kernel that skips them: "results.unwritten_where_zero".
 std::optional<Fill> fill_of(Evidence& evidence);
 
 }  // namespace assay::diagnose

@@ -11,7 +11,6 @@ std::vector<Variant> suspects_of(const Operator& op) {
   std::vector<Variant> all;
   add_formula_variants(op, all);
   add_paddings(op, all);
-  add_paddings(op, all);
   add_argument_variants(op, all);
   add_tensor_variants(op, all);
   add_arithmetic_variants(op, all);

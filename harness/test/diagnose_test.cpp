@@ -173,6 +173,40 @@ TEST(Diagnose, SaysWhatNobodyHasWritten) {
   EXPECT_NE(first_cause(e.diagnosis()), "results.unwritten");
 }
 
+// Rows of an input that are zeros, as those of padding are, may be skipped: what is there then is what memory held.
+TEST(Diagnose, SaysWhatIsSkippedBecauseItIsZero) {
+  const auto diagnosed =
+      [](const std::function<double(std::int64_t row, std::int64_t column, double right)>& gives) {
+        Experiment e("linear:f32:input=9x20,weight=15x20,bias=15:data=normal:seed=6");
+        auto& input = std::get<TensorData>(e.call.arguments[0]);
+        for (const std::int64_t row : {2, 5, 6})
+          for (std::int64_t k = 0; k < 20; ++k) input.set(row * 20 + k, 0);
+        Expectation right(e.call);
+        e.fill([&](std::int64_t i) {
+          return gives(i / 15, i % 15, right.values(0)[static_cast<std::size_t>(i)]);
+        });
+        return e.diagnosis();
+      };
+  const auto is_zero = [](std::int64_t row) { return row == 2 || row == 5 || row == 6; };
+  const Diagnosis skipped =
+      diagnosed([&](std::int64_t row, std::int64_t, double right) { return is_zero(row) ? 0 : right; });
+  EXPECT_EQ(skipped.kind, Diagnosis::Kind::named);
+  EXPECT_EQ(first_cause(skipped), "results.unwritten_where_zero");
+  EXPECT_THAT(skipped.causes[0].says,
+              HasSubstr("where input has nothing but zeros at indices 2, 5, 6 of its dimension 0"));
+  // With something in a row, or a zero elsewhere, it is not the rows that are zero.
+  const Diagnosis columns = diagnosed([&](std::int64_t row, std::int64_t column, double right) {
+    return is_zero(row) && column < 9 ? 0 : right;
+  });
+  EXPECT_NE(first_cause(columns), "results.unwritten_where_zero");
+  const Diagnosis one_more = diagnosed(
+      [&](std::int64_t row, std::int64_t, double right) { return is_zero(row) || row == 7 ? 0 : right; });
+  EXPECT_NE(first_cause(one_more), "results.unwritten_where_zero");
+  const Diagnosis one_less = diagnosed(
+      [&](std::int64_t row, std::int64_t, double right) { return row == 2 || row == 5 ? 0 : right; });
+  EXPECT_NE(first_cause(one_less), "results.unwritten_where_zero");
+}
+
 TEST(Diagnose, SaysWhatTheDataCannotShow) {
   // No negative number reaches the PReLU: nothing depends on the slopes.
   Experiment e("prelu:f32:self=4x3x5,weight=3:data=normal:seed=3");

@@ -233,7 +233,8 @@ TEST(Stages, WhoseNumbersTheyAreShowsInFewerBits) {
         return !cut_off ? x : x < 0 ? round_up(x, format(dtype)) : round_down(x, format(dtype));
       };
       for (std::int64_t i = 0; i < 100; ++i) narrow.set(i, written(wide.get(i)));
-      for (std::int64_t i = 0; i < 40; ++i) after.set(i, i < 10 ? narrow.get(i + 50) : written(before.get(i)));
+      for (std::int64_t i = 0; i < 40; ++i)
+        after.set(i, i < 10 ? narrow.get(i + 50) : written(before.get(i)));
       const TensorData rounded = but_for_rounding(before, after);
       for (std::int64_t i = 10; i < 40; ++i) EXPECT_EQ(rounded.get(i), after.get(i));
       for (const TensorData& source : {wide, narrow})
