@@ -6,8 +6,9 @@
 OPERATORS.json lists Assay's operators: [{"op", "arguments", "results", "aliases", "contract"}]. Calls are recorded as PyTorch
 dispatches them: with copies of their inputs from before, their results, the module and the line they came from, and which
 call's result each input is. Views are none: inputs say how they lie in the result that they are a view of. What is written in
-place is recorded as it was before and as it is afterwards, and says where in an earlier result it lies. Outside of modules, calls
-of other operators than Assay's are recorded if they compute with a recorded result, or write to one: filling parameters does not.
+place is recorded as it was before and as it is afterwards, and says where in an earlier result it lies, or in "whole", all of the
+memory that it is a part of. Outside of modules, calls of other operators than Assay's are recorded if they compute with a recorded
+result, or write to one: filling parameters with numbers does not.
 """
 
 import collections
@@ -203,6 +204,11 @@ class Recorder(TorchDispatchMode):
             self.passed["tensors of a dtype that Assay does not have"] += 1
             return False
         size = sum(t.numel() * t.element_size() for t in tensors)
+        whole = None
+        if found is None and len(results) == 1 and any(results[0] is o for o in originals.values()):
+            whole = self.memory.unknown_whole(results[0])
+            more = 0 if whole is None else whole.numel() * whole.element_size()
+            whole, size = (whole, size + more) if size + more <= self.left else (None, size)
         if self.full or size > self.left:
             self.full = True
             self.passed["behind the limit (--limit)"] += 1
@@ -215,7 +221,7 @@ class Recorder(TorchDispatchMode):
             op, taken, contract = found[0]["op"], found[1], found[0]["contract"]
         place = str(self.recorded)
         try:
-            self.write(place, func, name, found, taken, op, contract, arguments, origins, originals, results)
+            self.write(place, func, name, found, taken, op, contract, arguments, origins, originals, results, whole)
         except BaseException:  # an interrupt, too
             if place in self.calls:
                 del self.calls[place]
@@ -229,7 +235,7 @@ class Recorder(TorchDispatchMode):
             return any(True for _ in flat(arguments.values()))
         return not name.startswith(CREATES + RESIZES) and any(origins.values())
 
-    def write(self, place, func, name, found, taken, op, contract, arguments, origins, originals, results):
+    def write(self, place, func, name, found, taken, op, contract, arguments, origins, originals, results, whole):
         group = case_file.create_group(self.calls, place)
         words = ",".join(f"{a}={case_file.value_text(v, found is not None)}" for a, v in taken.items())
         case_file.set_text(group, "op", op)
@@ -262,6 +268,9 @@ class Recorder(TorchDispatchMode):
                 for i, t in enumerate(v):
                     case_file.write_tensor(entries, str(i), t)
         actual = case_file.create_group(group, "actual")
+        if whole is not None:
+            case_file.write_tensor(actual, "whole", whole)
+            self.memory.keep(place, "whole", whole, False)
         names = [r.name for r in func._schema.returns] if found is None else found[0]["results"]
         for i, r in enumerate(results):
             out = i < len(names) and names[i] or ("out" if len(results) == 1 else f"out{i}")

@@ -55,6 +55,12 @@ class Memory:
         self.made[storage_of(tensor).data_ptr()] = Made(call, result, tensor)
         return None
 
+    def unknown_whole(self, tensor):
+        """All of the memory that a tensor is a part of, if it is no call's result yet: a cache that is written piece by piece."""
+        storage = storage_of(tensor)
+        n = storage.nbytes() // tensor.element_size()
+        return tensor.as_strided((n,), (1,), 0) if self.of(tensor) is None and n > tensor.numel() else None
+
     def forget(self, tensor):
         self.made.pop(storage_of(tensor).data_ptr(), None)
 

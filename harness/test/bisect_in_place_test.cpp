@@ -125,6 +125,32 @@ x, z, more = torch.randn(6, 30), torch.randn(30), {}
   }
 }
 
+// A tensor of the program's own, which results of calls are written into piece by piece.
+TEST_F(BisectInPlace, ACacheIsKnownWhereItWasWritten) {
+  const std::string model = R"(
+torch.manual_seed(0)
+cache, x = torch.randn(4, 3, 5), torch.randn(4, 5)
+def step(t, x):
+    cache[:, t] = torch.relu(x) if recording else torch.relu(-x)
+    return torch.sigmoid(cache[:, :t + 1])
+first = step(0, x)
+second = step(1, first[:, 0])
+if not recording: dump(**{'relu': torch.relu(-x), 'relu#2': torch.relu(-first[:, 0]), 'sigmoid': first, 'sigmoid#2': second * 2})
+)";
+  const Finished f = bisect_program(model, {"--json", "-"});
+  const json b = json::parse(f.out, nullptr, false);
+  ASSERT_TRUE(b.is_object()) << f.err;
+  EXPECT_EQ(call(b, "relu")["status"], "wrong");
+  EXPECT_EQ(call(b, "sigmoid")["status"], "inherited") << call(b, "sigmoid").dump(1).substr(0, 2000);
+  EXPECT_EQ(call(b, "relu#2")["status"], "wrong");
+  EXPECT_EQ(call(b, "sigmoid#2")["status"], "wrong");
+  EXPECT_THAT(call(b, "sigmoid#2").dump(), HasSubstr("2 times what is right"));
+  const CaseFile trace = read_case_file(file("program.h5"));
+  const RecordedCall copy = call_of(trace, "copy_");
+  EXPECT_EQ(copy.outputs.at("whole").actual->shape, Shape{60});
+  EXPECT_EQ(note(copy, "onto.out"), "1:whole@offset(0)@strides(15,1)");
+}
+
 // What overwrote a result is compared with PyTorch's, and counted.
 TEST_F(BisectInPlace, WritersWithoutAReferenceAreCompared) {
   const std::string model = R"(

@@ -65,6 +65,13 @@ bool writes_over_parts(const RecordedCall& call) {
   return std::ranges::any_of(call.notes, [](const auto& note) { return note.first.starts_with(kOnto); });
 }
 
+bool is_memory_of_its_own(const RecordedCall& recorded, std::size_t call, const std::string& output) {
+  return std::ranges::any_of(recorded.notes, [&](const auto& note) {
+    const auto where = note.first.starts_with(kOnto) ? parse_origin(note.second) : std::nullopt;
+    return where && where->call == call && where->result == output;
+  });
+}
+
 void write_over(KnownResults& results, const CaseFile& trace, std::size_t call, bool given_as_recorded) {
   const RecordedCall& recorded = trace.calls[call];
   for (const auto& [output, o] : recorded.outputs) {

@@ -28,6 +28,8 @@ std::optional<KnownResult> known_part(const KnownResults& results, const Origin&
                                       Dtype dtype);
 
 bool writes_over_parts(const RecordedCall& call);
+// Whether an output is no result, but all of the memory that a result of the same call is a part of.
+bool is_memory_of_its_own(const RecordedCall& recorded, std::size_t call, const std::string& output);
 
 // A call that wrote in place over parts of earlier results (`onto.OUTPUT` of the trace) changes what is known of those: they have
 // its results there, or what PyTorch wrote if the call was given nothing else than PyTorch's. If neither is known, nothing is.

@@ -6,6 +6,7 @@
 //   source            "model.py:12"
 //   from.ARGUMENT     (ARGUMENT.0 in a list) "3:out": the result of call 3 that this input is; "3:out@offset(0)@strides(1,7)" if it is a view of one
 //   onto.RESULT       the same of a result that was written in place: the part of an earlier result that it is from now on
+//                     ("5:whole" of call 5 itself: of the memory that it is a part of, which call 5 has as a result of that name)
 //   parameter.ARGUMENT   "layers.0.act.weight": the parameter or buffer of a module that this input is
 // Calls of operators that Assay does not have are recorded under PyTorch's name and schema.
 #pragma once
