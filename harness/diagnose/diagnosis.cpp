@@ -10,6 +10,7 @@
 #include "../generate/data.h"
 #include "fill.h"
 #include "narrow.h"
+#include "showing.h"
 #include "suspects.h"
 
 namespace assay::diagnose {
@@ -201,7 +202,14 @@ Diagnosis diagnose(std::span<Evidence* const> calls, const Options& options) {
   d.untestable = causes.untestable;
   d.blind = blind(op, causes);
   d.fault = d.diverging > 0;
-  if (!d.fault) return d;
+  if (!d.fault) {
+    if (options.separate && !d.untestable.empty()) {
+      Showing s = showing(op, evidence.call().outputs[0].dtype, evidence.contract(), suspects, d.untestable);
+      d.shown = s.causes;
+      if (s.causes > 0) d.showing = std::move(s.case_text);
+    }
+    return d;
+  }
   for (std::size_t o = 0; o < evidence.call().outputs.size(); ++o)
     if (evidence.has(static_cast<int>(o))) d.where.push_back(where(evidence, static_cast<int>(o)));
   for (const Cause& c : causes.causes) d.causes.push_back(named(c));
@@ -229,8 +237,7 @@ Diagnosis diagnose(std::span<Evidence* const> calls, const Options& options) {
         certain || d.tried_diverging >= kEnoughToChoose ? Diagnosis::Kind::named : Diagnosis::Kind::ambiguous;
   else if (const std::optional<Fill> fill =
                calls.size() == 1 && !gives_all(inverted) ? fill_of(evidence) : std::nullopt) {
-    d.causes = {
-        {fill->name, fill->says, d.tried_diverging, 0, d.tried_diverging, d.tried_diverging, true}};
+    d.causes = {{fill->name, fill->says, d.tried_diverging, 0, d.tried_diverging, d.tried_diverging, true}};
     for (const ReadAsZeros& r : fill->or_read_as_zeros)
       d.same.push_back({r.name, r.says, d.tried_diverging, 0, d.tried_diverging, d.tried_diverging, true});
     if (!d.same.empty())

@@ -61,16 +61,20 @@ struct Diagnosis {
   std::vector<std::string> blind;  // arguments whose faults none could show: "weight: .."
   std::vector<Inverted> inverted;
   std::optional<std::string> separating;  // a case on which the first cause and those of `same` differ
-  std::string advice;                     // how to tell them apart where no case does
-  std::vector<std::string> skipped;       // why some causes were not tried
-  std::optional<Staging> stages;          // if the call was recorded with them
+  std::optional<std::string>
+      showing;                       // where there is no fault: a case that shows most of the untestable ones
+  std::size_t shown = 0;             // how many
+  std::string advice;                // how to tell them apart where no case does
+  std::vector<std::string> skipped;  // why some causes were not tried
+  std::optional<Staging> stages;     // if the call was recorded with them
   std::size_t tested = 0, pairs = 0;
   bool complete = true;
 };
 
 struct Options {
   Patience patience;
-  bool separate = true;  // look for a case that tells the same ones apart
+  bool separate =
+      true;  // look for a case that tells the same ones apart, or that shows what this data cannot
 };
 
 // Of one call, or of several of one operator by one kernel, which must have one cause. Places are those of the call in which most

@@ -139,6 +139,7 @@ json diagnosis_json(const Diagnosis& d) {
          {"skipped", d.skipped},
          {"advice", d.advice},
          {"separating_case", d.separating ? json(*d.separating) : json(nullptr)},
+         {"showing_case", d.showing ? json(*d.showing) : json(nullptr)},
          {"tested", d.tested},
          {"pairs", d.pairs},
          {"complete", d.complete}};
@@ -260,6 +261,8 @@ std::string to_text(const Diagnosis& d, Style style) {
         "Could not have shown on this data: {} of {} known causes ({}{}).", d.untestable.size(), d.tested,
         fmt::join(d.untestable.begin(), d.untestable.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
         shown < d.untestable.size() ? ", .." : "")));
+    if (d.showing)
+      s += line(style.faint(fmt::format("A case that shows {} of them: {}", d.shown, *d.showing)));
   }
   for (const std::string& skipped : d.skipped) s += line(skipped);
   s += line(style.faint("Judged under: " + d.contract));

@@ -216,6 +216,12 @@ TEST(Diagnose, SaysWhatTheDataCannotShow) {
   const Diagnosis d = e.diagnosis();
   EXPECT_EQ(d.kind, Diagnosis::Kind::no_fault);
   EXPECT_THAT(d.blind, Contains("weight"));
+  // Another case can.
+  ASSERT_TRUE(d.showing);
+  EXPECT_GE(d.shown * 2, d.untestable.size());
+  const Call shows = materialise(parse_case(*d.showing));
+  ASSERT_EQ(shows.error, "");
+  EXPECT_EQ(shows.op, e.call.op);
   EXPECT_THAT(d.untestable, Contains("weight.as_bf16"));
 }
 

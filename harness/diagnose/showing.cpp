@@ -1,0 +1,68 @@
+#include "showing.h"
+
+#include <algorithm>
+
+#include "../generate/cases.h"
+#include "../generate/data.h"
+#include "prediction.h"
+#include "vocabulary/case.h"
+
+namespace assay::diagnose {
+namespace {
+
+constexpr std::uint64_t kMostCases = 12;
+constexpr std::int64_t kMostElements = 128;  // of each result
+constexpr std::int64_t kLargest = 4096;      // elements of a result: larger cases are passed over
+
+std::int64_t numel(const Shape& shape) {
+  std::int64_t n = 1;
+  for (const std::int64_t size : shape) n *= size;
+  return n;
+}
+
+bool is_within(const Interval& inner, const Interval& outer) {
+  return (inner.lower > inner.upper || (outer.contains(inner.lower) && outer.contains(inner.upper))) &&
+         (!inner.nan || outer.nan) && (!inner.positive_infinity || outer.positive_infinity) &&
+         (!inner.negative_infinity || outer.negative_infinity);
+}
+
+bool shows_on(const Call& call, const Variant& v, Prediction& right, const Contract& contract) {
+  auto wrong = Prediction::of({{&v}}, call, contract);
+  if (!wrong) return false;
+  for (std::size_t o = 0; o < call.outputs.size(); ++o) {
+    const std::int64_t n = numel(call.outputs[o].shape), step = std::max<std::int64_t>(1, n / kMostElements);
+    const int output = static_cast<int>(o);
+    for (std::int64_t e = 0; e < n; e += step) {
+      const Interval &w = wrong->interval(output, e), &r = right.interval(output, e);
+      if (r.undecidable()) continue;
+      // What only promises less may show, or not.
+      if (v.contract.empty() ? disjoint(w, r) : !is_within(w, r)) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+Showing showing(const Operator& op, Dtype dtype, const Contract& contract,
+                const std::vector<Variant>& suspects, const std::vector<std::string>& names) {
+  std::vector<const Variant*> asked;
+  for (const Variant& v : suspects)
+    if (std::ranges::count(names, v.name) > 0) asked.push_back(&v);
+  Showing best;
+  const std::uint64_t first = ladder_length(op);
+  for (std::uint64_t i = first; i < first + kMostCases && best.causes < asked.size(); ++i) {
+    const Case c = generate(op, dtype, 0, i);
+    const Call call = materialise(c);
+    if (!call.error.empty() ||
+        std::ranges::any_of(call.outputs, [](const auto& o) { return numel(o.shape) > kLargest; }))
+      continue;
+    Prediction right(call, contract);
+    const auto shown = static_cast<std::size_t>(
+        std::ranges::count_if(asked, [&](const Variant* v) { return shows_on(call, *v, right, contract); }));
+    if (shown > best.causes) best = {text(c), shown};
+  }
+  return best;
+}
+
+}  // namespace assay::diagnose
