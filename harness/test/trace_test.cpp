@@ -57,7 +57,7 @@ TEST_F(Trace, KnowsThePReluOfPyTorch2) {
 }
 
 // A square weight lies in a dump as the module has it; of more than two dimensions, a module's result has others than its
-// operator's; and what no operator of ours has written to is no call's result any more.
+// operator's; and what was written into a result has no part in a fault.
 TEST_F(Trace, ARightEngineIsNotBlamed) {
   std::ofstream(file("right.py")) << R"(
 import sys, numpy, torch
@@ -82,8 +82,17 @@ numpy.savez(sys.argv[1], **{n: t.numpy() * numpy.float32(1 + 1e-7) if '.' not in
   const CaseFile trace = read_case_file(file("right.h5"));
   const auto div = std::ranges::find(trace.calls, "div.Tensor", &RecordedCall::op);
   ASSERT_NE(div, trace.calls.end());
-  EXPECT_FALSE(div->notes.contains("from.self"));
+  EXPECT_THAT(div->notes.at("from.self"), HasSubstr(":out"));
   EXPECT_THAT(div->case_text, HasSubstr("other=f32[]"));
+  // What is written by a call that is not recorded is no result that is known.
+  ASSERT_EQ(run_program(ASSAY_PROGRAM, {"record", file("right.py"), "-o", file("some.h5"), "--ops",
+                                        "relu,div", "--", file("right.npz")})
+                .status,
+            0);
+  const CaseFile some = read_case_file(file("some.h5"));
+  const auto after = std::ranges::find(some.calls, "div.Tensor", &RecordedCall::op);
+  ASSERT_NE(after, some.calls.end());
+  EXPECT_FALSE(after->notes.contains("from.self"));
 }
 
 TEST_F(Trace, ATraceIsNoDump) {
