@@ -18,7 +18,7 @@ struct Target {
   bool (*run)(std::string_view input);  // whether the reader took it
 };
 
-extern const Target kBenchFile, kCaseText, kContract, kLayout, kNpy, kNpz, kOnnx, kOrigin, kPluginTable,
+extern const Target kBenchFile, kCaseText, kContract, kLayout, kNpy, kNpz, kOnnx, kOrigin, kPluginTable, kPtx,
     kResultFile, kRunFile, kSafetensors, kSchema, kShapeRule;
 
 std::span<const Target* const> targets();

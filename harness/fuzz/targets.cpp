@@ -7,9 +7,9 @@
 namespace assay::fuzz {
 
 std::span<const Target* const> targets() {
-  static constexpr const Target* all[] = {&kBenchFile, &kCaseText,    &kContract, &kLayout,      &kNpy,
-                                          &kNpz,       &kOnnx,        &kOrigin,   &kPluginTable, &kResultFile,
-                                          &kRunFile,   &kSafetensors, &kSchema,   &kShapeRule};
+  static constexpr const Target* all[] = {
+      &kBenchFile,   &kCaseText, &kContract,   &kLayout,  &kNpy,         &kNpz,    &kOnnx,     &kOrigin,
+      &kPluginTable, &kPtx,      &kResultFile, &kRunFile, &kSafetensors, &kSchema, &kShapeRule};
   return all;
 }
 

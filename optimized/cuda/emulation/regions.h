@@ -26,7 +26,7 @@ class Regions {
     std::uintptr_t begin = 0, end = 0;
     bool writable = false;
     bool has(std::uintptr_t address, std::size_t bytes, bool write) const {
-      return address >= begin && address + bytes <= end && (writable || !write);
+      return address >= begin && address <= end && bytes <= end - address && (writable || !write);
     }
   };
   Region find(std::uintptr_t address, std::size_t bytes, bool write) const {

@@ -127,6 +127,13 @@ void wait_for_groups(Warp& warp, const Instruction& i, std::uint32_t lanes) {
 }
 void nothing(Warp&, const Instruction&, std::uint32_t) {}
 
+bool orders_memory(const Parts& p) {
+  return p.size() > 1 && std::all_of(p.begin() + 1, p.end(), [](std::string_view part) {
+           return part == "gl" || part == "cta" || part == "sys" || part == "gpu" || part == "sc" ||
+                  part == "acq_rel";
+         });
+}
+
 bool take_space(std::string_view name, Instruction& i) {
   if (name == "global")
     i.space = StateSpace::global;
@@ -189,11 +196,11 @@ Handler atomic_operation(const Parts& p, Instruction& i) {
 Handler memory_handler(const Parts& p, Instruction& i) {
   if (p[0] == "ld" || p[0] == "st") return load_or_store(p, i);
   if (p[0] == "atom" || p[0] == "red") return atomic_operation(p, i);
-  if (p[0] == "membar" || p[0] == "fence") return &nothing;
+  if (p[0] == "membar" || p[0] == "fence") return orders_memory(p) ? &nothing : nullptr;
   if (p[0] == "cp" && p.size() >= 3 && p[1] == "async") {
-    if (p[2] == "commit_group") return &end_group;
-    if (p[2] == "wait_group") return &wait_for_groups;
-    if (p.size() >= 5 && p[2] == "cg" && p[3] == "shared" && p[4] == "global") {
+    if (p.size() == 3 && p[2] == "commit_group") return &end_group;
+    if (p.size() == 3 && p[2] == "wait_group") return &wait_for_groups;
+    if (p.size() == 5 && p[2] == "cg" && p[3] == "shared" && p[4] == "global") {
       i.control = 1;  // with a fourth operand; the linker clears it where there is none
       return &start_copy;
     }

@@ -14,6 +14,12 @@ using Parts = std::vector<std::string_view>;
 bool has(const Parts& parts, std::string_view modifier) {
   return std::find(parts.begin(), parts.end(), modifier) != parts.end();
 }
+// Whether what stands between the name and the type is one of these.
+bool has_only(const Parts& parts, std::initializer_list<std::string_view> modifiers) {
+  return std::all_of(parts.begin() + 1, parts.end() - 1, [&](std::string_view part) {
+    return std::find(modifiers.begin(), modifiers.end(), part) != modifiers.end();
+  });
+}
 
 template <class T>
 using Wide = std::conditional_t<
@@ -210,6 +216,7 @@ float saturated(float a) {
 }
 
 Handler approximation(const Parts& p) {
+  if (!has_only(p, {"approx", "full", "ftz"})) return nullptr;
   const bool ftz = has(p, "ftz");
   const auto f32 = [&]<double (*op)(double)>() -> Handler {
     return ftz ? &unary<float, float, &approximate<true, op>> : &unary<float, float, &approximate<false, op>>;
@@ -236,7 +243,9 @@ template <class T>
 Handler of_floats(const Parts& p, Instruction& i) {
   i.control = has(p, "rz") ? 1 : has(p, "rm") ? 2 : has(p, "rp") ? 3 : 0;
   const bool nearest = i.control == 0;
-  if (has(p, "sat")) return nullptr;
+  const bool is_extreme = p[0] == "min" || p[0] == "max";
+  if (p.size() > 3 || !(is_extreme ? has_only(p, {"NaN"}) : has_only(p, {"rn", "rz", "rm", "rp"})))
+    return nullptr;
   if (p[0] == "add") return nearest ? &binary<T, T, &add<T>> : &rounded<&binary<T, T, &opaque_add<T>>>;
   if (p[0] == "sub") return nearest ? &binary<T, T, &sub<T>> : &rounded<&binary<T, T, &opaque_sub<T>>>;
   if (p[0] == "mul") return nearest ? &binary<T, T, &mul<T>> : &rounded<&binary<T, T, &opaque_mul<T>>>;
@@ -255,7 +264,18 @@ Handler of_floats(const Parts& p, Instruction& i) {
 
 template <class T>
 Handler of_integers(const Parts& p) {
-  if (has(p, "sat") || has(p, "cc")) return nullptr;
+  if (p[0] == "mul" && p.size() == 3 && p[1] == "lo") return &binary<T, T, &mul<T>>;
+  if (p[0] == "mad" && p.size() == 3 && p[1] == "lo") return &ternary<T, T, T, &mad<T>>;
+  if constexpr (sizeof(T) > 1) {
+    if (p[0] == "mul" && p.size() == 3 && p[1] == "hi") return &binary<T, T, &mul_high<T>>;
+    if (p[0] == "mad" && p.size() == 3 && p[1] == "hi") return &ternary<T, T, T, &mad_high<T>>;
+  }
+  if constexpr (sizeof(T) == 2 || sizeof(T) == 4) {
+    if (p[0] == "mul" && p.size() == 3 && p[1] == "wide") return &binary<std::uint64_t, T, &mul_wide<T>>;
+    if (p[0] == "mad" && p.size() == 3 && p[1] == "wide")
+      return &ternary<std::uint64_t, T, std::uint64_t, &mad_wide<T>>;
+  }
+  if (p.size() != 2) return nullptr;
   if (p[0] == "add") return &binary<T, T, &add<T>>;
   if (p[0] == "sub") return &binary<T, T, &sub<T>>;
   if (p[0] == "div") return &binary<T, T, &div<T>>;
@@ -264,23 +284,15 @@ Handler of_integers(const Parts& p) {
   if (p[0] == "max") return &binary<T, T, &larger<T>>;
   if (p[0] == "neg") return &unary<T, T, &negated<T>>;
   if (p[0] == "abs") return &unary<T, T, &absolute<T>>;
-  if (p[0] == "mul" && p.size() == 3 && p[1] == "lo") return &binary<T, T, &mul<T>>;
-  if (p[0] == "mad" && p.size() == 3 && p[1] == "lo") return &ternary<T, T, T, &mad<T>>;
-  if constexpr (sizeof(T) > 1) {
-    if (p[0] == "mul" && p[1] == "hi") return &binary<T, T, &mul_high<T>>;
-    if (p[0] == "mad" && p[1] == "hi") return &ternary<T, T, T, &mad_high<T>>;
-  }
-  if constexpr (sizeof(T) == 2 || sizeof(T) == 4) {
-    if (p[0] == "mul" && p[1] == "wide") return &binary<std::uint64_t, T, &mul_wide<T>>;
-    if (p[0] == "mad" && p[1] == "wide") return &ternary<std::uint64_t, T, std::uint64_t, &mad_wide<T>>;
-  }
   return nullptr;
 }
 
 }  // namespace
 
 Handler arithmetic_handler(const Parts& p, Instruction& i) {
-  if (p[0] == "dp4a" && p.size() == 3) {
+  if (p[0] == "dp4a") {
+    const auto known = [](std::string_view type) { return type == "s32" || type == "u32"; };
+    if (p.size() != 3 || !known(p[1]) || !known(p[2])) return nullptr;
     const bool a = p[1] == "s32", b = p[2] == "s32";
     using S = std::int8_t;
     using U = std::uint8_t;

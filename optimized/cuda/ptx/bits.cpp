@@ -154,13 +154,16 @@ Handler logic(std::string_view name) {
 
 Handler bits_handler(const Parts& p, Instruction&) {
   using U = std::uint32_t;
-  if (p.back() == "pred") {
+  if (p.size() == 2 && p.back() == "pred") {
     if (p[0] == "not") return &unary<std::uint64_t, std::uint8_t, &not_true>;
     return p[0] == "and" || p[0] == "or" || p[0] == "xor" ? logic<std::uint8_t>(p[0]) : nullptr;
   }
-  if (p[0] == "prmt") return p.size() == 2 ? &ternary<U, U, U, &permuted> : nullptr;
-  if (p[0] == "lop3") return p.size() == 2 ? &any_logic : nullptr;
-  if (p[0] == "shf" && p.size() == 4) {
+  const bool b32 = p.back() == "b32";
+  if (p[0] == "prmt") return p.size() == 2 && b32 ? &ternary<U, U, U, &permuted> : nullptr;
+  if (p[0] == "lop3") return p.size() == 2 && b32 ? &any_logic : nullptr;
+  if (p[0] == "shf") {
+    if (p.size() != 4 || (p[1] != "l" && p[1] != "r") || (p[2] != "wrap" && p[2] != "clamp") || !b32)
+      return nullptr;
     if (p[1] == "l")
       return p[2] == "wrap" ? &ternary<U, U, U, &funnel<true, true>>
                             : &ternary<U, U, U, &funnel<true, false>>;

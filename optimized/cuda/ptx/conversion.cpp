@@ -119,7 +119,8 @@ Handler conversion(const Parts& p, Instruction& i) {
     if (m == "sat") {
       saturate = true;
     } else if (m.size() >= 2 && m.size() <= 3 && m[0] == 'r' &&
-               std::string_view("nzmp").find(m[1]) != std::string_view::npos) {
+               std::string_view("nzmp").find(m[1]) != std::string_view::npos &&
+               (m.size() == 2 || m[2] == 'i')) {
       i.control = m[1] == 'n' ? nearest : m[1] == 'z' ? zero : m[1] == 'm' ? down : up;
       to_whole = m.size() == 3;
     } else {
@@ -196,12 +197,13 @@ Handler conversion_handler(const Parts& p, Instruction& i) {
     const bool packs = p[0] == "pack";
     return of_integer(p[1], [&](auto t) -> Handler {
       using T = typename decltype(t)::type;
+      if ((i.vector != 2 && i.vector != 4) || sizeof(T) < i.vector) return nullptr;
       return packs ? &pack<T> : &unpack<T>;
     });
   }
   if (p[0] != "cvta") return nullptr;
   const bool to = p.size() == 4 && p[1] == "to";
-  if (!to && p.size() != 3) return nullptr;
+  if ((!to && p.size() != 3) || (p.back() != "u64" && p.back() != "u32")) return nullptr;
   const std::string_view space = p[p.size() - 2];
   if (space == "global" || space == "param") return &copy<std::uint64_t>;
   if (space == "shared") return to ? &to_window<kSharedWindow, false> : &to_window<kSharedWindow, true>;

@@ -1,6 +1,7 @@
 // From the text of a kernel to a program: functions that it calls are inlined, for nvcc's code has no recursion.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -17,12 +18,13 @@ struct Function {
 using Functions = std::map<std::string, Function, std::less<>>;
 
 struct Surroundings {
+  std::string_view text;  // the file, of which all views are
   const Functions& functions;
   const std::vector<std::string_view>& shared;  // declarations of shared variables outside functions
-  const std::map<int, std::string>& files;
+  const std::map<std::uint64_t, std::string>& files;
 };
 
-// Throws std::runtime_error that names the instruction which cannot be interpreted.
+// Throws std::runtime_error that names the line and what in it cannot be interpreted.
 Program link(const Surroundings& around, const Function& entry);
 
 }  // namespace assay::cuda::ptx

@@ -1,22 +1,21 @@
 #include "module.h"
 
-#include <cctype>
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
 
 #include "../emulation/text.h"
 #include "linker.h"
+#include "text.h"
 
 namespace assay::cuda::ptx {
 namespace {
 
-bool is_space(char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; }
-
 // A cursor in text, for what stands outside of functions.
 class Reader {
  public:
-  explicit Reader(std::string_view text) : text_(text) {}
+  explicit Reader(Text text) : text_(text) {}
 
   bool at_end() {
     while (at_ < text_.size() && is_space(text_[at_])) ++at_;
@@ -27,42 +26,52 @@ class Reader {
     ++at_;
     return true;
   }
-  // Up to white space or punctuation.
-  std::string_view word() {
+  // Up to white space or punctuation, which is an error.
+  Text word() {
     at_end();
     const std::size_t begin = at_;
-    while (at_ < text_.size() && !is_space(text_[at_]) &&
-           std::string_view("(){};,").find(text_[at_]) == std::string_view::npos)
+    while (at_ < text_.size() && !is_space(text_[at_]) && Text("(){};,").find(text_[at_]) == Text::npos)
       ++at_;
+    if (begin == at_) throw error_at(text_, text_.substr(at_, 1), "a word is missing");
     return text_.substr(begin, at_ - begin);
   }
-  std::string_view line() { return until('\n'); }
-  std::string_view until(char end) {
-    const std::size_t begin = at_;
-    at_ = text_.find(end, at_);
-    if (at_ == std::string_view::npos) at_ = text_.size();
-    const auto found = text_.substr(begin, at_ - begin);
-    if (at_ < text_.size()) ++at_;
+  Text line() { return up_to(std::min(text_.find('\n', at_), text_.size())); }
+  // The end itself is taken, too.
+  Text until(char end) {
+    const std::size_t at = text_.find(end, at_);
+    if (at == Text::npos)
+      throw error_at(text_, text_.substr(at_), std::string("there is no ") + end + " behind");
+    const Text found = up_to(at);
+    ++at_;
     return found;
   }
   // What stands between a bracket and its partner, of which the first has just been taken.
-  std::string_view enclosed(char open, char close) {
+  Text enclosed(char open, char close) {
     const std::size_t begin = at_;
     for (int depth = 1; at_ < text_.size(); ++at_) {
       if (text_[at_] == open) ++depth;
       if (text_[at_] == close && --depth == 0) return text_.substr(begin, at_++ - begin);
     }
-    throw std::runtime_error(std::string("a ") + open + " has no " + close);
+    throw error_at(text_, text_.substr(begin - 1, 1), std::string("a bracket has no ") + close);
   }
 
  private:
-  std::string_view text_;
+  Text up_to(std::size_t end) {
+    const Text found = text_.substr(at_, end - at_);
+    at_ = end;
+    return found;
+  }
+
+  Text text_;
   std::size_t at_ = 0;
 };
 
 void blank_comments(std::string& text) {
-  for (std::size_t at = text.find("//"); at != std::string::npos; at = text.find("//", at)) {
-    for (; at < text.size() && text[at] != '\n'; ++at) text[at] = ' ';
+  bool quoted = false;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '"' || text[at] == '\n') quoted = text[at] == '"' && !quoted;
+    if (!quoted && text.compare(at, 2, "//") == 0)
+      for (; at < text.size() && text[at] != '\n'; ++at) text[at] = ' ';
   }
 }
 
@@ -81,47 +90,61 @@ std::string plain_name(const char* mangled) {
 
 Module::Module(std::string text) : text_(std::move(text)) {
   blank_comments(text_);
+  const auto error = [this](Text token, std::string_view what) { return error_at(text_, token, what); };
   Reader in(text_);
-  if (in.word() != ".version") throw std::runtime_error("no PTX: it does not begin with .version");
+  if (in.at_end()) throw error(Text(text_).substr(0, 0), "no PTX: it is empty");
+  if (const Text first = in.word(); first != ".version")
+    throw error(first, "no PTX: it does not begin with .version");
   in.line();
   while (!in.at_end()) {
-    const std::string_view word = in.word();
+    const Text word = in.word();
     if (word == ".target" || word == ".address_size") {
       in.line();
     } else if (word == ".file") {
-      std::istringstream rest{std::string(in.line())};
-      int number = 0;
-      std::string name;
-      rest >> number >> name;
-      files_[number] = name;
+      const std::vector<Text> parts = words(in.line());
+      std::uint64_t number = 0;
+      if (parts.size() < 2 || !read_number(parts[0], number))
+        throw error(word, "a file without a number and a name");
+      files_[number] = parts[1];
     } else if (word == ".section") {
       in.word();
       if (in.take('{')) in.enclosed('{', '}');
     } else if (word == ".visible" || word == ".weak" || word == ".common") {
       continue;
-    } else if (word == ".extern" || word == ".shared") {
+    } else if (word == ".extern") {
+      const Text what = in.word();
+      if (what == ".shared")
+        shared_.push_back(in.until(';'));
+      else if (what == ".func")
+        in.until(';');  // an error where it is called
+      else
+        throw error(what, "PTX that is not interpreted");
+    } else if (word == ".shared") {
       shared_.push_back(in.until(';'));
     } else if (word == ".entry" || word == ".func") {
       Function f;
       if (in.take('(')) f.results = in.enclosed('(', ')');
       f.name = in.word();
       if (in.take('(')) f.parameters = in.enclosed('(', ')');
-      while (!in.at_end() && !in.take(';')) {
+      while (!in.take(';')) {
         if (in.take('{')) {
           f.body = in.enclosed('{', '}');
-          functions_[std::string(f.name)] = f;
-          if (word == ".entry" && !entries_.emplace(plain_name(std::string(f.name).c_str()), f.name).second)
-            throw std::runtime_error("two kernels are called " + plain_name(std::string(f.name).c_str()));
+          add(f, word == ".entry");
           break;
         }
-        in.take(',');
-        in.word();  // .maxntid 256, 1, 1
+        if (!in.take(',')) in.word();  // .maxntid 256, 1, 1
       }
     } else {
-      throw std::runtime_error("PTX that is not interpreted: " +
-                               std::string(word.empty() ? in.line() : word));
+      throw error(word, "PTX that is not interpreted");
     }
   }
+}
+
+void Module::add(const Function& f, bool entry) {
+  if (!functions_.emplace(f.name, f).second) throw error_at(text_, f.name, "two functions have one name");
+  if (!entry) return;
+  if (!entries_.emplace(plain_name(std::string(f.name).c_str()), f.name).second)
+    throw error_at(text_, f.name, "two kernels have one name without their arguments");
 }
 
 std::unique_ptr<Module> Module::of_file(const std::string& path) {
@@ -129,7 +152,9 @@ std::unique_ptr<Module> Module::of_file(const std::string& path) {
   std::ostringstream text;
   if (!in || !(text << in.rdbuf())) throw std::runtime_error(path + ": cannot be read");
   try {
-    return std::make_unique<Module>(std::move(text).str());
+    auto module = std::make_unique<Module>(std::move(text).str());
+    module->path_ = path + ": ";
+    return module;
   } catch (const std::runtime_error& error) {
     throw std::runtime_error(path + ": " + error.what());
   }
@@ -139,8 +164,12 @@ const Program* Module::kernel(const std::string& name) {
   const auto entry = entries_.find(name);
   if (entry == entries_.end()) return nullptr;
   std::unique_ptr<Program>& program = programs_[name];
-  if (program == nullptr)
-    program = std::make_unique<Program>(link({functions_, shared_, files_}, functions_.at(entry->second)));
+  if (program == nullptr) try {
+      program = std::make_unique<Program>(
+          link({text_, functions_, shared_, files_}, functions_.find(entry->second)->second));
+    } catch (const std::runtime_error& error) {
+      throw std::runtime_error(path_ + error.what());
+    }
   return program.get();
 }
 

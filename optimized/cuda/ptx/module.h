@@ -4,6 +4,7 @@
 // the instruction.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -17,23 +18,27 @@ namespace assay::cuda::ptx {
 
 class Module {
  public:
-  // Throws std::runtime_error for what is no PTX.
+  // Throws std::runtime_error for what is no PTX: "line 12: WHAT: "TOKEN"".
   explicit Module(std::string text);
   Module(Module&&) = delete;
   // From a file. Throws std::runtime_error that names it.
   static std::unique_ptr<Module> of_file(const std::string& path);
 
-  // The kernel of that plain name (below). Null if there is none. Throws std::runtime_error that names what it cannot interpret.
+  // The kernel of that plain name (below). Null if there is none. Throws std::runtime_error, as above, for what cannot be
+  // interpreted.
   const Program* kernel(const std::string& name);
   std::vector<std::string> kernels() const;
 
  private:
+  void add(const Function& f, bool entry);
+
   std::string text_;                            // of which all views are
   Functions functions_;                         // by mangled name
   std::map<std::string, std::string> entries_;  // from plain names to mangled ones
   std::map<std::string, std::unique_ptr<Program>> programs_;
   std::vector<std::string_view> shared_;  // declarations of shared variables outside functions
-  std::map<int, std::string> files_;
+  std::map<std::uint64_t, std::string> files_;
+  std::string path_;  // "FILE: ", or ""
 };
 
 // A kernel's name as its author wrote it, without arguments and without the namespace that tells GPU and emulation apart:

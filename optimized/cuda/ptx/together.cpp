@@ -100,16 +100,17 @@ Handler warp_handler(const Parts& p, Instruction& i) {
   const auto names = [&](std::initializer_list<std::string_view> want) {
     return p.size() == want.size() && std::equal(want.begin(), want.end(), p.begin());
   };
-  if (p[0] == "activemask") return &active_mask;
+  if (names({"activemask", "b32"})) return &active_mask;
   if (p[0] == "shfl" && p.size() == 4 && p[1] == "sync" && p[3] == "b32") {
     i.flow = Flow::warp_barrier;
     i.control = p[2] == "up" ? up : p[2] == "down" ? down : p[2] == "bfly" ? butterfly : index;
-    return &shuffle;
+    return i.control != index || p[2] == "idx" ? &shuffle : nullptr;
   }
   if (p[0] == "vote" && p.size() == 4 && p[1] == "sync") {
     i.flow = Flow::warp_barrier;
     i.control = p[2] == "all" ? all : p[2] == "any" ? any : ballot;
-    return p[2] == "uni" ? nullptr : &vote;
+    if (i.control == ballot) return p[2] == "ballot" && p[3] == "b32" ? &vote : nullptr;
+    return p[3] == "pred" ? &vote : nullptr;
   }
   const auto together = [&](Handler handler) {
     i.flow = Flow::warp_barrier;
@@ -130,11 +131,14 @@ Handler warp_handler(const Parts& p, Instruction& i) {
 }
 
 bool choose_operation(const Parts& p, Instruction& i) {
-  if ((p[0] == "bar" || p[0] == "barrier") && p.size() >= 2) {
-    if (p[1] == "warp") return i.flow = Flow::warp_barrier, true;
-    if (p[1] == "sync" || (p[1] == "cta" && p.size() > 2 && p[2] == "sync"))
-      return i.flow = Flow::block_barrier, true;
-    return false;
+  if (p[0] == "bar" || p[0] == "barrier") {
+    std::string_view rest[3];
+    if (p.size() > 4) return false;
+    std::copy(p.begin() + 1, p.end(), rest);
+    if (rest[0] == "warp" && rest[1] == "sync" && rest[2].empty()) return i.flow = Flow::warp_barrier, true;
+    if (rest[0] == "cta") std::rotate(rest, rest + 1, rest + 3), rest[2] = {};
+    i.flow = Flow::block_barrier;
+    return rest[0] == "sync" && (rest[1].empty() || rest[1] == "aligned") && rest[2].empty();
   }
   for (const auto choose : {&arithmetic_handler, &bits_handler, &comparison_handler, &conversion_handler,
                             &memory_handler, &warp_handler}) {

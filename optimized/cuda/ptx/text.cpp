@@ -1,0 +1,113 @@
+#include "text.h"
+
+#include <algorithm>
+#include <bit>
+#include <cctype>
+#include <charconv>
+
+namespace assay::cuda::ptx {
+namespace {
+
+constexpr Text kSpace = " \t\r\n\v\f";
+constexpr std::size_t kLongestToken = 80;
+constexpr std::size_t kLargestAlignment = 1024, kLargestVariable = std::size_t{1} << 30;
+
+}  // namespace
+
+std::runtime_error error_at(Text whole, Text token, std::string_view what) {
+  const auto line = std::count(whole.data(), token.data(), '\n') + 1;
+  Text shown = token.substr(0, std::min({token.size(), kLongestToken, token.find('\n')}));
+  return std::runtime_error("line " + std::to_string(line) + ": " + std::string(what) + ": \"" +
+                            std::string(shown) + (shown.size() < token.size() ? "\"..." : "\""));
+}
+
+bool is_space(char c) { return kSpace.find(c) != Text::npos; }
+
+Text without_leading_space(Text s) {
+  s.remove_prefix(std::min(s.find_first_not_of(kSpace), s.size()));
+  return s;
+}
+Text trimmed(Text s) {
+  s = without_leading_space(s);
+  return s.substr(0, s.find_last_not_of(kSpace) + 1);
+}
+
+std::vector<Text> split(Text s, char separator) {
+  std::vector<Text> parts;
+  int depth = 0;
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i <= s.size(); ++i) {
+    if (i == s.size() || (s[i] == separator && depth == 0)) {
+      parts.push_back(trimmed(s.substr(begin, i - begin)));
+      begin = i + 1;
+    } else if (Text("{[(").find(s[i]) != Text::npos) {
+      ++depth;
+    } else if (Text("}])").find(s[i]) != Text::npos) {
+      --depth;
+    }
+  }
+  if (parts.size() == 1 && parts[0].empty()) parts.clear();
+  return parts;
+}
+
+std::vector<Text> words(Text s) {
+  std::vector<Text> found;
+  for (s = without_leading_space(s); !s.empty(); s = without_leading_space(s)) {
+    found.push_back(s.substr(0, s.find_first_of(kSpace)));
+    s.remove_prefix(found.back().size());
+  }
+  return found;
+}
+
+Text inside(Text s) { return s.size() < 2 ? s.substr(0, 0) : s.substr(1, s.size() - 2); }
+
+bool read_number(Text s, std::int64_t& value) {
+  const auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), value);
+  return error == std::errc{} && end == s.data() + s.size();
+}
+bool read_number(Text s, std::uint64_t& value, int base) {
+  const auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), value, base);
+  return error == std::errc{} && end == s.data() + s.size();
+}
+
+std::size_t bytes_of_type(Text type) {
+  if (type.size() < 3 || type[0] != '.' || Text("bsuf").find(type[1]) == Text::npos) return 0;
+  std::uint64_t bits = 0;
+  if (!read_number(type.substr(2), bits)) return 0;
+  return bits == 8 || bits == 16 || bits == 32 || bits == 64 || bits == 128 ? bits / 8 : 0;
+}
+
+Declaration declaration(Text whole, Text text) {
+  Declaration d{{}, 0, 0};
+  std::uint64_t element = 0, count = 1, alignment = 0;
+  const std::vector<Text> all = words(text);
+  bool good = true, pointer = false;
+  for (std::size_t i = 0; i < all.size() && good; ++i) {
+    if (all[i] == ".align") {
+      std::uint64_t n = 0;
+      good = ++i < all.size() && read_number(all[i], n) && std::has_single_bit(n) && n <= kLargestAlignment;
+      if (!pointer) alignment = n;  // behind .ptr it is of what the parameter points to
+    } else if (all[i] == ".param" || all[i] == ".shared" || all[i] == ".local" || all[i] == ".global") {
+      continue;
+    } else if (all[i] == ".ptr") {
+      pointer = true;
+    } else if (all[i][0] == '.') {
+      good = element == 0 && (element = bytes_of_type(all[i])) != 0;
+    } else {
+      good = d.name.empty();
+      d.name = all[i];
+    }
+  }
+  if (const auto bracket = d.name.find('['); bracket != Text::npos) {
+    good = good && d.name.back() == ']' && read_number(inside(d.name.substr(bracket)), count) &&
+           count <= kLargestVariable;
+    d.name = d.name.substr(0, bracket);
+  }
+  if (!good || d.name.empty() || element == 0)
+    throw error_at(whole, text, "a declaration that is not understood");
+  d.bytes = element * count;
+  d.alignment = alignment == 0 ? element : alignment;
+  return d;
+}
+
+}  // namespace assay::cuda::ptx
