@@ -26,6 +26,11 @@ def changed(text, fault, path):
     return text.replace(find, put)
 
 
+def read_dependencies(text):
+    """The files that an object is made of, in the compiler's words."""
+    return text.replace("\\\n", " ").split(":", 1)[1].split()
+
+
 class Builder:
     """Libraries of the stem's kernels for a fault: {"file", "find", "put", "stem"}; find None changes nothing.
 
@@ -107,10 +112,12 @@ class Builder:
             if source not in self.shared:
                 obj = self.base / (source.replace("/", ".") + ".o")
                 self.compile(self.base / source, obj, self.base / "optimized", "-MMD", "-MF", f"{obj}.d")
-                included = Path(f"{obj}.d").read_text().replace("\\\n", " ").split(":", 1)[1].split()
-                prefix = str(self.base) + "/"
-                self.shared[source] = (obj, {i.removeprefix(prefix) for i in included if i.startswith(prefix)})
+                self.shared[source] = (obj, self.of_base(read_dependencies(Path(f"{obj}.d").read_text())))
             return self.shared[source]
+
+    def of_base(self, included):
+        prefix = str(self.base) + "/"
+        return {i.removeprefix(prefix) for i in included if i.startswith(prefix)}
 
     def compile(self, source, obj, tree, *more):
         command = [w if w != f"-I{self.root}/optimized" else f"-I{tree}" for w in self.flags()]

@@ -2,8 +2,10 @@
 
 import json
 import shlex
+import subprocess
+from pathlib import Path
 
-from build import BuildError, Builder
+from build import BuildError, Builder, read_dependencies
 
 
 class CudaBuilder(Builder):
@@ -13,12 +15,14 @@ class CudaBuilder(Builder):
     libraries = ["-lfmt", "-ldl"]
 
     def prepare(self):
-        self.commands, self.geometry = {}, []
+        self.commands, self.geometry, self.objects = {}, [], {}
         for entry in json.loads((self.build / "compile_commands.json").read_text()):
             words = shlex.split(entry["command"])
             at = words.index("-o")
             if "assay_cuda_checked" not in words[at + 1]:
                 continue
+            source = str(Path(entry["file"]).relative_to(self.root))
+            self.objects[source] = Path(entry["directory"]) / words[at + 1]
             if "/optimized/cpu/" in entry["file"]:
                 self.geometry.append("optimized" + entry["file"].removeprefix(f"{self.root}/optimized"))
             # Without files and warnings; faults do not depend on optimisation.
@@ -47,7 +51,23 @@ class CudaBuilder(Builder):
         rest = [str(p.relative_to(self.base)) for p in sorted([*cuda.glob("emulation/*.cpp"), cuda / "memory_emulated.cpp"])]
         return [*kernels, *layer, *rest, *self.geometry, "optimized/plugin.cpp"]
 
-    def compile(self, source, obj, tree, *more):
-        command = self.commands["kernels" if str(source).endswith(".cu") else "scheduler"]
+    def unchanged(self, source):
+        """The object of the program's build, unless something that it is made of is newer: they are half of what is compiled."""
+        with self.one_at_a_time(source):
+            built = self.objects.get(source)
+            if source not in self.shared and built and built.is_file():
+                asked = subprocess.run([*self.command(source, self.base / "optimized"), "-MM", self.base / source],
+                                       capture_output=True, text=True)
+                included = read_dependencies(asked.stdout) if asked.returncode == 0 else [str(built.parent / "none")]
+                made = built.stat().st_mtime
+                if all(Path(i).exists() and Path(i).stat().st_mtime <= made for i in included):
+                    self.shared[source] = (built, self.of_base(included))
+        return super().unchanged(source)
+
+    def command(self, source, tree):
+        words = self.commands["kernels" if str(source).endswith(".cu") else "scheduler"]
         moved = {f"-I{self.root}/optimized": f"-I{tree}", f"-I{self.root}/optimized/cuda": f"-I{tree}/cuda"}
-        self.run([*(moved.get(w, w) for w in command), *more, "-c", source, "-o", obj])
+        return [moved.get(w, w) for w in words]
+
+    def compile(self, source, obj, tree, *more):
+        self.run([*self.command(source, tree), *more, "-c", source, "-o", obj])
