@@ -10,11 +10,11 @@
 namespace assay::diagnose {
 namespace {
 
-constexpr std::uint64_t kMostCases = 12;
-constexpr std::int64_t kMostElements = 128;  // of each result
-constexpr std::int64_t kLargest = 4096;      // elements of a result: larger cases are passed over
+constexpr std::uint64_t kMostShowingCases = 12;
+constexpr std::int64_t kMostShowingElements = 128;  // of each result
+constexpr std::int64_t kLargestShowing = 4096;      // elements of a result: larger cases are passed over
 
-std::int64_t numel(const Shape& shape) {
+std::int64_t elements_of(const Shape& shape) {
   std::int64_t n = 1;
   for (const std::int64_t size : shape) n *= size;
   return n;
@@ -30,7 +30,8 @@ bool shows_on(const Call& call, const Variant& v, Prediction& right, const Contr
   auto wrong = Prediction::of({{&v}}, call, contract);
   if (!wrong) return false;
   for (std::size_t o = 0; o < call.outputs.size(); ++o) {
-    const std::int64_t n = numel(call.outputs[o].shape), step = std::max<std::int64_t>(1, n / kMostElements);
+    const std::int64_t n = elements_of(call.outputs[o].shape),
+                       step = std::max<std::int64_t>(1, n / kMostShowingElements);
     const int output = static_cast<int>(o);
     for (std::int64_t e = 0; e < n; e += step) {
       const Interval &w = wrong->interval(output, e), &r = right.interval(output, e);
@@ -51,11 +52,12 @@ Showing showing(const Operator& op, Dtype dtype, const Contract& contract,
     if (std::ranges::count(names, v.name) > 0) asked.push_back(&v);
   Showing best;
   const std::uint64_t first = ladder_length(op);
-  for (std::uint64_t i = first; i < first + kMostCases && best.causes < asked.size(); ++i) {
+  for (std::uint64_t i = first; i < first + kMostShowingCases && best.causes < asked.size(); ++i) {
     const Case c = generate(op, dtype, 0, i);
     const Call call = materialise(c);
-    if (!call.error.empty() ||
-        std::ranges::any_of(call.outputs, [](const auto& o) { return numel(o.shape) > kLargest; }))
+    if (!call.error.empty() || std::ranges::any_of(call.outputs, [](const auto& o) {
+          return elements_of(o.shape) > kLargestShowing;
+        }))
       continue;
     Prediction right(call, contract);
     const auto shown = static_cast<std::size_t>(

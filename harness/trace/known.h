@@ -19,7 +19,7 @@ struct KnownResult {
   std::vector<double> within;
   bool computed =
       false;  // by the reference, as the dump does not have it: the engine's may be rounded otherwise
-  std::vector<std::string> written_by;  // calls that have written into it since
+  std::vector<std::string> written_by = {};  // calls that have written into it since
 };
 using KnownResults = std::map<std::pair<std::size_t, std::string>, KnownResult>;  // by call and output
 
