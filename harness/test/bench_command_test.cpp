@@ -61,7 +61,8 @@ TEST_F(BenchCommand, WritesGoogleBenchmarksFormatWithOurNumbers) {
   EXPECT_LE(ours["ns"]["low"], ours["ns"]["median"]);
   EXPECT_GE(ours["ns"]["high"], ours["ns"]["median"]);
   EXPECT_GT(ours["limit"]["share"], 0);
-  EXPECT_THAT(ours["limit"]["binds"].get<std::string>(), HasSubstr("memory L"));
+  // Which of the two is larger is for the machine to say: it may be busy, and the build not optimised.
+  EXPECT_THAT(ours["limit"]["binds"].get<std::string>(), testing::AnyOf(HasSubstr("memory L"), "arithmetic"));
 }
 
 // The widest kernel of a library may be for other dtypes.
