@@ -47,7 +47,8 @@ std::string commit_of(const HistoryFlags& flags, const ResultFile& file) {
 
 // When the commit was made; for what git does not know, when it was measured.
 std::int64_t time_of(const std::string& commit, const ResultFile& file) {
-  const std::string seconds = first_line({"show", "-s", "--format=%ct", commit + "^{commit}", "--"});
+  const std::string seconds =
+      first_line({"show", "-s", "--format=%ct", "--end-of-options", commit + "^{commit}", "--"});
   if (!seconds.empty()) return std::atoll(seconds.c_str());
   std::tm t{};
   if (strptime(file.date.c_str(), "%Y-%m-%dT%H:%M:%S", &t) != nullptr) return timegm(&t);
