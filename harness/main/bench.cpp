@@ -272,9 +272,10 @@ void add_bench(CLI::App& app, Command& chosen) {
     chosen = [flags] {
       try {
         return bench_command(*flags);
-      } catch (const std::exception&) {
-        if (!interrupted()) throw;  // what the signal ended besides is no fault
-        fmt::print(stderr, "assay: interrupted before anything was timed\n");
+      } catch (const std::exception& error) {
+        if (!interrupted()) throw;
+        fmt::print(stderr, "assay: interrupted: {}\n",
+                   error.what());  // mostly of a process that the signal ended, too
         return kInterrupted;
       }
     };
