@@ -307,5 +307,15 @@ TEST_F(BenchHistory, TheCommandsAgreeWithTheLibrary) {
   EXPECT_EQ(assay({"history", "--db", db, "mm"}).status, 2);
 }
 
+// Git is asked when a commit was made, and takes what begins with dashes for options elsewhere.
+TEST_F(BenchHistory, ACommitsNameIsNoOptionOfGit) {
+  write_file(file("a.json"), file_of({row("cpu", 10, 1)}).dump());
+  const Finished added =
+      run_program("/usr/bin/env", {"-C", ASSAY_FIXTURES, ASSAY_PROGRAM, "history", "--db", file("g.sqlite"),
+                                   "--add", file("a.json"), "--commit=--output=" + file("written")});
+  EXPECT_EQ(added.status, 0) << added.err;
+  EXPECT_FALSE(std::filesystem::exists(file("written^{commit}")));
+}
+
 }  // namespace
 }  // namespace assay
