@@ -142,7 +142,8 @@ std::optional<std::string> separating(const Causes& causes, const Evidence& evid
   const Operator& op = *evidence.call().op;
   for (std::uint64_t i = ladder_length(op); i < kMostSeparating; ++i) {
     const Case c = generate(op, evidence.call().outputs[0].dtype, 0, i);
-    if (differ_on(c, causes.causes[0], others, evidence.contract())) return text(c);
+    if (has_dtypes_of(c, evidence.call()) && differ_on(c, causes.causes[0], others, evidence.contract()))
+      return text(c);
   }
   return std::nullopt;
 }
@@ -204,7 +205,7 @@ Diagnosis diagnose(std::span<Evidence* const> calls, const Options& options) {
   d.fault = d.diverging > 0;
   if (!d.fault) {
     if (options.separate && !d.untestable.empty()) {
-      Showing s = showing(op, evidence.call().outputs[0].dtype, evidence.contract(), suspects, d.untestable);
+      Showing s = showing(evidence.call(), evidence.contract(), suspects, d.untestable);
       d.shown = s.causes;
       if (s.causes > 0) d.showing = std::move(s.case_text);
     }

@@ -22,6 +22,8 @@ std::string percent(double share) {
 }
 
 std::string line(std::string_view said) { return paragraph(said, "  ", "  "); }
+// On one line, however long, so that it can be copied.
+std::string copyable(std::string_view case_text) { return fmt::format("    {}\n", printable(case_text)); }
 
 std::string names(const std::vector<Named>& all) {
   std::string s;
@@ -231,7 +233,7 @@ std::string to_text(const Diagnosis& d, Style style) {
                   names({d.causes.begin() + 1, d.causes.end()}) + ".");
       if (!d.same.empty()) s += line("Nobody can tell apart from it on this data: " + names(d.same) + ".");
       if (d.separating)
-        s += line("A case that tells them apart: " + *d.separating);
+        s += line("A case that tells them apart:") + copyable(*d.separating);
       else if (!d.same.empty())
         s += line(d.advice.empty() ? "None of the cases that were tried tells all of them apart." : d.advice);
       if (!d.weaker.empty())
@@ -262,7 +264,7 @@ std::string to_text(const Diagnosis& d, Style style) {
         fmt::join(d.untestable.begin(), d.untestable.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
         shown < d.untestable.size() ? ", .." : "")));
     if (d.showing)
-      s += line(style.faint(fmt::format("A case that shows {} of them: {}", d.shown, *d.showing)));
+      s += line(style.faint(fmt::format("A case that shows {} of them:", d.shown))) + copyable(*d.showing);
   }
   for (const std::string& skipped : d.skipped) s += line(skipped);
   s += line(style.faint("Judged under: " + d.contract));

@@ -9,8 +9,6 @@ namespace assay::diagnose {
 namespace {
 
 constexpr int kAtRandom = 10;
-// What was tried at random is not the worst that there is, and may have been cut off instead of rounded.
-constexpr double kSlack = 3;
 
 // What may stand for numbers from `lower` to `upper`, which are too large for the format or not.
 void round_outward(Interval& i, const Format& f) {
@@ -110,7 +108,7 @@ std::vector<std::vector<double>> moved_within(const Call& call,
         if (x == y || (std::isnan(x) && std::isnan(y))) continue;
         // Another place is no place nearby.
         const double by =
-            positions || !std::isfinite(x) || !std::isfinite(y) ? HUGE_VAL : kSlack * std::fabs(x - y);
+            positions || !std::isfinite(x) || !std::isfinite(y) ? HUGE_VAL : kSlackOfMoved * std::fabs(x - y);
         most[o][e] = std::max(most[o][e], by);
       }
     }

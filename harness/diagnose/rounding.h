@@ -28,7 +28,10 @@ struct Rounding {
 // For each element, how far the number that was computed may be from the one that was stored.
 std::vector<double> lost_of(const TensorData& t, Dtype stored);
 
-// How far each result moves where each number of argument i may be off by within[i] (row-major; empty: by nothing). It is tried, not
+// What was tried at random is not the worst that there is, and may have been cut off instead of rounded.
+inline constexpr double kSlackOfMoved = 3;
+
+// So many times how far each result moves where each number of argument i may be off by within[i] (row-major; empty: by nothing). It is tried, not
 // proven: with all of them moved one way, and with each moved at random.
 std::vector<std::vector<double>> moved_within(const Call& call,
                                               const std::vector<std::vector<double>>& within);

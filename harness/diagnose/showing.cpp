@@ -45,15 +45,26 @@ bool shows_on(const Call& call, const Variant& v, Prediction& right, const Contr
 
 }  // namespace
 
-Showing showing(const Operator& op, Dtype dtype, const Contract& contract,
-                const std::vector<Variant>& suspects, const std::vector<std::string>& names) {
+bool has_dtypes_of(const Case& c, const Call& call) {
+  for (std::size_t i = 0; i < c.arguments.size(); ++i) {
+    const auto* generated = std::get_if<TensorSpec>(&c.arguments[i]);
+    const auto* own = std::get_if<TensorData>(&call.arguments[i]);
+    if (generated != nullptr && own != nullptr && generated->dtype != own->dtype) return false;
+  }
+  return true;
+}
+
+Showing showing(const Call& like, const Contract& contract, const std::vector<Variant>& suspects,
+                const std::vector<std::string>& names) {
+  const Operator& op = *like.op;
   std::vector<const Variant*> asked;
   for (const Variant& v : suspects)
     if (std::ranges::count(names, v.name) > 0) asked.push_back(&v);
   Showing best;
   const std::uint64_t first = ladder_length(op);
   for (std::uint64_t i = first; i < first + kMostShowingCases && best.causes < asked.size(); ++i) {
-    const Case c = generate(op, dtype, 0, i);
+    const Case c = generate(op, like.outputs[0].dtype, 0, i);
+    if (!has_dtypes_of(c, like)) continue;
     const Call call = materialise(c);
     if (!call.error.empty() || std::ranges::any_of(call.outputs, [](const auto& o) {
           return elements_of(o.shape) > kLargestShowing;

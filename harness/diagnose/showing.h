@@ -15,9 +15,13 @@ struct Showing {
   std::size_t causes = 0;  // how many of those asked for it shows
 };
 
-// Of the first generated cases with results of this dtype, the one on which most of the named suspects give another result than the
+// Of the first generated cases with the dtypes of this call, the one on which most of the named suspects give another result than the
 // reference allows under the contract.
-Showing showing(const Operator& op, Dtype dtype, const Contract& contract,
-                const std::vector<Variant>& suspects, const std::vector<std::string>& names);
+Showing showing(const Call& like, const Contract& contract, const std::vector<Variant>& suspects,
+                const std::vector<std::string>& names);
+
+// Whether a generated case has the dtypes of a call's tensors: cases are generated for those of results, which are bool or i64 of many
+// operators whatever they are given.
+bool has_dtypes_of(const Case& c, const Call& call);
 
 }  // namespace assay::diagnose

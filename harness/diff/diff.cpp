@@ -44,9 +44,7 @@ bool Diff::differs() const {
          std::ranges::any_of(tensors, &TensorDiff::differs);
 }
 
-bool Diff::is_blind() const {
-  return tensors.empty() && only_a.empty() && only_b.empty() && !unsupported.empty();
-}
+bool Diff::is_blind() const { return tensors.empty() && only_a.empty() && only_b.empty(); }
 
 Diff diff(const TensorFile& a, const TensorFile& b, const NameMap& map,
           const std::function<void(const std::string&)>& progress) {

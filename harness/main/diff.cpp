@@ -26,8 +26,11 @@ int diff_command(const DiffFlags& flags) {
     result = diff::diff(*a, *b, map, [&](const std::string& name) { line.show(name); });
   }
   if (result.is_blind())
-    throw UsageError(fmt::format("nothing was compared, as no tensor can be read:\n  {}",
-                                 fmt::join(result.unsupported, "\n  ")));
+    throw UsageError(
+        result.unsupported.empty()
+            ? fmt::format("nothing was compared: neither {} nor {} has a tensor", flags.a, flags.b)
+            : fmt::format("nothing was compared, as no tensor can be read:\n  {}",
+                          fmt::join(result.unsupported, "\n  ")));
   if (flags.json != "-" && flags.svg != "-") fmt::print("{}", diff::to_text(result, Style(use_colour())));
   if (!flags.json.empty()) write_file(flags.json, diff::to_json(result));
   if (!flags.svg.empty()) write_file(flags.svg, to_svg(result));

@@ -23,6 +23,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import case_file
 import recorded_memory
+import recorded_modules
+import recorded_operators
 import recorded_program
 
 VIEWS = ("view", "_unsafe_view", "reshape", "_reshape_alias", "t", "transpose.int", "permute", "expand", "squeeze", "squeeze.dim",
@@ -31,60 +33,9 @@ VIEWS = ("view", "_unsafe_view", "reshape", "_reshape_alias", "t", "transpose.in
          # In place, they change how a tensor lies in its memory, and nothing there.
          "t_", "transpose_", "swapaxes_", "swapdims_", "squeeze_", "squeeze_.dim", "squeeze_.dims", "unsqueeze_", "as_strided_", "detach_")
 
-
 # Results that only look like an argument.
 CREATES = ("empty", "new_", "zeros_like", "ones_like", "full_like", "rand_like", "randn_like", "randint_like")
 RESIZES = ("resize_", "resize_as_", "set_")  # other memory, in which nothing was computed
-IN_PLACE_STATISTICS = ("native_batch_norm", "_native_batch_norm_legit")
-FUNCTIONAL = "_native_batch_norm_legit_functional"
-
-
-class Operators:
-    """Which of Assay's operators a call of PyTorch's is."""
-
-    def __init__(self, path):
-        self.known = {}
-        for entry in json.load(open(path)):
-            same = {a: a for a in entry["arguments"]}
-            self.known[entry["op"]] = (entry, same, {})
-            for alias in filter(None, (a.strip() for a in entry["aliases"].split(";"))):
-                name, _, rest = alias.rstrip(")").partition("(")
-                named, fixed = {}, {}
-                for pair in rest.split(", "):
-                    theirs, _, ours = pair.partition("=")
-                    if ours in entry["arguments"]:
-                        named[theirs] = ours
-                    else:
-                        fixed[theirs] = ours
-                self.known[name] = (entry, named, fixed)
-
-    @staticmethod
-    def updates_statistics(name, arguments):
-        """In training these write new running statistics over those given, which the schema of the first does not say."""
-        return name in IN_PLACE_STATISTICS and arguments.get("training") is True and arguments.get("running_mean") is not None \
-            and arguments.get("running_var") is not None
-
-    def find(self, name, arguments):
-        """(operator, arguments by its names), or nothing."""
-        if self.updates_statistics(name, arguments) and FUNCTIONAL in self.known:
-            name = FUNCTIONAL
-        base, dot, overload = name.partition(".")
-        if overload == "out" or overload.endswith("_out"):
-            return next(filter(None, (self.find(n, arguments) for n in self.known if n.partition(".")[0] == base)), None)
-        found = self.known.get(name)
-        if found is None and base.endswith("_") and not base.endswith("__"):
-            found = self.known.get(base[:-1] + dot + overload)  # in place
-        if found is None:
-            return None
-        entry, named, fixed = found
-        if any(str(arguments.get(a)) != value for a, value in fixed.items()):
-            return None
-        if any(a not in named and a not in fixed and a != "generator" for a in arguments):
-            return None
-        taken = {named[a]: v for a, v in arguments.items() if a in named}
-        if base == "_prelu_kernel":  # which PyTorch 2 calls with the weight in the shape that it is broadcast from
-            taken["weight"] = taken["weight"].flatten()
-        return entry, taken
 
 
 class Local(threading.local):
@@ -102,23 +53,23 @@ class Recorder(TorchDispatchMode):
         self.local = Local()
         self.lock = threading.RLock()  # of what follows, and of the file
         self.repeats = collections.Counter()
-        self.memory = recorded_memory.Memory()
+        self.memory, self.parameters = recorded_memory.Memory(), recorded_modules.Parameters()
         self.recorded, self.passed, self.unknown = 0, collections.Counter(), collections.Counter()
         self.full = self.closed = False
         self.process = os.getpid()
 
     # ---- modules
 
-    def enter(self, module, _):
+    def enter(self, module):
         here = self.local
         if not here.modules:
             here.names = {id(m): n for n, m in module.named_modules()}
-            here.parameters = {t.data_ptr(): n for n, t in [*module.named_parameters(), *module.named_buffers()] if has_data(t)}
+            with self.lock:
+                here.parameters = self.parameters.of_module(module, has_data)
         here.modules.append(module)
 
-    def leave(self, *_):
-        if self.local.modules:
-            self.local.modules.pop()
+    def leave(self):
+        self.local.modules.pop()
 
     def name_of_call(self, op):
         here = self.local
@@ -148,22 +99,45 @@ class Recorder(TorchDispatchMode):
         # What stands in a result before it is written, where a call is told to write it, it does not compute with.
         taken = {n: v for n, v in arguments.items() if not any(a.name == n and a.kwarg_only and writes(a) for a in func._schema.arguments)}
         copies = {n: self.copied(v) for n, v in taken.items()}
-        origins = {n: self.origin(v) for n, v in taken.items() if isinstance(v, torch.Tensor)}
-        origins |= {f"{n}/{i}": self.origin(t) for n, v in taken.items() if isinstance(v, (tuple, list))
-                    for i, t in enumerate(v) if isinstance(t, torch.Tensor)}
+        given = {n: v for n, v in taken.items() if isinstance(v, torch.Tensor)}
+        given |= {f"{n}.{i}": t for n, v in taken.items() if isinstance(v, (tuple, list)) for i, t in enumerate(v) if isinstance(t, torch.Tensor)}
+        given = {n: t for n, t in given.items() if has_data(t)}
+        origins = {n: self.memory.origin(t) for n, t in given.items()}
+        throughs = {n: self.memory.through(t) for n, t in given.items()}
+        sources = frozenset().union(*(self.memory.sources(t) for t in given.values()))
         result = func(*args, **kwargs)
         if not is_view(func, name):
             with self.lock:
-                if not self.closed and not self.record(func, name, copies, origins, arguments, result):
-                    self.forget_written(func, arguments)
+                if not self.closed:
+                    self.write_parameters(func, name, arguments)
+                    if not self.record(func, name, copies, origins, throughs, arguments, result):
+                        self.pass_on(func, name, sources, arguments, result)
         return result
 
-    def forget_written(self, func, arguments):
-        """What a call that is not recorded has written to is no call's result any more."""
-        for a in filter(writes, func._schema.arguments):
-            for t in flat([arguments.get(a.name)]):
-                if has_data(t):
-                    self.memory.forget(t)
+    def written(self, func, arguments):
+        """The tensors that a call writes to."""
+        return [t for a in func._schema.arguments if writes(a) for t in flat([arguments.get(a.name)]) if has_data(t)]
+
+    def pass_on(self, func, name, sources, arguments, result):
+        """What a call that is not recorded gave or wrote to is made from what it was given."""
+        if name.startswith(CREATES + RESIZES):
+            sources = ()
+        for t in [*self.written(func, arguments), *flat([result])]:
+            if has_data(t):
+                self.memory.pass_on(name, sources, t)
+
+    def write_parameters(self, func, name, arguments):
+        """A parameter that is written to is a state: nobody knows of which moment the one of a dump is."""
+        written = self.written(func, arguments)
+        if self.operators.updates_statistics(name, arguments):
+            written += [arguments["running_mean"], arguments["running_var"]]
+        for t in written:
+            for place, a, parameter in self.parameters.write(t):
+                group = self.calls[place]
+                for note in ("parameter.", "part."):
+                    if note + a in group.attrs:
+                        del group.attrs[note + a]
+                case_file.set_text(group, f"state.{a}", parameter)
 
     def close(self):
         """What is still running goes on, unrecorded."""
@@ -178,14 +152,11 @@ class Recorder(TorchDispatchMode):
             return [Recorder.copied(v) for v in value]
         return value
 
-    def origin(self, tensor):
-        return self.memory.origin(tensor) if has_data(tensor) else None
-
-    def record(self, func, name, arguments, origins, originals, result):
+    def record(self, func, name, arguments, origins, throughs, originals, result):
         """Whether it was recorded."""
         results = result if isinstance(result, (tuple, list)) else (result,)
         found = self.operators.find(name, arguments)
-        if found is not None and found[0]["op"] == FUNCTIONAL != name:
+        if found is not None and found[0]["op"] == recorded_operators.FUNCTIONAL != name:
             results = (*results, originals["running_mean"], originals["running_var"])  # as they are now
         if found is not None and len(found[0]["results"]) != len(results):
             found = None
@@ -204,11 +175,9 @@ class Recorder(TorchDispatchMode):
             self.passed["tensors of a dtype that Assay does not have"] += 1
             return False
         size = sum(t.numel() * t.element_size() for t in tensors)
-        whole = None
-        if found is None and len(results) == 1 and any(results[0] is o for o in originals.values()):
-            whole = self.memory.unknown_whole(results[0])
-            more = 0 if whole is None else whole.numel() * whole.element_size()
-            whole, size = (whole, size + more) if size + more <= self.left else (None, size)
+        wholes = self.unknown_wholes(results, originals)
+        more = sum(w.numel() * w.element_size() for w in wholes)
+        wholes, size = (wholes, size + more) if size + more <= self.left else ([], size)
         if self.full or size > self.left:
             self.full = True
             self.passed["behind the limit (--limit)"] += 1
@@ -221,7 +190,7 @@ class Recorder(TorchDispatchMode):
             op, taken, contract = found[0]["op"], found[1], found[0]["contract"]
         place = str(self.recorded)
         try:
-            self.write(place, func, name, found, taken, op, contract, arguments, origins, originals, results, whole)
+            self.write(place, func, name, found, taken, op, contract, arguments, origins, throughs, originals, results, wholes)
         except BaseException:  # an interrupt, too
             if place in self.calls:
                 del self.calls[place]
@@ -229,13 +198,23 @@ class Recorder(TorchDispatchMode):
         self.recorded += 1
         return True
 
+    def unknown_wholes(self, results, originals):
+        """The memory that results were written into, where that is no call's result yet."""
+        wholes = {}
+        for r in results:
+            if any(r is o for o in originals.values()):
+                whole = self.memory.unknown_whole(r)
+                if whole is not None:
+                    wholes[whole.data_ptr()] = whole
+        return list(wholes.values())
+
     def computes(self, name, arguments, origins):
         """Whether a call of an operator that Assay does not have is one of the model's."""
         if self.local.modules:
             return any(True for _ in flat(arguments.values()))
         return not name.startswith(CREATES + RESIZES) and any(origins.values())
 
-    def write(self, place, func, name, found, taken, op, contract, arguments, origins, originals, results, whole):
+    def write(self, place, func, name, found, taken, op, contract, arguments, origins, throughs, originals, results, wholes):
         group = case_file.create_group(self.calls, place)
         words = ",".join(f"{a}={case_file.value_text(v, found is not None)}" for a, v in taken.items())
         case_file.set_text(group, "op", op)
@@ -246,19 +225,17 @@ class Recorder(TorchDispatchMode):
         case_file.set_text(group, "name", self.name_of_call(op))
         case_file.set_text(group, "called", name)
         case_file.set_text(group, "source", source_line())
-        for a, o in origins.items():
-            if o and "/" in a:
-                case_file.set_text(group, "from." + a.replace("/", "."), o)
         renamed = {} if found is None else {id(v): a for a, v in taken.items()}
+        for key, notes in (("from", origins), ("through", throughs)):
+            for a, note in notes.items():
+                if note:
+                    case_file.set_text(group, f"{key}.{renamed.get(id(arguments[a]), a) if a in arguments else a}", note)
         for a, v in arguments.items():
-            ours = renamed.get(id(v), a)
-            if origins.get(a):
-                case_file.set_text(group, f"from.{ours}", origins[a])
             original = originals[a]
             if any(original is r for r in results):  # what it writes is no parameter, but a state
                 continue
-            if isinstance(original, torch.Tensor) and original.data_ptr() in self.local.parameters and original.numel() > 0:
-                case_file.set_text(group, f"parameter.{ours}", self.local.parameters[original.data_ptr()])
+            if isinstance(original, torch.Tensor) and has_data(original):
+                self.write_parameter(group, place, renamed.get(id(v), a), original)
         inputs = case_file.create_group(group, "inputs")
         for a, v in taken.items():
             if isinstance(v, torch.Tensor):
@@ -268,16 +245,31 @@ class Recorder(TorchDispatchMode):
                 for i, t in enumerate(v):
                     case_file.write_tensor(entries, str(i), t)
         actual = case_file.create_group(group, "actual")
-        if whole is not None:
-            case_file.write_tensor(actual, "whole", whole)
-            self.memory.keep(place, "whole", whole, False)
+        for i, whole in enumerate(wholes):
+            of_memory = f"whole{i}" if i else "whole"
+            case_file.write_tensor(actual, of_memory, whole)
+            self.memory.keep(place, of_memory, whole, False)
         names = [r.name for r in func._schema.returns] if found is None else found[0]["results"]
         for i, r in enumerate(results):
             out = i < len(names) and names[i] or ("out" if len(results) == 1 else f"out{i}")
             case_file.write_tensor(actual, out, r)
-            part_of = self.memory.keep(place, out, r, any(r is o for o in originals.values()))
-            if part_of:
-                case_file.set_text(group, f"onto.{out}", part_of)
+            written = self.memory.keep(place, out, r, any(r is o for o in originals.values()))
+            if written:
+                key, where = written
+                case_file.set_text(group, f"{key}.{out}", where)
+
+    def write_parameter(self, group, place, argument, tensor):
+        found = self.parameters.find(self.local.parameters, tensor)
+        if found is None:
+            return
+        parameter, part = found
+        if parameter.written:
+            case_file.set_text(group, f"state.{argument}", parameter.result)
+            return
+        case_file.set_text(group, f"parameter.{argument}", parameter.result)
+        if part:
+            case_file.set_text(group, f"part.{argument}", part)
+        parameter.uses.append((place, argument))
 
 
 def writes(argument):
@@ -333,10 +325,9 @@ def main():
     case_file.set_text(file, "format", "assay.case/1")
     case_file.set_text(file, "creator", "assay record")
     case_file.write_libraries(file)
-    recorder = Recorder(file, Operators(operators), [g for g in globs.split(",") if g], int(most))
+    recorder = Recorder(file, recorded_operators.Operators(operators), [g for g in globs.split(",") if g], int(most))
     interrupts = recorded_program.Interrupts()
-    hooks = [torch.nn.modules.module.register_module_forward_pre_hook(recorder.enter),
-             torch.nn.modules.module.register_module_forward_hook(recorder.leave)]
+    end_watching = recorded_modules.watch(recorder.enter, recorder.leave)
 
     def finish(code):
         if os.getpid() != process or recorder.closed:  # of a program that forks, the trace is its first process's
@@ -344,6 +335,7 @@ def main():
         interrupts.end()
         recorder.close()
         recorder.memory.clear()  # while all of PyTorch is there, which their destructors call
+        recorder.parameters.clear()
         file.close()
         os.replace(partial, trace)
         said = {"recorded": recorder.recorded, "passed": recorder.passed, "full": recorder.full, "unknown": recorder.unknown,
@@ -359,8 +351,7 @@ def main():
         sys.stdout.flush()
         os._exit(code)
     interrupts.end()
-    for hook in hooks:
-        hook.remove()
+    end_watching()
     finish(code)
     return code
 

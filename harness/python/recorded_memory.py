@@ -8,10 +8,13 @@ def storage_of(tensor):
 
 
 class Made:
-    """A result of a call, and how it lies in its storage, which it does not keep alive: another may come to its address."""
+    """A result of a call, and how it lies in its storage, which it does not keep alive: another may come to its address.
 
-    def __init__(self, call, result, tensor):
+    Of a call that is not recorded: its name, and the recorded results that it was made from."""
+
+    def __init__(self, call, result, tensor, sources=()):
         self.call, self.result = call, result
+        self.sources = frozenset(sources)
         self.storage = StorageWeakRef(storage_of(tensor))
         self.shape, self.strides, self.offset = tensor.shape, tensor.stride(), tensor.storage_offset()
         self.contiguous, self.numel = tensor.is_contiguous(), tensor.numel()
@@ -27,6 +30,8 @@ class Made:
 
 
 class Memory:
+    MOST_SOURCES = 64  # of a tensor that many results went into, the latest
+
     def __init__(self):
         self.made = {}  # address of a storage -> Made
 
@@ -37,7 +42,7 @@ class Memory:
     def origin(self, tensor):
         """"12:out": a result of call 12; "12:out@offset(3)@strides(7,1)": a part or view of one."""
         made = self.of(tensor)
-        if made is None:
+        if made is None or made.sources:
             return None
         if made.is_all(tensor):
             return f"{made.call}:{made.result}"
@@ -46,14 +51,37 @@ class Memory:
         strides = ",".join(map(str, tensor.stride()))
         return f"{made.call}:{made.result}@offset({tensor.storage_offset() - made.offset})@strides({strides})"
 
+    def through(self, tensor):
+        """"sin(3:out,5:out)": made by a call of sin that was not recorded, from what these recorded calls gave."""
+        made = self.of(tensor)
+        if made is None or not made.sources:
+            return None
+        return f"{made.call}({','.join(f'{call}:{result}' for call, result in sorted(made.sources))})"
+
+    def sources(self, tensor):
+        """The recorded results that a tensor is, or was made from."""
+        made = self.of(tensor)
+        return frozenset() if made is None else made.sources or {(int(made.call), made.result)}
+
+    def pass_on(self, name, sources, tensor):
+        """A call that is not recorded has written this, from those."""
+        if sources:
+            self.made[storage_of(tensor).data_ptr()] = Made(name, None, tensor, sorted(sources)[-self.MOST_SOURCES:])
+        else:
+            self.forget(tensor)
+
     def keep(self, call, result, tensor, written):
-        """Remembers a result. One that was written over a part of an earlier one stays a part of that: where it lies there."""
+        """Remembers a result. Returns ("onto", where it lies) of one that was written over a part of an earlier one, which it is a part
+        of from now on, and ("over", which) of one that was written over all of it."""
         made = self.of(tensor) if written else None
         replaced = made is not None and (made.is_all(tensor) or tensor.numel() == made.numel and tensor.is_contiguous())
+        if made is not None and not replaced and made.sources:
+            made.sources |= {(int(call), result)}
+            return None
         if made is not None and not replaced and made.has(tensor):
-            return self.origin(tensor)
+            return "onto", self.origin(tensor)
         self.made[storage_of(tensor).data_ptr()] = Made(call, result, tensor)
-        return None
+        return ("over", f"{made.call}:{made.result}") if replaced and not made.sources else None
 
     def unknown_whole(self, tensor):
         """All of the memory that a tensor is a part of, if it is no call's result yet: a cache that is written piece by piece."""

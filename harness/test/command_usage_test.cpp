@@ -62,11 +62,14 @@ TEST_F(CommandLine, WhatCannotBeReadIsWrongUsage) {
   const auto save = [&](const std::string& name, const std::string& header) {
     std::string length(8, '\0');
     length[0] = static_cast<char>(header.size());
-    std::ofstream(file(name), std::ios::binary) << length << header << "1234";
+    std::ofstream(file(name), std::ios::binary) << length << header << (header == "{}" ? "" : "1234");
   };
   save("dtype.safetensors", R"({"w":{"dtype":"F4","shape":[8],"data_offsets":[0,4]}})");
   expect_usage_error(assay({"diff", file("dtype.safetensors"), file("dtype.safetensors")}),
                      "nothing was compared, as no tensor can be read");
+  save("none.safetensors", "{}");
+  expect_usage_error(assay({"diff", file("none.safetensors"), file("none.safetensors")}),
+                     "none.safetensors has a tensor");
   save("header.safetensors", R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4}})");
   const Finished bad = assay({"diff", file("header.safetensors"), file("header.safetensors")});
   expect_usage_error(bad, "its header is no JSON: ");

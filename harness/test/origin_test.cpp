@@ -32,6 +32,22 @@ TEST(Origin, OfAnythingElseIsNone) {
     EXPECT_FALSE(parse_origin(text)) << text;
 }
 
+TEST(Origin, OfACallThatWasNotRecordedIsWhatItWasMadeFrom) {
+  const auto through = parse_through("sin(3:out,5:out0@offset(1)@strides(2))");
+  EXPECT_FALSE(parse_through("sin(3:out"));
+  ASSERT_TRUE(through);
+  EXPECT_EQ(through->op, "sin");
+  ASSERT_EQ(through->from.size(), 2u);
+  EXPECT_EQ(through->from[0].call, 3u);
+  EXPECT_EQ(through->from[1].offset, 1);
+  for (const char* text : {"", "sin", "sin()", "sin(x)", "sin(3:out,)", "sin(3:out,x)", "(", ")", "sin)("})
+    EXPECT_FALSE(parse_through(text)) << text;
+  const auto part = parse_part("offset(10)@strides(1,7)");
+  ASSERT_TRUE(part && part->strides);
+  EXPECT_EQ(part->offset, 10);
+  EXPECT_FALSE(parse_part("strides(1)"));
+}
+
 TEST(Origin, ViewsAreReadWithinTheirTensorOnly) {
   TensorData whole(Dtype::f32, {2, 3});
   for (std::int64_t i = 0; i < 6; ++i) whole.set(i, static_cast<double>(i));

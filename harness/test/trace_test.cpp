@@ -47,8 +47,8 @@ TEST_F(Trace, KnowsThePReluOfPyTorch2) {
       << R"json([{"op": "prelu", "arguments": ["self", "weight"], "results": ["out"],
       "aliases": "_prelu_kernel(self=self, weight=weight)", "contract": ""}])json";
   const std::string program =
-      "import sys; sys.path.insert(0, sys.argv[1]); import record, torch\n"
-      "entry, taken = record.Operators(sys.argv[2]).find('_prelu_kernel', {'self': torch.zeros(2, 3, 4, 5), "
+      "import sys; sys.path.insert(0, sys.argv[1]); import recorded_operators, torch\n"
+      "entry, taken = recorded_operators.Operators(sys.argv[2]).find('_prelu_kernel', {'self': torch.zeros(2, 3, 4, 5), "
       "'weight': torch.tensor([1., 2., 3.]).view(1, 3, 1, 1)})\n"
       "print(entry['op'], taken['weight'].tolist(), list(taken['self'].shape))";
   const Finished f = run_program("/usr/bin/python3",

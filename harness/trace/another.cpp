@@ -22,19 +22,27 @@ bool says_little(const TensorData& t) {
 
 }  // namespace
 
+double largest_of(const TensorData& t) {
+  double largest = 0;
+  for (std::int64_t i = 0; i < t.numel(); ++i)
+    if (const double x = std::fabs(t.get(i)); std::isfinite(x)) largest = std::max(largest, x);
+  return largest;
+}
+
+double nearly_of(double number, double scale) { return kNearly * (std::fabs(number) + scale / 10); }
+
+bool is_nearly(double x, double y, double scale, double by) {
+  return x == y || (std::isnan(x) && std::isnan(y)) || std::fabs(x - y) <= nearly_of(y, scale) + by;
+}
+
 bool are_alike(const TensorData& a, const TensorData& b, const std::vector<double>& within) {
-  double scale = 0;
-  for (std::int64_t i = 0; i < b.numel(); ++i)
-    if (const double x = std::fabs(b.get(i)); std::isfinite(x)) scale = std::max(scale, x);
+  const double scale = largest_of(b);
   std::int64_t alike = 0;
-  for (std::int64_t i = 0; i < a.numel(); ++i) {
-    const double x = a.get(i), y = b.get(i);
-    alike += x == y || (std::isnan(x) && std::isnan(y)) ||
-                     std::fabs(x - y) <= kNearly * (std::fabs(y) + scale / 10) +
-                                             (within.empty() ? 0 : 2 * within[static_cast<std::size_t>(i)])
-                 ? 1
-                 : 0;
-  }
+  for (std::int64_t i = 0; i < a.numel(); ++i)
+    alike +=
+        is_nearly(a.get(i), b.get(i), scale, within.empty() ? 0 : 2 * within[static_cast<std::size_t>(i)])
+            ? 1
+            : 0;
   return static_cast<double>(alike) >= kMostly * static_cast<double>(a.numel());
 }
 

@@ -12,6 +12,13 @@
 
 namespace assay {
 
+// The largest finite magnitude.
+double largest_of(const TensorData& t);
+// How far from a number of such a tensor another one may be that is nearly it.
+double nearly_of(double number, double scale);
+// Whether a number is nearly y, one of a tensor whose largest is `scale`, or within `by` of it.
+bool is_nearly(double x, double y, double scale, double by);
+
 // Whether nearly all numbers are nearly the same, beside what `a` is known within (or to the bit, if that is empty). Precondition: as
 // many elements.
 bool are_alike(const TensorData& a, const TensorData& b, const std::vector<double>& within = {});

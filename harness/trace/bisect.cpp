@@ -12,6 +12,8 @@
 #include "another.h"
 #include "dump.h"
 #include "inputs.h"
+#include "overwritten.h"
+#include "uncertain.h"
 #include "vocabulary/operators.h"
 
 namespace assay {
@@ -44,11 +46,11 @@ class Bisector {
 
   BisectedCall call(std::size_t k) {
     BisectedCall result = judged(k);
-    if (writes_over_parts(trace_.calls[k])) write_over(results_, trace_, k, !has_other_inputs(k));
+    if (writes_over_parts(trace_.calls[k])) write_over(results_, trace_, k);
     return result;
   }
 
-  std::vector<std::string> unused() const { return dump_.unused(); }
+  const Dump& dump() const { return dump_; }
 
  private:
   BisectedCall judged(std::size_t k) {
@@ -64,8 +66,9 @@ class Bisector {
     }
     const Replayable r = replayable(recorded);
     if (!r.call.error.empty()) {
-      result.says.push_back(fmt::format("its arguments are not allowed: {}", r.call.error));
-      result.status = Status::not_judged;
+      without_reference(k, result);
+      result.says.insert(result.says.begin(), fmt::format("its arguments are not allowed: {}", r.call.error));
+      if (result.status == Status::no_reference) result.status = Status::not_judged;
       return result;
     }
     compare(k, r.call, result);
@@ -75,12 +78,15 @@ class Bisector {
   void compare(std::size_t k, const Call& torchs, BisectedCall& result) {
     Call engines = torchs;
     bool inherited = false;
+    Standing standing;
     std::vector<std::vector<double>> within(engines.arguments.size());
     for (std::size_t i = 0; i < engines.arguments.size(); ++i)
       if (auto* t = std::get_if<TensorData>(&engines.arguments[i])) {
-        auto given = inputs_.read(k, std::string(engines.op->schema.argument_storage[i].name), *t, result);
+        const std::string argument(engines.op->schema.argument_storage[i].name);
+        auto given = inputs_.read(k, argument, *t, result);
         inherited = inherited || given.inherited;
         within[i] = std::move(given.within);
+        standing.add(argument, std::move(given));
       }
     ExpectedOutputs dumped(engines.outputs.size());
     Rounding stored;
@@ -103,14 +109,27 @@ class Bisector {
       results_[{k, output}] = std::move(known);
       any = true;
     }
+    remember_memory(k);
     Rounding rounding = stored;
     rounding.moved = diagnose::moved_within(engines, within);
     const Contract contract =
         parse_contract(options_.contract.empty() ? diagnose::strangers_contract() : options_.contract,
                        engines.outputs[0].computed_in);
-    Evidence evidence(engines, contract, dumped, rounding);
-    if (any && evidence.diverging() > 0) {
+    std::optional<Evidence> judged(std::in_place, engines, contract, dumped, rounding);
+    if (any && judged->diverging() > 0 && forget_overwritten(k, *judged, dumped, result)) {
+      any = std::ranges::any_of(dumped, [](const auto& d) { return d.has_value(); });
+      judged.emplace(engines, contract, dumped, rounding);
+    }
+    Evidence& evidence = *judged;
+    if (any && evidence.diverging() > 0 && !standing.lost_in.empty()) {
+      result.status = Status::not_judged;
+      result.says.push_back(fmt::format(
+          "its {0} follows from other numbers than PyTorch's through {1}, which Assay cannot compute: with \"{2}:{0}\" in the "
+          "dump it could be judged",
+          standing.lost_argument, standing.lost_in, result.name));
+    } else if (any && evidence.diverging() > 0) {
       result.status = Status::wrong;
+      result.one_of.insert(standing.assumed.begin(), standing.assumed.end());
       result.diagnosis = diagnose::diagnose(evidence, options_.diagnosis);
       result.diagnosis->case_text = result.case_text;
       result.diagnosis->impl = file_.path();
@@ -133,8 +152,15 @@ class Bisector {
       t.memory = evidence.expectation().rounded(static_cast<int>(o));
       if (const auto other = misshapen.find(o); other != misshapen.end())
         result.says.push_back(fmt::format("{}: {}", output, diagnose::change(t, other->second)));
-      results_[{k, output}] = {std::move(t),
-                               o < rounding.moved.size() ? rounding.moved[o] : std::vector<double>(), true};
+      KnownResult computed{
+          std::move(t),
+          within_bounds(evidence.expectation(), static_cast<int>(o), contract,
+                        o < rounding.moved.size() ? rounding.moved[o] : std::vector<double>()),
+          true};
+      computed.assumed = standing.assumed;
+      computed.assumed.emplace(k, result.name);
+      computed.lost_in = standing.lost_in;
+      results_[{k, output}] = std::move(computed);
     }
   }
 
@@ -160,6 +186,44 @@ class Bisector {
       d.inverted.clear();
       d.separating.reset();
     }
+  }
+
+  // What is known of all that a call was given.
+  struct Standing {
+    Assumed assumed;
+    std::string lost_in, lost_argument;
+
+    void add(const std::string& argument, Inputs::Given given) {
+      assumed.merge(given.assumed);
+      if (!lost_in.empty() || given.lost_in.empty()) return;
+      lost_in = given.lost_in;
+      lost_argument = argument;
+    }
+  };
+
+  // Memory that a result was written into a part of, and that no call has given: the program's own, as its inputs are.
+  void remember_memory(std::size_t k) {
+    for (const auto& [out, o] : trace_.calls[k].outputs)
+      if (o.actual && is_memory_of_its_own(trace_.calls[k], k, out))
+        results_[{k, out}] = {tensor_of(*o.actual), {}, true};
+  }
+
+  // Results that a later call has written over, in place as the program has it, before they were dumped: they are not in the dump then.
+  bool forget_overwritten(std::size_t k, Evidence& evidence, ExpectedOutputs& dumped, BisectedCall& result) {
+    bool any = false;
+    for (std::size_t o = 0; o < dumped.size(); ++o) {
+      if (!dumped[o] || evidence.mask(static_cast<int>(o)).count() == 0) continue;
+      const std::string output = output_name(*evidence.call().op, o);
+      const auto writer = overwritten_by(trace_, dump_, k, output, evidence, results_.at({k, output}));
+      if (!writer) continue;
+      result.says.push_back(
+          fmt::format("{} of the dump is what {} wrote over it in place, and says nothing of this call",
+                      output, *writer));
+      dumped[o].reset();
+      results_.erase({k, output});
+      any = true;
+    }
+    return any;
   }
 
   struct Dumped {
@@ -209,17 +273,27 @@ class Bisector {
 
   // PyTorch's results stand for a reference, as far as the inputs are PyTorch's.
   void without_reference(std::size_t k, BisectedCall& result) {
+    const RecordedCall& recorded = trace_.calls[k];
     result.status = Status::no_reference;
-    for (const auto& [out, o] : trace_.calls[k].outputs) {
-      if (!o.actual) continue;
+    remember_memory(k);
+    Standing standing;
+    bool others = false;
+    for (const auto& [argument, input] : recorded.inputs) {
+      if (argument == "self" && overwrites(recorded.op)) continue;
+      const TensorData torchs = tensor_of(input);
+      TensorData engines = torchs;
+      auto given = inputs_.read(k, argument, engines, result);
+      others = others || !are_alike(engines, torchs, given.within);
+      standing.add(argument, std::move(given));
+    }
+    for (const auto& [out, o] : recorded.outputs) {
+      if (!o.actual || is_memory_of_its_own(recorded, k, out)) continue;
       const TensorData torchs = tensor_of(*o.actual);
-      // What else lies in the memory that was written to is the program's own, as its inputs are.
-      if (is_memory_of_its_own(trace_.calls[k], k, out)) {
-        results_[{k, out}] = {torchs, {}, true};
+      const auto found = result_of(k, out, {torchs.dtype, torchs.shape}, result);
+      if (!found) {
+        results_[{k, out}] = undumped(k, torchs, standing, others);
         continue;
       }
-      const auto found = result_of(k, out, {torchs.dtype, torchs.shape}, result);
-      if (!found) continue;
       if (found->data.shape != torchs.shape) {
         result.says.push_back(fmt::format("{}: {}", out, diagnose::change(torchs, found->data)));
         result.status = Status::wrong;
@@ -230,28 +304,33 @@ class Bisector {
                                                         *exactly_as(found->data, *found->narrower))
                              : are_alike(found->data, torchs);
       if (!alike)
-        result.says.push_back(
-            fmt::format("{} differs from PyTorch's{}: {}", out,
-                        has_other_inputs(k) ? ", as do its inputs" : ", and its inputs do not",
-                        diagnose::change(torchs, found->data)));
+        result.says.push_back(fmt::format("{} differs from PyTorch's{}: {}", out,
+                                          others ? ", as do its inputs"
+                                          : standing.lost_in.empty() && standing.assumed.empty()
+                                              ? ", and its inputs do not"
+                                              : ", and what it was given is not all in the dump",
+                                          diagnose::change(torchs, found->data)));
       results_[{k, out}] = {found->data, found->narrower ? diagnose::lost_of(found->data, *found->narrower)
                                                          : std::vector<double>()};
     }
+    if (result.status == Status::no_reference && !result.blames.empty())
+      result.status = kStatuses.at(*result.blames.begin());
+    result.has_reference = false;
   }
 
-  // Of those that the engine's results are known for.
-  bool has_other_inputs(std::size_t k) const {
-    const std::string& op = trace_.calls[k].op;
-    const bool overwrites = op == "copy_" || op == "zero_" || op.starts_with("fill_");
-    return std::ranges::any_of(trace_.calls[k].inputs, [&](const auto& input) {
-      if (overwrites && input.first == "self") return false;
-      std::string name = input.first;  // of a list's tensor "tensors/0", which is no name of an attribute
-      std::ranges::replace(name, '/', '.');
-      const auto origin = parse_origin(note_of(trace_.calls[k], "from." + name));
-      if (!origin) return false;
-      const auto part = known_part(results_, *origin, input.second.shape, input.second.dtype);
-      return part && !are_alike(part->data, tensor_of(input.second), part->within);
-    });
+  static bool overwrites(const std::string& op) {
+    return op == "copy_" || op == "zero_" || op.starts_with("fill_");
+  }
+
+  // A result that the dump does not have, of a call that cannot be computed again.
+  KnownResult undumped(std::size_t k, const TensorData& torchs, const Standing& standing, bool others) const {
+    const std::string name = name_of(trace_, k);
+    KnownResult known{torchs, within_nearly(torchs), true};
+    known.assumed = standing.assumed;
+    known.lost_in = !standing.lost_in.empty() ? standing.lost_in : others ? name : std::string();
+    if (auto copy = copied(results_, trace_.calls[k], torchs)) known = std::move(*copy);
+    known.assumed.emplace(k, name);
+    return known;
   }
 
   const CaseFile& trace_;
@@ -275,7 +354,8 @@ Bisection bisect(const CaseFile& trace, const TensorFile& dump, const BisectOpti
     progress(fmt::format("{} of {}: {}", k + 1, trace.calls.size(), trace.calls[k].name));
     b.calls.push_back(bisector.call(k));
   }
-  b.unused = bisector.unused();
+  b.written = bisector.dump().written();
+  b.unused = bisector.dump().unused();
   for (const UnsupportedEntry& u : dump.unsupported()) b.unread.push_back(u.reason);
   return b;
 }

@@ -17,6 +17,7 @@
 #include "../diff/match.h"
 #include "../files/case_file.h"
 #include "../tensors/tensor_file.h"
+#include "known.h"
 #include "reports/style.h"
 
 namespace assay {
@@ -31,15 +32,19 @@ struct BisectedCall {
     wrong,  // the operator is wrong on the engine's own inputs and parameters, or its result has another shape
     not_dumped,    // the dump has nothing of it: its reference's result stands for it
     no_reference,  // Assay does not have the operator
-    not_judged,    // its arguments are none that Assay's operator takes
+    not_judged,  // its arguments are none that Assay's operator takes, or nobody knows what they were in the engine
   };
   Status status = Status::not_dumped;
   std::string name, op, source, case_text;
   std::string dumped_as;  // the dump's name of its first result, and how it was found if not by name
+  bool has_reference = true;
   std::string stored_as, computed_in;  // dtypes, if the dump's is the narrower one: "f16", "f32"
   std::set<diagnose::Blame> blames;    // what became of parameters and inputs, whatever else is wrong
   std::vector<std::string>
       says;  // about parameters and inputs: "conv.weight: that of the dump is not the one that was recorded: .."
+  // Calls before it that the dump does not have, any of which may be at fault in its place: it was judged on what those should have
+  // given.
+  Assumed one_of;
   std::optional<diagnose::Diagnosis> diagnosis;  // of a wrong operator
   bool is_finding() const {
     return status == Status::parameters || status == Status::packing || status == Status::changed ||
@@ -50,6 +55,8 @@ struct BisectedCall {
 struct Bisection {
   std::string trace, dump;
   std::vector<BisectedCall> calls;  // in the order in which they were made
+  std::vector<std::string>
+      written;  // parameters of the dump that the program writes to, and that say nothing therefore
   std::vector<std::string> unused;  // tensors of the dump that nothing was compared with
   std::vector<std::string> unread;  // of the dump, which Assay cannot read, with the reason
   bool any_finding() const;
@@ -70,9 +77,8 @@ Bisection bisect(const CaseFile& trace, const TensorFile& dump, const BisectOpti
                  const std::function<void(const std::string&)>& progress);
 
 std::string to_text(const Bisection& b, Style style);
-// {"format": "assay.bisect/1", "trace", "dump", "first", "calls": [{"name", "op", "source", "status", "blames", "dumped_as", "says",
-// "diagnosis"}],
-// "unused"}
+// {"format": "assay.bisect/1", "trace", "dump", "first", "calls": [{"name", "op", "source", "status", "blames", "one_of", "dumped_as",
+// "says", "diagnosis"}], "written", "unused", "unread"}
 std::string to_json(const Bisection& b);
 
 }  // namespace assay

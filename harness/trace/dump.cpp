@@ -11,7 +11,7 @@
 namespace assay {
 namespace {
 
-constexpr std::string_view kParameter = "parameter.";
+constexpr std::string_view kParameter = "parameter.", kState = "state.";
 
 bool is_first(const std::string& output) { return output == "out" || output == "out0"; }
 
@@ -65,8 +65,9 @@ void Dump::check_map() const {
     const std::string base = from.substr(0, from.rfind(':'));
     const bool known = std::ranges::any_of(trace_.calls, [&](const RecordedCall& c) {
       if (c.name == from || c.name == base || module_of(c) == from || module_of(c) == base) return true;
-      return std::ranges::any_of(
-          c.notes, [&](const auto& n) { return n.first.starts_with(kParameter) && n.second == from; });
+      return std::ranges::any_of(c.notes, [&](const auto& n) {
+        return (n.first.starts_with(kParameter) || n.first.starts_with(kState)) && n.second == from;
+      });
     });
     if (!known)
       throw CaseError(fmt::format("--map: \"{}\" is no call, module or parameter of the trace", from));
@@ -102,7 +103,7 @@ void Dump::find_by_shape() {
   for (std::size_t k = 0; k < trace_.calls.size(); ++k) {
     const RecordedCall& call = trace_.calls[k];
     for (const auto& [key, value] : call.notes)
-      if (key.starts_with(kParameter))
+      if (key.starts_with(kParameter) || key.starts_with(kState))
         if (const auto n = dumped_name(value)) taken.insert(*n);
     for (const auto& input : call.inputs)
       if (const auto n = argument(k, input.first)) taken.insert(*n);
@@ -150,9 +151,20 @@ TensorData Dump::read(const std::string& name) {
 
 TensorData Dump::peek(const std::string& name) const { return tensor_of(file_.read(file_.entry(name))); }
 
+std::vector<std::string> Dump::written() const {
+  std::set<std::string> all;
+  for (const RecordedCall& call : trace_.calls)
+    for (const auto& [key, value] : call.notes)
+      if (key.starts_with(kState))
+        if (const auto name = dumped_name(value); name && !used_.contains(*name)) all.insert(*name);
+  return {all.begin(), all.end()};
+}
+
 std::vector<std::string> Dump::unused() const {
   std::vector<std::string> left;
-  std::ranges::set_difference(names_, used_, std::back_inserter(left));
+  std::set<std::string> known = used_;
+  for (std::string& name : written()) known.insert(std::move(name));
+  std::ranges::set_difference(names_, known, std::back_inserter(left));
   return left;
 }
 

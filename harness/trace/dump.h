@@ -45,7 +45,9 @@ class Dump {
   TensorData read(const std::string& name);
   TensorData peek(const std::string& name) const;  // the same, and it does not count as used
   Dtype dtype(const std::string& name) const { return file_.entry(name).dtype; }
-  // Those that were never read.
+  // Parameters that the program writes to: of which moment the dump's are, nobody knows.
+  std::vector<std::string> written() const;
+  // Of the others, those that were never read.
   std::vector<std::string> unused() const;
   // All tensors but these, for a search.
   std::vector<diagnose::Source> sources(const std::set<std::string>& without) const;

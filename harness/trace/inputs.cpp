@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <cstring>
+#include <algorithm>
 
 #include "../diagnose/rounding.h"
 #include "../files/tensor_data.h"
+#include "../verify/recorded.h"
 #include "another.h"
+#include "uncertain.h"
+#include "vocabulary/operators.h"
 
 namespace assay {
 namespace {
@@ -17,14 +20,39 @@ using diagnose::Snapshot;
 
 constexpr std::size_t kMostBetween = 6;
 
+// How the recorder's notes name it: "tensors.0" for the first of a list.
+std::string noted(std::string argument) {
+  std::ranges::replace(argument, '/', '.');
+  return argument;
+}
+
+// "0.weight" of "0.weight#2".
+std::string without_number(const std::string& parameter) { return parameter.substr(0, parameter.rfind('#')); }
+
+// What an argument may be called in a dump, as it was at one moment or another.
+struct Moment {
+  std::string_view name;
+  Blame blame;
+};
+constexpr Moment kMoments[] = {{"", Blame::changed},
+                               {"packed/", Blame::packing},
+                               {"executed/", Blame::changed},
+                               {"after/", Blame::changed}};
+
 void other_shape(const std::string& what, const TensorData& before, const TensorData& after, Blame blame,
                  BisectedCall& result) {
   result.says.push_back(fmt::format("{}: {}", what, diagnose::change(before, after)));
   result.blames.insert(blame);
 }
 
-// A parameter of the dump as the argument takes it: views of parameters (a transposed weight) are recorded with their strides.
-std::optional<TensorData> fitted(const TensorData& own, const TensorData& argument, const std::string& from) {
+// A parameter of the dump as the argument takes it: views of parameters (a transposed weight) are recorded with their strides, parts
+// (one of the three of fused attention weights) with where they lie.
+std::optional<TensorData> fitted(const TensorData& own, const TensorData& argument, const std::string& from,
+                                 const std::string& part) {
+  if (!part.empty() && own.shape != argument.shape) {
+    const auto origin = parse_part(part);
+    return origin ? view_of(own, *origin, argument.shape) : std::nullopt;
+  }
   if (own.shape == argument.shape) {
     // A square weight that the operator takes transposed lies in the dump as the parameter does, unless it is what was recorded.
     const bool transposed = own.shape.size() == 2 && own.shape[0] == own.shape[1] && own.shape[0] > 1 &&
@@ -43,6 +71,18 @@ std::optional<TensorData> fitted(const TensorData& own, const TensorData& argume
   return argument.numel() == own.numel() ? view_of(own, whole, argument.shape) : std::nullopt;
 }
 
+// As it lay in memory, if Assay knows the operator.
+TensorData recorded_argument(const RecordedCall& call, const std::string& argument) {
+  if (find_operator(call.op) != nullptr) {
+    const Call replayed = replayable(call).call;
+    for (std::size_t i = 0; i < replayed.arguments.size(); ++i)
+      if (const auto* t = std::get_if<TensorData>(&replayed.arguments[i]);
+          t != nullptr && replayed.op->schema.argument_storage[i].name == argument)
+        return *t;
+  }
+  return tensor_of(call.inputs.at(argument));
+}
+
 }  // namespace
 
 TensorData reshaped(const TensorData& t, const Shape& shape) {
@@ -58,6 +98,24 @@ Inputs::Inputs(const CaseFile& trace, Dump& dump, const KnownResults& results)
       if (const auto found = dump.result(k, output); found && recorded.actual)
         if (const Dtype d = dump.dtype(found->name); diagnose::is_narrower(d, recorded.actual->dtype))
           rounded_to_.insert(d);
+  for (std::size_t k = 0; k < trace.calls.size(); ++k)
+    for (const auto& input : trace.calls[k].inputs) {
+      const std::string& argument = input.first;
+      if (const std::string p = note_of(trace.calls[k], "parameter." + noted(argument)); !p.empty())
+        parameters_[without_number(p)].try_emplace(p, k, argument);
+      const std::string memory = memory_of(trace.calls[k], argument);
+      if (memory.empty()) continue;
+      for (const Moment& m : kMoments)
+        if (const auto dumped = dump.argument(k, std::string(m.name) + argument))
+          dumped_of_[memory].insert(*dumped);
+    }
+}
+
+// Which parameter or result an argument is a view of; empty if neither is known.
+std::string Inputs::memory_of(const RecordedCall& call, const std::string& argument) const {
+  if (const auto origin = parse_origin(note_of(call, "from." + noted(argument))))
+    return fmt::format("{}:{}", origin->call, origin->result);
+  return note_of(call, "parameter." + noted(argument));
 }
 
 void Inputs::Seen::add(Snapshot s, std::vector<double> known_within) {
@@ -97,35 +155,68 @@ void Inputs::forget_rounding(Seen& seen, Dtype expected) const {
 void Inputs::source(std::size_t k, const std::string& argument, const TensorData& t, Seen& seen,
                     BisectedCall& result) {
   const RecordedCall& recorded = trace_.calls[k];
-  const std::string from = note_of(recorded, "from." + argument);
-  const std::string parameter = note_of(recorded, "parameter." + argument);
-  if (!parameter.empty()) {
-    const auto own = dump_.parameter(parameter);
-    if (!own) return;
-    seen.names.insert(*own);
-    seen.add({"recorded", "the one that was recorded", Blame::parameters, packed_copy(t)});
-    const TensorData dumped = dump_.read(*own);
-    if (auto fits = fitted(dumped, t, from))
-      add_dumped(seen,
-                 {"own", *own == parameter ? "that of the dump" : *own + " of the dump", Blame::parameters,
-                  std::move(*fits)},
-                 t.dtype);
-    else
-      other_shape(fmt::format("{} of the dump", *own), packed_copy(t), dumped, Blame::parameters, result);
-    return;
+  const std::string noted_as = noted(argument);
+  if (const std::string parameter = note_of(recorded, "parameter." + noted_as); !parameter.empty())
+    of_parameter(k, noted_as, parameter, t, seen, result);
+  else if (const auto origin = parse_origin(note_of(recorded, "from." + noted_as)))
+    of_result(k, *origin, t, seen);
+  else if (const auto through = parse_through(note_of(recorded, "through." + noted_as)))
+    of_unrecorded(*through, seen);
+}
+
+void Inputs::of_parameter(std::size_t k, const std::string& argument, const std::string& parameter,
+                          const TensorData& t, Seen& seen, BisectedCall& result) {
+  const auto own = dump_.parameter(parameter);
+  if (!own) return;
+  const TensorData dumped = dump_.read(*own), recorded = packed_copy(t);
+  const RecordedCall& call = trace_.calls[k];
+  auto fits = fitted(dumped, t, note_of(call, "from." + argument), note_of(call, "part." + argument));
+  if (!fits || !are_alike(*fits, recorded))
+    if (const auto other = of_another_module(dumped, parameter)) {
+      result.says.push_back(
+          fmt::format("{} of the dump is {}, another module's, and was not looked at", *own, *other));
+      return;
+    }
+  seen.names.insert(*own);
+  seen.add({"recorded", "the one that was recorded", Blame::parameters, recorded});
+  if (fits)
+    add_dumped(seen,
+               {"own", *own == parameter ? "that of the dump" : *own + " of the dump", Blame::parameters,
+                std::move(*fits)},
+               t.dtype);
+  else
+    other_shape(fmt::format("{} of the dump", *own), recorded, dumped, Blame::parameters, result);
+}
+
+// Several modules may have given a name to parameters of their own: whose the dump's is, its numbers say.
+std::optional<std::string> Inputs::of_another_module(const TensorData& own,
+                                                     const std::string& parameter) const {
+  for (const auto& [name, at] : parameters_.at(without_number(parameter))) {
+    const RecordedCall& call = trace_.calls[at.first];
+    if (name == parameter) continue;
+    const TensorData recorded = recorded_argument(call, at.second);
+    const auto fits = fitted(own, recorded, note_of(call, "from." + noted(at.second)),
+                             note_of(call, "part." + noted(at.second)));
+    if (fits && are_alike(*fits, packed_copy(recorded))) return name;
   }
-  const auto origin = parse_origin(from);
-  if (!origin) return;
-  auto produced = known_part(results_, *origin, t.shape, t.dtype);
+  return std::nullopt;
+}
+
+void Inputs::of_result(std::size_t k, const Origin& origin, const TensorData& t, Seen& seen) {
+  auto produced = known_part(results_, origin, t.shape, t.dtype);
   if (!produced) return;
+  seen.assumed = produced->assumed;
+  seen.lost_in = produced->lost_in;
+  if (!seen.lost_in.empty()) return;
   seen.inherited = !same_bits(produced->data, packed_copy(t));
   seen.computed = produced->computed;
-  seen.between = calls_between(origin->call, k);
+  seen.between = calls_between(origin.call, k);
   // What happened to it shows in the dimensions that it had, not in those of a view.
-  if (const TensorData& whole = results_.at({origin->call, origin->result}).data;
+  if (const TensorData& whole = results_.at({origin.call, origin.result}).data;
       produced->data.memory == whole.memory)
     seen.shape = whole.shape;
-  const std::string gave = fmt::format("what {} gave", name_of(trace_, origin->call));
+  const std::string gave = fmt::format("what {} {}", name_of(trace_, origin.call),
+                                       seen.assumed.empty() ? "gave" : "should have given");
   const std::vector<std::string>& later = produced->written_by;
   seen.add(
       {"produced", later.empty() ? gave : fmt::format("{} and {} wrote into", gave, fmt::join(later, ", ")),
@@ -133,19 +224,33 @@ void Inputs::source(std::size_t k, const std::string& argument, const TensorData
       std::move(produced->within));
 }
 
+// The numbers are those that were recorded, if the results that they follow from are.
+void Inputs::of_unrecorded(const Through& through, Seen& seen) {
+  std::size_t last = 0;
+  for (const Origin& from : through.from) {
+    const auto known = results_.find({from.call, from.result});
+    if (known == results_.end()) continue;
+    last = std::max(last, from.call);
+    seen.assumed.insert(known->second.assumed.begin(), known->second.assumed.end());
+    const auto& recorded = trace_.calls[from.call].outputs.at(from.result).actual;
+    if (!known->second.lost_in.empty())
+      seen.lost_in = known->second.lost_in;
+    else if (recorded && !are_alike(known->second.data, tensor_of(*recorded), known->second.within))
+      seen.lost_in = through.op + ", which was not recorded";
+  }
+  seen.unrecorded = true;
+  seen.assumed.emplace(last, through.op + " (not recorded)");
+}
+
 Inputs::Given Inputs::read(std::size_t k, const std::string& argument, TensorData& t, BisectedCall& result) {
   Seen seen;
   seen.shape = t.shape;
   source(k, argument, t, seen, result);
-  const std::pair<const char*, Blame> kMoments[] = {{"", Blame::changed},
-                                                    {"packed/", Blame::packing},
-                                                    {"executed/", Blame::changed},
-                                                    {"after/", Blame::changed}};
   for (const auto& [moment, blame] : kMoments)
-    if (const auto name = dump_.argument(k, moment + argument)) {
+    if (const auto name = dump_.argument(k, std::string(moment) + argument)) {
       seen.names.insert(*name);
       add_dumped(seen,
-                 {*moment == '\0' ? "received" : std::string(moment, std::strlen(moment) - 1),
+                 {moment.empty() ? "received" : std::string(moment.substr(0, moment.size() - 1)),
                   *name + " of the dump", blame, dump_.read(*name)},
                  t.dtype);
     }
@@ -156,20 +261,32 @@ Inputs::Given Inputs::read(std::size_t k, const std::string& argument, TensorDat
   for (Snapshot& s : snapshots)
     if (s.data.shape == t.shape) s.data = reshaped(s.data, seen.shape);
   forget_rounding(seen, t.dtype);
-  const std::string parameter = note_of(trace_.calls[k], "parameter." + argument);
+  const std::string parameter = note_of(trace_.calls[k], "parameter." + noted(argument));
+  // What others of the same memory read there has not been written from.
+  std::set<std::string> not_sources = seen.names;
+  if (const auto found = dumped_of_.find(memory_of(trace_.calls[k], argument)); found != dumped_of_.end())
+    not_sources.insert(found->second.begin(), found->second.end());
   for (diagnose::Step& s :
-       diagnose::steps(parameter.empty() ? argument : parameter, snapshots, dump_.sources(seen.names))) {
-    if (s.from == "produced" && !seen.between.empty()) s.says += seen.between;
+       diagnose::steps(parameter.empty() ? argument : parameter, snapshots, dump_.sources(not_sources))) {
+    if (s.from == "produced") {
+      if (!seen.between.empty()) s.says += seen.between;
+      for (const auto& assumed : seen.assumed) result.one_of.insert(assumed);
+    }
     result.says.push_back(std::move(s.says));
     result.blames.insert(s.blame);
   }
-  Given given{seen.inherited, {}};
+  Given given{seen.inherited, {}, std::move(seen.assumed), std::move(seen.lost_in)};
+  if (seen.unrecorded) given.within = within_nearly(t);
   const Shape own = t.shape;
   for (std::size_t n = 0; n < snapshots.size(); ++n)
     if (const Snapshot& s = snapshots[n]; s.moment != "after" && s.data.shape == seen.shape)
       if (auto same = exactly_as(reshaped(s.data, own), t.dtype)) {
         t = std::move(*same);
         given.within = seen.within[n];
+        if (s.moment == "received" || s.moment == "packed" || s.moment == "executed") {
+          given.assumed.clear();
+          given.lost_in.clear();
+        }
       }
   return given;
 }

@@ -11,23 +11,14 @@ namespace {
 
 constexpr std::string_view kOnto = "onto.";
 
-// Calls `each` with the row-major number in the part, and the one in the whole.
-template <class Each>
-bool for_each_place(const Origin& o, const Shape& shape, std::int64_t in_whole, const Each& each) {
-  TensorData numbers(Dtype::i64, {in_whole});
-  for (std::int64_t i = 0; i < in_whole; ++i) store_integer(numbers.element(i), Dtype::i64, i);
-  const auto places = view_of(numbers, o, shape);
-  if (!places) return false;
-  for (std::int64_t i = 0; i < places->numel(); ++i) each(i, load_integer(places->element(i), Dtype::i64));
-  return true;
-}
-
 bool overlay(KnownResult& whole, const Origin& where, const KnownResult& part) {
   if (part.data.dtype != whole.data.dtype) return false;
   const auto size = static_cast<std::size_t>(bytes(whole.data.dtype));
   if (!part.within.empty() && whole.within.empty())
     whole.within.assign(static_cast<std::size_t>(whole.data.numel()), 0.0);
   whole.computed = whole.computed || part.computed;
+  whole.assumed.insert(part.assumed.begin(), part.assumed.end());
+  if (whole.lost_in.empty()) whole.lost_in = part.lost_in;
   return for_each_place(where, part.data.shape, whole.data.numel(), [&](std::int64_t i, std::int64_t at) {
     std::memcpy(whole.data.element(at), part.data.element(i), size);
     if (!whole.within.empty())
@@ -36,14 +27,23 @@ bool overlay(KnownResult& whole, const Origin& where, const KnownResult& part) {
   });
 }
 
-// A copy is known where its source is.
+}  // namespace
+
+bool for_each_place(const Origin& part, const Shape& shape, std::int64_t in_whole,
+                    const std::function<void(std::int64_t, std::int64_t)>& each) {
+  TensorData numbers(Dtype::i64, {in_whole});
+  for (std::int64_t i = 0; i < in_whole; ++i) store_integer(numbers.element(i), Dtype::i64, i);
+  const auto places = view_of(numbers, part, shape);
+  if (!places) return false;
+  for (std::int64_t i = 0; i < places->numel(); ++i) each(i, load_integer(places->element(i), Dtype::i64));
+  return true;
+}
+
 std::optional<KnownResult> copied(const KnownResults& results, const RecordedCall& call,
                                   const TensorData& written) {
   const auto from = parse_origin(note_of(call, "from.src"));
   return call.op == "copy_" && from ? known_part(results, *from, written.shape, written.dtype) : std::nullopt;
 }
-
-}  // namespace
 
 std::optional<KnownResult> known_part(const KnownResults& results, const Origin& origin, const Shape& shape,
                                       Dtype dtype) {
@@ -52,7 +52,7 @@ std::optional<KnownResult> known_part(const KnownResults& results, const Origin&
   const KnownResult& whole = own->second;
   auto part = view_of(whole.data, origin, shape);
   if (!part) return std::nullopt;
-  KnownResult known{std::move(*part), {}, whole.computed, whole.written_by};
+  KnownResult known{std::move(*part), {}, whole.computed, whole.written_by, whole.assumed, whole.lost_in};
   if (whole.within.empty()) return known;
   TensorData within(Dtype::f64, whole.data.shape);
   for (std::int64_t i = 0; i < within.numel(); ++i) within.set(i, whole.within[static_cast<std::size_t>(i)]);
@@ -72,22 +72,14 @@ bool is_memory_of_its_own(const RecordedCall& recorded, std::size_t call, const 
   });
 }
 
-void write_over(KnownResults& results, const CaseFile& trace, std::size_t call, bool given_as_recorded) {
+void write_over(KnownResults& results, const CaseFile& trace, std::size_t call) {
   const RecordedCall& recorded = trace.calls[call];
   for (const auto& [output, o] : recorded.outputs) {
     const auto where = parse_origin(note_of(recorded, std::string(kOnto) + output));
     if (!where || !o.actual) continue;
-    const auto whole = results.find({where->call, where->result});
+    const auto whole = results.find({where->call, where->result}), own = results.find({call, output});
     if (whole == results.end()) continue;
-    const TensorData torchs = tensor_of(*o.actual);
-    std::optional<KnownResult> part;
-    if (const auto own = results.find({call, output}); own != results.end())
-      part = own->second;
-    else if (auto copy = copied(results, recorded, torchs))
-      part = std::move(copy);
-    else if (given_as_recorded)
-      part = KnownResult{torchs, {}, true, {}};
-    if (!part || !overlay(whole->second, *where, *part))
+    if (own == results.end() || !overlay(whole->second, *where, own->second))
       results.erase(whole);
     else
       whole->second.written_by.push_back(name_of(trace, call));

@@ -23,7 +23,38 @@ std::optional<std::string_view> inside(std::string_view text, std::string_view n
   return text.substr(open + 1, close - open - 1);
 }
 
+bool read_part(std::string_view text, Origin& o) {
+  const auto offset = inside(text, "offset");
+  auto strides = inside(text, "strides");
+  if (!offset || !strides || !read_number(*offset, o.offset)) return false;
+  o.strides.emplace();
+  while (!strides->empty()) {
+    const std::size_t end = std::min(strides->find(','), strides->size());
+    if (!read_number(strides->substr(0, end), o.strides->emplace_back())) return false;
+    strides->remove_prefix(std::min(end + 1, strides->size()));
+  }
+  return true;
+}
+
 }  // namespace
+
+std::optional<Origin> parse_part(const std::string& text) {
+  Origin o;
+  return read_part(text, o) ? std::optional(std::move(o)) : std::nullopt;
+}
+
+std::optional<Through> parse_through(const std::string& text) {
+  const std::size_t open = text.find('(');
+  if (open == std::string::npos || text.back() != ')') return std::nullopt;
+  Through t{text.substr(0, open), {}};
+  for (std::size_t begin = open + 1, end = 0; begin < text.size(); begin = end + 1) {
+    end = std::min(text.find(',', begin), text.size() - 1);
+    auto from = parse_origin(text.substr(begin, end - begin));
+    if (!from) return std::nullopt;
+    t.from.push_back(std::move(*from));
+  }
+  return t;
+}
 
 std::optional<Origin> parse_origin(const std::string& text) {
   Origin o;
@@ -33,16 +64,7 @@ std::optional<Origin> parse_origin(const std::string& text) {
   const std::size_t at = all.find('@', colon);
   o.result = all.substr(colon + 1, at == std::string_view::npos ? at : at - colon - 1);
   if (at == std::string_view::npos) return o;
-  const auto offset = inside(all.substr(at), "offset");
-  auto strides = inside(all.substr(at), "strides");
-  if (!offset || !strides || !read_number(*offset, o.offset)) return std::nullopt;
-  o.strides.emplace();
-  while (!strides->empty()) {
-    const std::size_t end = std::min(strides->find(','), strides->size());
-    if (!read_number(strides->substr(0, end), o.strides->emplace_back())) return std::nullopt;
-    strides->remove_prefix(std::min(end + 1, strides->size()));
-  }
-  return o;
+  return read_part(all.substr(at), o) ? std::optional(std::move(o)) : std::nullopt;
 }
 
 std::optional<TensorData> view_of(const TensorData& whole, const Origin& o, const Shape& shape) {

@@ -5,9 +5,14 @@
 //   called            what PyTorch called: "_prelu_kernel" for prelu
 //   source            "model.py:12"
 //   from.ARGUMENT     (ARGUMENT.0 in a list) "3:out": the result of call 3 that this input is; "3:out@offset(0)@strides(1,7)" if it is a view of one
+//   through.ARGUMENT  "sin(3:out,5:out)": what a call of sin gave that is not recorded, which followed from these results
 //   onto.RESULT       the same of a result that was written in place: the part of an earlier result that it is from now on
 //                     ("5:whole" of call 5 itself: of the memory that it is a part of, which call 5 has as a result of that name)
-//   parameter.ARGUMENT   "layers.0.act.weight": the parameter or buffer of a module that this input is
+//   over.RESULT       "3:out": the result of call 3 that this one was written over, all of it
+//   parameter.ARGUMENT   "layers.0.act.weight": the parameter or buffer of a module that this input is; "0.weight#2" of the second module
+//                     that is called and has one of this name
+//   part.ARGUMENT     "offset(64)@strides(8,1)": the part of that parameter that it is, unless it is all of it
+//   state.ARGUMENT    "bn.running_mean": the same as parameter, of one that the program writes to, before or later
 // Calls of operators that Assay does not have are recorded under PyTorch's name and schema.
 #pragma once
 

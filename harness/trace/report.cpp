@@ -22,6 +22,8 @@ constexpr std::array<std::string_view, 9> kTokens{"right",      "inherited",    
 
 std::string_view token_of(Status s) { return kTokens[static_cast<std::size_t>(s)]; }
 
+constexpr std::size_t kMostNamed = 8;
+
 std::string line(std::string_view said) { return paragraph(said, "    ", "    "); }
 
 std::string_view meaning(diagnose::Blame b) {
@@ -35,17 +37,35 @@ std::string_view meaning(diagnose::Blame b) {
   }
 }
 
+// The last of them, which are the nearest.
+std::string one_of(const BisectedCall& c) {
+  std::vector<std::string> names;
+  for (auto at = c.one_of.rbegin(); at != c.one_of.rend() && names.size() < kMostNamed; ++at)
+    names.insert(names.begin(), at->second);
+  return fmt::format("{}{}", c.one_of.size() > names.size() ? ".., " : "", fmt::join(names, ", "));
+}
+
+std::string algorithm(const BisectedCall& c) {
+  if (!c.diagnosis) return "algorithm: its result has another shape.";
+  if (c.one_of.empty()) return "algorithm: wrong on the engine's own inputs and parameters.";
+  return fmt::format(
+      "algorithm: this call is wrong, or one before it that the dump does not have, and that was taken for right: {}. With "
+      "their results in the dump, or with what this call was given (\"{}:self\"), it would show which.",
+      one_of(c), c.name);
+}
+
 std::string finding(const BisectedCall& c, std::size_t number, Style style) {
   std::string s =
       fmt::format("{}. {}  {}{}\n", number, style.bad(c.name), c.op, c.source.empty() ? "" : "  " + c.source);
   for (const diagnose::Blame b : c.blames) s += line(fmt::format("{}.", meaning(b)));
-  if (c.status == Status::wrong)
-    s += line(c.diagnosis ? "algorithm: wrong on the engine's own inputs and parameters."
-                          : "algorithm: its result has another shape.");
+  if (c.status != Status::wrong && !c.one_of.empty())
+    s += line(fmt::format("Or a call before it is wrong, which the dump does not have: {}.", one_of(c)));
+  if (c.status == Status::wrong) s += line(algorithm(c));
   for (const std::string& said : c.says) s += line(said + ".");
-  if (c.status != Status::wrong && !c.dumped_as.empty())
+  if (c.status != Status::wrong && !c.dumped_as.empty() && c.has_reference)
     s += line("With what it was given, its result is right.");
   if (!c.diagnosis) return s;
+  if (!c.one_of.empty()) s += line("If it is this call:");
   const std::string text = to_text(*c.diagnosis, Style(false));
   for (std::size_t begin = text.find('\n') + 1, end = 0; begin < text.size(); begin = end + 1) {
     end = std::min(text.find('\n', begin), text.size());
@@ -65,7 +85,7 @@ std::string compared_with_pytorch(const Bisection& b) {
   std::string s;
   const auto add = [&](const std::vector<std::string>& names, std::string_view what) {
     if (names.empty()) return;
-    const std::size_t shown = std::min<std::size_t>(names.size(), 8);
+    const std::size_t shown = std::min(names.size(), kMostNamed);
     s += fmt::format("{} {} {} ({}{})", s.empty() ? "" : ",", names.size(), what,
                      fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
                      shown < names.size() ? ", .." : "");
@@ -97,7 +117,7 @@ std::string to_text(const Bisection& b, Style style) {
   const auto list = [&](Status status) {
     std::vector<std::string> names;
     for (const BisectedCall& c : b.calls)
-      if (c.status == status && names.size() < 8) names.push_back(c.name);
+      if (c.status == status && names.size() < kMostNamed) names.push_back(c.name);
     const std::size_t all = count(b, status);
     return fmt::format("{}{}", fmt::join(names, ", "),
                        all > names.size() ? fmt::format(" and {} more", all - names.size()) : "");
@@ -108,7 +128,10 @@ std::string to_text(const Bisection& b, Style style) {
   };
   said(Status::right, "right");
   said(Status::inherited, "right, on inputs that are not PyTorch's any more");
-  said(Status::not_dumped, "not in the dump, computed from the engine's numbers instead");
+  said(
+      Status::not_dumped,
+      "not in the dump, computed from the engine's numbers instead (within the bounds of right results: smaller faults of "
+      "what follows do not show)");
   s += compared_with_pytorch(b);
   said(Status::not_judged, "not judged");
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> rounded;
@@ -125,8 +148,17 @@ std::string to_text(const Bisection& b, Style style) {
     if (c.dumped_as.find(", the only one") != std::string::npos)
       s += paragraph(fmt::format("Taken for the result of {}: {}.", c.name, c.dumped_as), "", "  ");
   for (const std::string& u : b.unread) s += paragraph(u, "not read: ", "    ");
+  if (!b.written.empty()) {
+    const std::size_t shown = std::min(b.written.size(), kMostNamed);
+    s += paragraph(
+        fmt::format(
+            "Not compared, as the program writes to them and nobody knows when the dump was made: {}{}.",
+            fmt::join(b.written.begin(), b.written.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
+            shown < b.written.size() ? ", .." : ""),
+        "", "  ");
+  }
   if (!b.unused.empty()) {
-    const std::size_t shown = std::min<std::size_t>(b.unused.size(), 8);
+    const std::size_t shown = std::min(b.unused.size(), kMostNamed);
     s += paragraph(
         fmt::format("Not used of the dump: {}{}. --map says which call or parameter a tensor is.",
                     fmt::join(b.unused.begin(), b.unused.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
@@ -148,8 +180,9 @@ std::string to_text(const Bisection& b, Style style) {
                                                  differing == 1 ? "has" : "have"),
                                      "", "")
                          : std::string())
-              : fmt::format("\n{} at fault; the first is {}.\n", counted(findings, "call"),
-                            style.bad(first->name)));
+              : fmt::format("\n{} at fault; the first is {}{}.\n", counted(findings, "call"),
+                            style.bad(first->name),
+                            first->one_of.empty() ? "" : ", or one before it that is not in the dump"));
 }
 
 std::string to_json(const Bisection& b) {
@@ -159,6 +192,7 @@ std::string to_json(const Bisection& b) {
          {"dump", b.dump},
          {"first", first == b.calls.end() ? json(nullptr) : json(first->name)},
          {"calls", json::array()},
+         {"written", b.written},
          {"unused", b.unused},
          {"unread", b.unread}};
   for (const BisectedCall& c : b.calls) {
@@ -168,11 +202,13 @@ std::string to_json(const Bisection& b) {
               {"source", c.source},
               {"status", token_of(c.status)},
               {"blames", json::array()},
+              {"one_of", json::array()},
               {"says", c.says},
               {"dumped_as", c.dumped_as},
               {"stored_as", c.stored_as.empty() ? json(nullptr) : json(c.stored_as)},
               {"diagnosis", nullptr}};
     for (const diagnose::Blame blame : c.blames) call["blames"].push_back(diagnose::token(blame));
+    for (const auto& assumed : c.one_of) call["one_of"].push_back(assumed.second);
     if (c.status == Status::wrong) call["blames"].push_back("algorithm");
     if (c.diagnosis) call["diagnosis"] = json::parse(diagnose::to_json({*c.diagnosis})).at("diagnoses").at(0);
     j["calls"].push_back(std::move(call));

@@ -1,0 +1,89 @@
+"""Modules as they call, and what their parameters and buffers are named: what `assay record` knows of them."""
+
+import torch
+
+from recorded_memory import Made, storage_of
+
+
+def watch(enter, leave):
+    """Calls enter(module) and leave() around each module's call, one that raises too. Returns what ends that."""
+    call = torch.nn.Module.__call__
+
+    def watched(module, *args, **kwargs):
+        enter(module)
+        try:
+            return call(module, *args, **kwargs)
+        finally:
+            leave()
+
+    def end():
+        torch.nn.Module.__call__ = call
+
+    torch.nn.Module.__call__ = watched
+    return end
+
+
+class Parameter(Made):
+    """A parameter or buffer of a module. It may be written to: then its numbers are a moment's, and another moment's elsewhere."""
+
+    def __init__(self, name, tensor):
+        super().__init__(None, name, tensor)
+        self.address = storage_of(tensor).data_ptr()
+        self.written = False
+        self.uses = []  # calls, and the argument that it was there
+
+
+class Parameters:
+    """Of all modules that the program calls. A name that stands for several tensors has "#2" behind it for the second."""
+
+    def __init__(self):
+        self.named = {}  # name -> [Parameter], in the order in which they were seen
+        self.at = {}  # address of a storage -> [Parameter]
+
+    def of_module(self, module, has_data):
+        """{address of a storage: [Parameter]} by the names that this module gives them."""
+        mine = {}
+        for name, tensor in [*module.named_parameters(), *module.named_buffers()]:
+            if not has_data(tensor) or tensor.numel() == 0:
+                continue
+            p = self.parameter(name, tensor)
+            mine.setdefault(p.address, []).append(p)
+        return mine
+
+    def parameter(self, name, tensor):
+        same = self.named.setdefault(name, [])
+        for p in same:
+            if p.address == storage_of(tensor).data_ptr() and not p.storage.expired() and p.is_all(tensor):
+                return p
+        p = Parameter(name if not same else f"{name}#{len(same) + 1}", tensor)
+        same.append(p)
+        self.at.setdefault(p.address, []).append(p)
+        return p
+
+    @staticmethod
+    def find(mine, tensor):
+        """(parameter, "") if the tensor is all of it, in whatever order; (parameter, where it lies in it) of a part; or nothing."""
+        for p in mine.get(storage_of(tensor).data_ptr(), ()):
+            if p.storage.expired():
+                continue
+            if tensor.numel() == p.numel and tensor.storage_offset() == p.offset:
+                return p, ""
+            if p.has(tensor):
+                return p, f"offset({tensor.storage_offset() - p.offset})@strides({','.join(map(str, tensor.stride()))})"
+        return None
+
+    def write(self, tensor):
+        """Something writes to the tensor: the parameters that lie there. Returns the uses of them until now."""
+        written = [p for p in self.at.get(storage_of(tensor).data_ptr(), ()) if not p.storage.expired() and not p.written]
+        uses = []
+        for p in written:
+            p.written = True
+            uses += [(call, a, p.result) for call, a in p.uses]
+            p.uses.clear()
+        return uses
+
+    def clear(self):
+        """Drops what it knows of storages, while PyTorch is there to be told. Nothing is asked any more."""
+        for same in self.named.values():
+            for p in same:
+                p.storage = None
