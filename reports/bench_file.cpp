@@ -39,8 +39,8 @@ Spread read_interval(const JsonReader& value, const std::string& key) {
 MeasuredGate read_gate(const JsonReader& value) {
   MeasuredGate g;
   g.verdict = static_cast<SpeedVerdict>(one_of(value.at("verdict"), kGateTokens));
-  // What was not measured again has no ratio.
-  if (value.find("ratio")) g.ratio = read_interval(value, "ratio");
+  // What was not measured again has no ratio; older files say 1.
+  if (g.verdict != SpeedVerdict::unchanged && value.find("ratio")) g.ratio = read_interval(value, "ratio");
   g.mde = number_or(value, "mde", 0);
   g.threshold = number_or(value, "threshold", 0);
   g.rounds = value.count_or("rounds", 0);

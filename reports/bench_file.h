@@ -13,7 +13,8 @@
 //   contention  elapsed time / processor time
 //   limit       the time that the machine needs at least, what binds it, and which share of that speed was reached
 //   best_peer   time of this kernel / time of the fastest other library; below 1 is faster; intervals of 99%
-//   gate        time of the candidate / time of the base; mde: the least change that would have been seen
+//   gate        time of the candidate / time of the base; mde: the least change that would have been seen; null where nothing was
+//               timed, because the machine code is the same
 //
 // JSON knows no infinities and no NaN: such numbers are the strings "inf", "-inf" and "nan". An interval from -inf to inf is
 // one of too few rounds to have any.
@@ -84,6 +85,10 @@ struct Measurement {
   // Where operands lie, and whose clock was read: "warm", "warm on NVIDIA H200".
   std::string place() const { return device.empty() ? cache : cache + " on " + device; }
   bool measured() const { return status == MeasuredStatus::measured && ns.value > 0; }
+  // What a run of benchmarks fails for; a peer that is wrong is the peer's affair.
+  bool fails() const { return status == MeasuredStatus::failed && !peer; }
+  // The same machine code as the base's, which is not timed.
+  bool unchanged() const { return gate && gate->verdict == SpeedVerdict::unchanged; }
 };
 
 struct Ceiling {

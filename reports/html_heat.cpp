@@ -94,9 +94,9 @@ void add_heat_table(Page& page, const BenchmarkFile& file) {
         continue;
       }
       const double share = median(found->second);
-      page.body += fmt::format("<td class=\"h{}\">{:.{}f}%</td>",
-                               std::clamp(static_cast<int>(std::min(share, 1000.0) / 10), 0, 9), share,
-                               share < 9.95 ? 1 : 0);
+      page.body += fmt::format("<td class=\"h{}\">{}%</td>",
+                               std::clamp(static_cast<int>(std::min(share, 1000.0) / 10), 0, 9),
+                               figure(share, share < 9.95 ? 1 : 0));
     }
     page.body += "</tr>\n";
   }
@@ -153,7 +153,7 @@ void add_side_by_side(Page& page, const BenchmarkFile& file) {
           time_text(row.ns.value),
           html_text(shortened(row.impl.size() > library.size() ? row.impl.substr(library.size()) : "", 20)));
     }
-    page.body += fmt::format("<td class=\"number\">{:.2f}×</td></tr>\n", c.ratio());
+    page.body += fmt::format("<td class=\"number\">{}×</td></tr>\n", figure(c.ratio(), 2));
   }
   page.body += "</tbody></table></div>\n";
   if (contests.size() > kMostGroups)

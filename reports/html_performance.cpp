@@ -41,6 +41,7 @@ enum BenchState {
 };
 
 BenchState state_of(const Measurement& row) {
+  if (row.unchanged()) return kUnchanged;
   if (row.status == MeasuredStatus::failed) return kFailed;
   if (row.status == MeasuredStatus::refused) return kRefused;
   if (row.status == MeasuredStatus::not_run) return kNotRun;
@@ -103,7 +104,7 @@ void add_bench_rows(Page& page) {
   }
   ScriptTable table("b", "measurement", columns, page.limits.string_bytes);
   const auto if_positive = [&](const char* key, double value, int digits) {
-    if (value > 0)
+    if (value > 0 && std::isfinite(value))
       table.number(key, value, digits);
     else
       table.none(key);

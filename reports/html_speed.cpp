@@ -44,7 +44,7 @@ std::string facts(const BenchmarkFile& file) {
   std::array<std::uint64_t, kBenchStatuses.size()> statuses{};
   double contention = 0;
   for (const Measurement& row : file.rows) {
-    ++statuses[static_cast<std::size_t>(row.status)];
+    statuses[static_cast<std::size_t>(row.status)] += row.unchanged() ? 0 : 1;  // those stand beside the gate
     contention = std::max(contention, row.contention);
   }
   std::vector<std::string> counts;
@@ -53,7 +53,8 @@ std::string facts(const BenchmarkFile& file) {
       counts.push_back(fmt::format("{} {}", grouped(statuses[i]),
                                    kBenchStatuses[i] == "not_run" ? "not run" : kBenchStatuses[i]));
   std::string s = fmt::format("<dl class=\"about\"><dt>Kernel calls</dt><dd>{} in {}, seed {}</dd>\n",
-                              fmt::join(counts, ", "), duration(file.seconds), file.seed);
+                              counts.empty() ? "none" : fmt::format("{}", fmt::join(counts, ", ")),
+                              duration(file.seconds), file.seed);
   if (!file.commit.empty()) s += "<dt>Commit</dt><dd><code>" + html_text(file.commit) + "</code></dd>\n";
   if (contention > 0)
     s += fmt::format(
@@ -78,6 +79,30 @@ std::string facts(const BenchmarkFile& file) {
     if (!g.fit) s += "<dt>Machine</dt><dd><b>not quiet enough to compare speeds on it</b></dd>\n";
   }
   return s + "</dl>\n";
+}
+
+// Ours first.
+void add_failed_calls(Page& page, const BenchmarkFile& file) {
+  constexpr std::size_t kMostFailed = 200;
+  std::vector<const Measurement*> rows;
+  for (const Measurement& row : file.rows)
+    if (row.status == MeasuredStatus::failed) rows.push_back(&row);
+  if (rows.empty()) return;
+  std::ranges::stable_partition(rows, [](const Measurement* row) { return row->fails(); });
+  page.topic("Failed", "wrong results, or no return: these were not timed");
+  page.body +=
+      "<div class=\"wide\"><table class=\"list\"><thead><tr><th scope=\"col\">kernel and case</th>"
+      "<th scope=\"col\">why</th></tr></thead><tbody>\n";
+  for (std::size_t i = 0; i < std::min(rows.size(), kMostFailed); ++i)
+    page.body +=
+        fmt::format("<tr{}><td><a href=\"{}\">{} {}</a>{}</td><td>{}</td></tr>\n",
+                    rows[i]->peer ? "" : " class=\"bad\"", row_link(page, file, *rows[i]),
+                    html_text(rows[i]->op), html_text(shortened(measured_name(*rows[i]), 120)),
+                    rows[i]->peer ? " <small>peer</small>" : "", html_text(shortened(rows[i]->reason, 300)));
+  page.body += "</tbody></table></div>\n";
+  if (rows.size() > kMostFailed)
+    page.body +=
+        fmt::format("<p class=\"note\">and {} more</p>\n", counted(rows.size() - kMostFailed, "kernel call"));
 }
 
 // The farthest from 1 first; those that say something before those that do not.
@@ -148,10 +173,11 @@ void add_best_peers(Page& page, const BenchmarkFile& file) {
                                      : "none",
                         row->best_peer->impl});
   }
-  page.topic("Against the fastest other library",
-             fmt::format(
-                 "our fastest kernel on each case: {} faster, {} slower, {} the same within intervals of 99%",
-                 grouped(faster), grouped(slower), grouped(rows.size() - faster - slower)));
+  page.topic(
+      "Against the fastest other library",
+      fmt::format(
+          "our fastest kernel on each case: {} faster, {} slower, {} not told apart by intervals of 99%",
+          grouped(faster), grouped(slower), grouped(rows.size() - faster - slower)));
   page.body += forest_chart(forest, "time / time of the fastest other library", 0);
   if (rows.size() > forest.size())
     page.body += fmt::format(
@@ -171,6 +197,7 @@ std::string measured_name(const Measurement& row) {
 
 void add_speed(Page& page, const BenchmarkFile& file) {
   page.body += facts(file);
+  add_failed_calls(page, file);
   add_gate(page, file);
   add_best_peers(page, file);
   if (const std::string chart = roofline_chart(file); !chart.empty()) {

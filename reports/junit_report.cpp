@@ -5,6 +5,7 @@
 #include <map>
 
 #include "junit_suites.h"
+#include "text.h"
 
 namespace assay {
 namespace {
@@ -34,18 +35,26 @@ void add_to(JunitSuites& suites, const SelftestFile& file) {
   suites.seconds += file.seconds;
 }
 
+// "0.800 (0.790 to 0.820)"
+std::string with_interval(const Spread& s, int digits) {
+  return fmt::format("{} ({})", figure(s.value, digits), interval_text(s.low, s.high, digits));
+}
+
 std::string speed_text(const Measurement& row) {
   std::string s;
   if (row.measured())
-    s += fmt::format("time: {:.4g} ns ({:.4g} to {:.4g})\n", row.ns.value, row.ns.low, row.ns.high);
-  if (row.limit) s += fmt::format("{:.1f}% of the limit: {}\n", 100 * row.limit->share, row.limit->binds);
+    s +=
+        fmt::format("time: {} ns ({})\n", figure(row.ns.value, 1), interval_text(row.ns.low, row.ns.high, 1));
+  if (row.limit)
+    s += fmt::format("{}% of the limit: {}\n", figure(100 * row.limit->share, 1), row.limit->binds);
   if (row.best_peer)
-    s += fmt::format("time / that of {}: {:.3f} ({:.3f} to {:.3f})\n", row.best_peer->impl,
-                     row.best_peer->ratio.value, row.best_peer->ratio.low, row.best_peer->ratio.high);
-  if (row.gate)
-    s += fmt::format("{}: time / time before {:.4f} ({:.4f} to {:.4f}), threshold {:.3g}\n",
-                     kGateTokens[static_cast<std::size_t>(row.gate->verdict)], row.gate->ratio.value,
-                     row.gate->ratio.low, row.gate->ratio.high, row.gate->threshold);
+    s += fmt::format("time / that of {}: {}\n", row.best_peer->impl, with_interval(row.best_peer->ratio, 3));
+  if (row.unchanged())
+    s += "UNCHANGED: the same machine code, which was not timed\n";
+  else if (row.gate)
+    s += fmt::format("{}: time / time before {}, threshold {:.3g}\n",
+                     kGateTokens[static_cast<std::size_t>(row.gate->verdict)],
+                     with_interval(row.gate->ratio, 4), row.gate->threshold);
   return s;
 }
 
@@ -58,16 +67,21 @@ void add_to(JunitSuites& suites, const BenchmarkFile& file, const std::string& p
                    "",
                    row.reason,
                    speed_text(row)};
-    if (row.status == MeasuredStatus::failed) {
+    if (row.fails()) {
       test.kind = JunitKind::error;
       test.type = "failed";
+    } else if (row.unchanged()) {
+      test.kind = JunitKind::passed;
+    } else if (row.status == MeasuredStatus::failed) {
+      test.kind = JunitKind::skipped;
+      test.message = "a peer fails, which does not decide the run; " + row.reason;
     } else if (row.status != MeasuredStatus::measured) {
       test.kind = JunitKind::skipped;
     } else if (row.gate && row.gate->verdict == SpeedVerdict::regressed) {
       test.kind = JunitKind::failure;
       test.type = "REGRESSED";
-      test.message = fmt::format("{:.4f} times the time of the base ({:.4f} to {:.4f})",
-                                 row.gate->ratio.value, row.gate->ratio.low, row.gate->ratio.high);
+      test.message = fmt::format("{} times the time of the base ({})", figure(row.gate->ratio.value, 4),
+                                 interval_text(row.gate->ratio.low, row.gate->ratio.high, 4));
     } else if (row.gate && row.gate->verdict == SpeedVerdict::ambiguous) {
       test.kind = JunitKind::skipped;
       test.message = "the gate could not decide";

@@ -109,14 +109,28 @@ void add_against_peers(std::string& out, const BenchmarkFile& file) {
   for (std::size_t i = 0; i < std::min(rows.size(), kMostCases); ++i) {
     const Measurement& row = *rows[i];
     const std::string share =
-        row.limit ? fmt::format("{:.0f}% ({})", 100 * row.limit->share, cell(row.limit->binds)) : "";
-    out += fmt::format("| {} | {} | {} | {} | {} | {} | {:.2f} | {:.2f} to {:.2f} |\n", cell(row.case_text),
-                       cell(row.impl), cell(row.place()), time_text(row.ns.value), share,
-                       cell(row.best_peer->impl), row.best_peer->ratio.value, row.best_peer->ratio.low,
-                       row.best_peer->ratio.high);
+        row.limit ? fmt::format("{}% ({})", figure(100 * row.limit->share, 0), cell(row.limit->binds)) : "";
+    const Spread& ratio = row.best_peer->ratio;
+    out += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} |\n", cell(row.case_text), cell(row.impl),
+                       cell(row.place()), time_text(row.ns.value), share, cell(row.best_peer->impl),
+                       figure(ratio.value, 2), interval_text(ratio.low, ratio.high, 2));
   }
   if (rows.size() > kMostCases)
     out += fmt::format("\nand {} more in the report\n", grouped(rows.size() - kMostCases));
+}
+
+void add_failed_rows(std::string& out, const BenchmarkFile& file) {
+  std::vector<const Measurement*> failed;
+  for (const Measurement& row : file.rows)
+    if (row.status == MeasuredStatus::failed) failed.push_back(&row);
+  if (failed.empty()) return;
+  std::ranges::stable_partition(failed, [](const Measurement* row) { return row->fails(); });
+  out += fmt::format("\n### Failed ({})\n\n| kernel | case | cache | why |\n|---|---|---|---|\n",
+                     grouped(failed.size()));
+  for (std::size_t i = 0; i < std::min(failed.size(), kMostLines); ++i)
+    out += fmt::format("| {}{} | {} | {} | {} |\n", cell(failed[i]->impl), failed[i]->peer ? " (peer)" : "",
+                       cell(failed[i]->case_text), cell(failed[i]->place()), cell(failed[i]->reason));
+  end_table(out, failed.size());
 }
 
 void add_bench(std::string& out, const Report& report, const BenchmarkFile& file) {
@@ -128,6 +142,7 @@ void add_bench(std::string& out, const Report& report, const BenchmarkFile& file
                      counted(file.rows.size(), "kernel call"), duration(file.seconds));
   if (!file.gate) {
     out += "\n";
+    add_failed_rows(out, file);
     add_against_peers(out, file);
     return;
   }
@@ -135,6 +150,7 @@ void add_bench(std::string& out, const Report& report, const BenchmarkFile& file
   for (std::size_t v = counts.size(); v-- > 0;)
     if (counts[v] > 0) out += fmt::format(" {} {}.", grouped(counts[v]), kGateTokens[v]);
   out += "\n";
+  add_failed_rows(out, file);
   std::vector<const Measurement*> changed;
   for (const Measurement& row : file.rows)
     if (row.gate &&
@@ -150,11 +166,12 @@ void add_bench(std::string& out, const Report& report, const BenchmarkFile& file
       "\n| verdict | operator | case | kernel | cache | time / before | interval | time |\n|---|---|---|---|---|--:|---|--:|\n";
   for (std::size_t i = 0; i < std::min(changed.size(), kMostLines); ++i) {
     const Measurement& row = *changed[i];
+    const Spread& ratio = row.gate->ratio;
     out +=
-        fmt::format("| **{}** | {} | {} | {} | {} | {:.3f} | {:.3f} to {:.3f} | {} |\n",
+        fmt::format("| **{}** | {} | {} | {} | {} | {} | {} | {} |\n",
                     kGateTokens[static_cast<std::size_t>(row.gate->verdict)], cell(row.op),
-                    cell(row.case_text), cell(row.impl), cell(row.place()), row.gate->ratio.value,
-                    row.gate->ratio.low, row.gate->ratio.high, row.measured() ? time_text(row.ns.value) : "");
+                    cell(row.case_text), cell(row.impl), cell(row.place()), figure(ratio.value, 3),
+                    interval_text(ratio.low, ratio.high, 3), row.measured() ? time_text(row.ns.value) : "");
   }
   end_table(out, changed.size());
 }
@@ -186,7 +203,8 @@ std::string markdown_text(std::string_view text) {
 
 std::string markdown(const Report& report) {
   const Headline h = headline(report);
-  std::string out = fmt::format("# {}: {}\n", h.word(), fmt::join(h.parts, ", "));
+  std::string out =
+      fmt::format("# {}: {}\n", h.word(), markdown_text(fmt::format("{}", fmt::join(h.parts, ", "))));
   out += "\n" + markdown_text(report.title) + "\n";
   for (const std::string& w : h.warnings) out += "\n> **" + markdown_text(w) + "**\n";
   for (const ReportedRun& run : report.runs) add_run(out, report, run);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "coverage.h"
+#include "html_text.h"
 #include "text.h"
 
 namespace assay {
@@ -67,12 +68,30 @@ void add_selftests(Headline& headline, const Report& report) {
   add_state(headline, found < observable || alarms > 0 ? State::failed : State::passed);
 }
 
+// "2 kernel calls failed: cpu.avx2 relu:f32:self=4; cpu.avx2 relu:f32:self=5"
+std::string failed_calls(const std::vector<const Measurement*>& failed) {
+  constexpr std::size_t kMostNamed = 3, kLongestName = 80;
+  std::string s = counted(failed.size(), "kernel call") + " failed: ";
+  for (std::size_t i = 0; i < std::min(failed.size(), kMostNamed); ++i)
+    s += fmt::format("{}{} {}", i == 0 ? "" : "; ", shortened(failed[i]->impl, kLongestName),
+                     shortened(failed[i]->case_text, kLongestName));
+  if (failed.size() > kMostNamed) s += fmt::format("; and {} more", grouped(failed.size() - kMostNamed));
+  return s;
+}
+
 void add_benches(Headline& headline, const Report& report) {
-  std::uint64_t measured = 0;
+  std::uint64_t measured = 0, peers_failed = 0;
+  std::vector<const Measurement*> failed;
   std::array<std::uint64_t, kGateTokens.size()> gate{};
   bool gated = false;
   for (const BenchmarkFile& b : report.benches) {
-    for (const Measurement& row : b.rows) measured += row.measured() ? 1 : 0;
+    for (const Measurement& row : b.rows) {
+      measured += row.measured() ? 1 : 0;
+      if (row.fails())
+        failed.push_back(&row);
+      else
+        peers_failed += row.status == MeasuredStatus::failed ? 1 : 0;
+    }
     const auto counts = gate_counts(b);
     for (std::size_t v = 0; v < gate.size(); ++v) gate[v] += counts[v];
     gated = gated || (b.gate && b.gate->fit);
@@ -88,17 +107,25 @@ void add_benches(Headline& headline, const Report& report) {
   const std::uint64_t regressed = gate[static_cast<std::size_t>(SpeedVerdict::regressed)];
   const std::uint64_t improved = gate[static_cast<std::size_t>(SpeedVerdict::improved)];
   const std::uint64_t ambiguous = gate[static_cast<std::size_t>(SpeedVerdict::ambiguous)];
+  const std::uint64_t unchanged = gate[static_cast<std::size_t>(SpeedVerdict::unchanged)];
+  const bool compared = gated && measured + unchanged > 0;
+  if (!failed.empty()) headline.parts.push_back(failed_calls(failed));
   headline.parts.push_back(counted(measured, "kernel call") + " measured");
+  if (unchanged > 0) headline.parts.push_back(grouped(unchanged) + " of unchanged code");
   if (regressed > 0)
     headline.parts.push_back(counted(regressed, "regression"));
-  else if (gated)
+  else if (compared)
     headline.parts.push_back("no regression");
   if (improved > 0) headline.parts.push_back(counted(improved, "improvement"));
   if (ambiguous > 0) headline.parts.push_back(grouped(ambiguous) + " undecided");
-  if (regressed > 0)
+  if (peers_failed > 0)
+    headline.parts.push_back(fmt::format("peers failed in {}", counted(peers_failed, "kernel call")));
+  if (regressed > 0 || !failed.empty())
     add_state(headline, State::failed);
+  else if (compared)
+    add_state(headline, State::passed);
   else if (measured > 0)
-    add_state(headline, gated ? State::passed : State::measured);
+    add_state(headline, State::measured);
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ struct Headline {
     failed
   };  // the highest of its files; measured: nobody asked for a verdict
   State state = State::nothing;
-  std::vector<std::string> parts;     // "no fault in 678 rows", "2 regressions"
+  std::vector<std::string> parts;     // "no fault in 678 rows", "2 regressions"; with names from the files
   std::vector<std::string> warnings;  // what is incomplete, or cannot be relied on
 
   std::string_view word() const;  // "PASSED"

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "html_text.h"
+#include "text.h"
 
 namespace assay {
 
@@ -41,13 +42,14 @@ std::string si(double value) {
 }
 
 std::string time_text(double ns) {
+  if (!std::isfinite(ns)) return "?";
   static constexpr std::string_view kUnits[] = {"ns", "µs", "ms", "s"};
   std::size_t u = 0;
   while (ns >= 999.5 && u + 1 < std::size(kUnits)) {
     ns /= 1000;
     ++u;
   }
-  return ns >= 999.5 ? fmt::format("{:.0f} {}", ns, kUnits[u]) : fmt::format("{:.3g} {}", ns, kUnits[u]);
+  return fmt::format("{} {}", ns >= 999.5 ? figure(ns, 0) : fmt::format("{:.3g}", ns), kUnits[u]);
 }
 
 std::string coordinate(double value) {

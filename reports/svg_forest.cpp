@@ -7,6 +7,7 @@
 
 #include "html_text.h"
 #include "svg.h"
+#include "text.h"
 
 namespace assay {
 namespace {
@@ -26,7 +27,7 @@ LogScale scale_of(const std::vector<ForestRow>& rows) {
   return {1 / farthest, farthest, kLabels, kLabels + kPlot};
 }
 
-std::string times(double ratio) { return fmt::format("{:.{}f}", ratio, ratio < 10 ? 3 : 1); }
+std::string times(double ratio) { return figure(ratio, ratio < 10 ? 3 : 1); }
 
 }  // namespace
 
@@ -57,7 +58,9 @@ std::string forest_chart(const std::vector<ForestRow>& rows, const std::string& 
     const std::string label = svg_label(0, middle + 4, shortened(r.label, 60));
     s += r.link.empty() ? label : fmt::format("<a href=\"{}\">{}</a>\n", r.link, label);
     if (!can_be_drawn(r.ratio)) {
-      s += svg_label(kLabels + kPlot + 14, middle + 4, r.verdict, r.look);
+      if (std::isfinite(r.ratio.value) && r.ratio.value > 0)
+        s += svg_label(kLabels + kPlot + 14, middle + 4, times(r.ratio.value) + "  (no interval)", "number");
+      s += svg_label(kLabels + kPlot + kTexts - 4, middle + 4, r.verdict, r.look, "end");
       continue;
     }
     s += fmt::format("<g><title>{}</title>\n",

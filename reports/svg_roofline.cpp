@@ -25,6 +25,9 @@ struct Dot {
   const Measurement* row = nullptr;
 };
 
+// Of some machine: what is far from all of them would leave the others no room, and the axes no numbers.
+bool is_of_a_machine(double value) { return value > 1e-30 && value < 1e30; }
+
 struct Line {
   std::string name;
   double value = 0;
@@ -34,7 +37,7 @@ struct Line {
 std::vector<Line> ceilings(const BenchmarkFile& file, bool bandwidth, const std::string& device) {
   std::map<std::string, Line> best;
   for (const Ceiling& c : file.limits) {
-    if (c.bandwidth != bandwidth || c.device != device || !(c.value > 0) || !std::isfinite(c.value)) continue;
+    if (c.bandwidth != bandwidth || c.device != device || !is_of_a_machine(c.value)) continue;
     Line& line = best[bandwidth ? c.level : c.dtype];
     const bool reads = c.name.starts_with("read "), had_read = line.name.starts_with("read ");
     if (reads != had_read ? reads || line.name.empty() : c.value > line.value) line = {c.name, c.value};
@@ -113,7 +116,7 @@ class Plot {
 struct Range {
   double low = 0, high = 0;
   void add(double value) {
-    if (!(value > 0) || !std::isfinite(value)) return;
+    if (!is_of_a_machine(value)) return;
     low = low == 0 ? value : std::min(low, value);
     high = std::max(high, value);
   }
@@ -128,8 +131,9 @@ std::string name_of(const Measurement& row) {
 }
 
 std::string share_of(const Measurement& row) {
-  return row.limit ? fmt::format(", {:.0f}% of the limit ({})", 100 * row.limit->share, row.limit->binds)
-                   : "";
+  return row.limit
+             ? fmt::format(", {}% of the limit ({})", figure(100 * row.limit->share, 0), row.limit->binds)
+             : "";
 }
 
 // What rates are rates of.
@@ -232,12 +236,13 @@ std::string roofline_chart(const BenchmarkFile& file) {
   std::map<std::string, Dots> by_device;  // the processor, which has no name here, first
   for (const Measurement& row : file.rows) {
     if (!row.measured() || !(row.bytes > 0)) continue;
-    auto& [computing, copying] = by_device[row.device];
     const double seconds = row.ns.value * 1e-9 * static_cast<double>(std::max<std::uint64_t>(row.threads, 1));
-    if (row.operations > 0)
-      computing.push_back({row.operations / row.bytes, row.operations / seconds, &row});
-    else
-      copying.push_back({row.bytes, row.bytes / seconds, &row});
+    const bool computes = row.operations > 0;
+    const Dot dot = computes ? Dot{row.operations / row.bytes, row.operations / seconds, &row}
+                             : Dot{row.bytes, row.bytes / seconds, &row};
+    if (!is_of_a_machine(dot.x) || !is_of_a_machine(dot.y)) continue;
+    auto& [computing, copying] = by_device[row.device];
+    (computes ? computing : copying).push_back(dot);
   }
   if (by_device.empty()) return {};
   std::string charts = key();

@@ -162,6 +162,16 @@ std::string counted(std::uint64_t number, std::string_view noun) {
   return fmt::format("{} {}{}", grouped(number), noun, number == 1 ? "" : "s");
 }
 
+std::string figure(double value, int digits) {
+  if (!std::isfinite(value)) return "?";
+  return std::abs(value) < 1e9 ? fmt::format("{:.{}f}", value, digits) : fmt::format("{:.3g}", value);
+}
+
+std::string interval_text(double low, double high, int digits) {
+  if (!std::isfinite(low) || !std::isfinite(high)) return "?";
+  return figure(low, digits) + " to " + figure(high, digits);
+}
+
 std::string duration(double seconds) {
   if (!(seconds >= 0) || std::isinf(seconds)) return "unknown time";
   if (seconds < 10) return fmt::format("{:.1f} s", seconds);

@@ -35,4 +35,9 @@ std::string grouped(std::uint64_t number);                         // 1,234,567
 std::string counted(std::uint64_t number, std::string_view noun);  // "1 case", "2 cases"
 std::string duration(double seconds);                              // "0.4 s", "2 min 5 s"
 
+// With as many digits behind the point; "1e+20" where that says more than twenty digits, "?" for what is no number and for infinity.
+std::string figure(double value, int digits);
+// "0.97 to 1.04"; "?" where there were too few rounds to say so, and an end is infinite.
+std::string interval_text(double low, double high, int digits);
+
 }  // namespace assay

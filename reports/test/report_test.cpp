@@ -68,6 +68,92 @@ TEST(Summary, SaysWhatTheFilesSay) {
   EXPECT_EQ(headline(nothing).word(), "NOTHING RAN");
 }
 
+Report bench_report() {
+  Report report;
+  report.benches.push_back(bench_from_json(kBenchSample, "b.json"));
+  report.benches[0].rows[0].gate.reset();
+  report.benches[0].gate.reset();
+  return report;
+}
+
+void fail(Measurement& row) {
+  row.status = MeasuredStatus::failed;
+  row.ns = {};
+  row.reason = "out[0] is |-1|";
+}
+
+TEST(Summary, NamesKernelsThatFailedWhileTheyWereTimed) {
+  Report report = bench_report();
+  fail(report.benches[0].rows[0]);
+  EXPECT_EQ(headline(report).word(), "FAILED") << "all failed";
+  EXPECT_THAT(headline(report).parts,
+              ElementsAre("1 kernel call failed: cpu.avx2 relu:f32:self=4", "0 kernel calls measured"));
+  // Beside rows that are well, with a gate or without one.
+  report.benches.push_back(bench_from_json(kBenchSample, "c.json"));
+  report.benches[1].rows[0].gate->verdict = SpeedVerdict::same;
+  report.benches[1].gate->fit = true;
+  EXPECT_EQ(headline(report).word(), "FAILED");
+  report.benches[1].gate.reset();
+  report.benches[1].rows[0].gate.reset();
+  EXPECT_EQ(headline(report).word(), "FAILED");
+  for (int i = 0; i < 4; ++i) report.benches[0].rows.push_back(report.benches[0].rows[0]);
+  EXPECT_THAT(headline(report).parts[0], ::testing::StartsWith("5 kernel calls failed: cpu.avx2 relu"));
+  EXPECT_THAT(headline(report).parts[0], ::testing::EndsWith("; and 2 more"));
+  // In every document, with why.
+  EXPECT_THAT(html(report), HasSubstr("5 kernel calls failed: cpu.avx2 relu:f32:self=4; "));
+  EXPECT_THAT(html(report), HasSubstr("<td>out[0] is |-1|</td>"));
+  EXPECT_THAT(markdown(report), ::testing::StartsWith("# FAILED: 5 kernel calls failed\\: cpu.avx2"));
+  EXPECT_THAT(markdown(report),
+              HasSubstr("| cpu.avx2 | relu\\:f32\\:self=4 | warm | out\\[0\\] is \\|-1\\| |"));
+  EXPECT_THAT(junit(report), HasSubstr("errors=\"5\""));
+}
+
+TEST(Summary, APeerThatFailsIsThePeersAffair) {
+  Report report = bench_report();
+  fail(report.benches[0].rows[1]);
+  EXPECT_EQ(headline(report).word(), "MEASURED");
+  EXPECT_THAT(headline(report).parts, ElementsAre("1 kernel call measured", "peers failed in 1 kernel call"));
+  EXPECT_THAT(junit(report), HasSubstr("errors=\"0\""));
+  EXPECT_THAT(junit(report), HasSubstr("a peer fails, which does not decide the run; out[0]"));
+}
+
+// What `assay bench --against` writes where all is the same machine code.
+TEST(Summary, UnchangedCodeHasPassed) {
+  std::string text(kBenchSample);
+  const auto replace = [&](std::string_view from, std::string_view to) {
+    text.replace(text.find(from), from.size(), to);
+  };
+  replace("\"status\": \"measured\"", "\"status\": \"not_run\"");
+  replace("\"verdict\": \"REGRESSED\", \"ratio\": 1.1, \"low\": 1.08, \"high\": 1.12",
+          "\"verdict\": \"UNCHANGED\", \"ratio\": 1, \"low\": 1, \"high\": 1");
+  replace("\"fit\": false", "\"fit\": true");
+  Report report;
+  report.benches.push_back(bench_from_json(text, "b.json"));
+  EXPECT_EQ(headline(report).word(), "PASSED");
+  EXPECT_THAT(headline(report).parts,
+              ElementsAre("0 kernel calls measured", "1 of unchanged code", "no regression"));
+  const std::string xml = junit(report);
+  EXPECT_THAT(xml, HasSubstr("tests=\"2\" failures=\"0\" errors=\"0\" skipped=\"1\""));
+  EXPECT_THAT(xml, HasSubstr("UNCHANGED: the same machine code, which was not timed"));
+  EXPECT_THAT(xml, Not(HasSubstr("1.0000"))) << "nothing was timed";
+  EXPECT_THAT(html(report), HasSubstr("<dt>Gate</dt><dd>1 unchanged code</dd>"));
+}
+
+TEST(Documents, AnIntervalThatIsNotKnownIsNoNumber) {
+  Report report = bench_report();
+  Measurement& row = report.benches[0].rows[0];
+  row.ns = {1e308, -HUGE_VAL, HUGE_VAL};
+  row.best_peer->ratio = {0.8, 0, HUGE_VAL};
+  for (const std::string& text : {html(report), markdown(report), junit(report)}) {
+    EXPECT_FALSE(std::regex_search(text, std::regex("\\b(inf|nan)\\b")));
+    EXPECT_THAT(text, Not(HasSubstr("1e999")));
+    EXPECT_THAT(text, Not(HasSubstr("00000000000"))) << "not three hundred digits";
+  }
+  EXPECT_THAT(markdown(report), HasSubstr("| 0.80 | ? |"));
+  EXPECT_THAT(junit(report), HasSubstr("time / that of torch: 0.800 (?)"));
+  EXPECT_THAT(html(report), HasSubstr("0.800  (no interval)"));
+}
+
 TEST(Html, IsOneFileUnderAPolicyThatAllowsOnlyItself) {
   const std::string page = html(sample_report());
   EXPECT_THAT(
