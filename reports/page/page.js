@@ -380,6 +380,16 @@
       grid.printing = printing;
       grid.draw();
     }));
+  // Paper cannot be opened: what is closed on the screen is printed, and closed again.
+  let closed = [];
+  addEventListener('beforeprint', () => {
+    closed = [...document.querySelectorAll('details:not([open])')];
+    for (const part of closed) part.open = true;
+  });
+  addEventListener('afterprint', () => {
+    for (const part of closed) part.open = false;
+    closed = [];
+  });
   follow();
   document.documentElement.dataset.ready = '1';
 })();

@@ -96,9 +96,13 @@ def prints(b, page, folder):
     b.call("Emulation.setEmulatedMedia", media="print")
     assert b.run("getComputedStyle(document.querySelector('.tools')).display === 'none'")
     assert b.run("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    closed = "[...document.querySelectorAll('details:not([open])')]"
+    assert b.run(f"{closed}.length > 0 && {closed}.every(d => d.lastElementChild.getBoundingClientRect().height > 0)"), "without a script"
     b.run("dispatchEvent(new Event('beforeprint'))")
     assert len(cells(b, 0)) == 600, "all rows are printed"
+    assert b.run(f"{closed}.length === 0"), "what is closed is printed, too"
     b.run("dispatchEvent(new Event('afterprint'))")
+    assert b.run(f"{closed}.length > 0"), "as they were before"
     b.call("Emulation.setEmulatedMedia", media="")
     b.pdf(folder / "print.pdf")
     assert (folder / "print.pdf").read_bytes().startswith(b"%PDF")
