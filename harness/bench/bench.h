@@ -60,7 +60,7 @@ std::string_view token(BenchRow::Status status);
 
 struct BenchOptions {
   std::vector<BenchCase> cases;
-  std::vector<std::string> impls;  // shell globs; empty: the fastest of ours and of each peer
+  std::vector<std::string> impls;  // shell globs; empty: the widest of ours and of each peer
   std::vector<Cache> caches{Cache::warm};
   std::vector<int> threads{1};
   std::string cpus;
@@ -107,9 +107,8 @@ class Bench {
   // What the machine can do; see bandwidth.h. Empty, with a note, if it could not be measured.
   nlohmann::json machine_limits();
 
-  const Placement& placement(int threads);
-
  private:
+  const Placement& placement(int threads);
   Session& session(const BenchGroup& group);
   // Which of the kernels end the process or never return, each tried alone.
   std::vector<std::string> fatal(const BenchGroup& group);

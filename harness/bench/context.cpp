@@ -54,8 +54,12 @@ std::string machine_fingerprint() {
                      governor.empty() ? "unknown" : governor);
 }
 
-nlohmann::ordered_json bench_context(const Placement& placement) {
+nlohmann::ordered_json bench_context(const Placements& placements) {
   const Machine m = machine();
+  std::vector<std::string> notes;
+  for (const auto& [threads, p] : placements)
+    for (const std::string& note : p.notes)
+      if (std::ranges::find(notes, note) == notes.end()) notes.push_back(note);
   return {{"format", "assay.bench/1"},
           {"command", command_line()},
           {"machine",
@@ -67,8 +71,8 @@ nlohmann::ordered_json bench_context(const Placement& placement) {
             {"version", m.version},
             {"fingerprint", machine_fingerprint()}}},
           {"commit", commit()},
-          {"placement", numactl_line(placement)},
-          {"notes", placement.notes}};
+          {"placement", fmt::format("{}", fmt::join(numactl_lines(placements), "; "))},
+          {"notes", notes}};
 }
 
 }  // namespace assay

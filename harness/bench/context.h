@@ -13,6 +13,6 @@ namespace assay {
 std::string machine_fingerprint();
 
 // The keys "format", "command", "machine", "commit" (of the checkout that the command runs in), "placement" and "notes".
-nlohmann::ordered_json bench_context(const Placement& placement);
+nlohmann::ordered_json bench_context(const Placements& placements);
 
 }  // namespace assay

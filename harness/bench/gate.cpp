@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "../verify/verify.h"
 #include "same_code.h"
@@ -71,6 +73,7 @@ struct Gate::State {
   void find_subjects() {
     const std::vector<const Kernel*> theirs = kernels_of(base_registry, options.base);
     std::vector<const Kernel*> ours = kernels_of(registry, options.candidate);
+    check_choice(ours);
     for (const int threads : options.bench.threads)
       for (const Cache cache : options.bench.caches)
         for (const BenchCase& bench_case : options.bench.cases)
@@ -81,13 +84,38 @@ struct Gate::State {
           }
   }
 
+  // Throws SelectionError for what is asked for and not there, and std::runtime_error if nothing of it runs here.
+  void check_choice(const std::vector<const Kernel*>& all) const {
+    std::vector<const Kernel*> wanted;
+    std::set<std::string> names;
+    for (const Kernel* k : all)
+      if (std::ranges::any_of(options.bench.cases, [&](const BenchCase& b) { return b.c.op == k->op; })) {
+        wanted.push_back(k);
+        names.insert(k->table_name);
+      }
+    if (wanted.empty())
+      throw SelectionError(fmt::format("{} has no kernel of {}{}", options.candidate,
+                                       options.bench.cases.front().c.op->schema.name,
+                                       options.bench.cases.size() > 1 ? " and the other cases" : ""));
+    for (const std::string& glob : options.bench.impls)
+      if (std::ranges::none_of(wanted, [&](const Kernel* k) { return is_named(*k, {glob}); }))
+        throw SelectionError(fmt::format("no kernel of {} matches --impl \"{}\"; there are: {}",
+                                         options.candidate, glob, fmt::join(names, ", ")));
+    std::erase_if(wanted, [&](const Kernel* k) { return !is_named(*k, options.bench.impls); });
+    if (std::ranges::none_of(wanted, [](const Kernel* k) { return k->unavailable.empty(); }))
+      throw std::runtime_error(fmt::format("nothing can be compared: {} does not run here: {}",
+                                           wanted.front()->table_name, wanted.front()->unavailable));
+  }
+
+  static bool is_named(const Kernel& k, const std::vector<std::string>& globs) {
+    return selects(globs, k.table_name) || selects(globs, k.name);
+  }
+
   // Those that --impl names, or of each the one with the widest vectors that runs here.
   std::vector<const Kernel*> chosen(const std::vector<const Kernel*>& all, const Operator& op) const {
     std::vector<const Kernel*> some;
     for (const Kernel* k : all)
-      if (k->op == &op && k->unavailable.empty() &&
-          (selects(options.bench.impls, k->table_name) || selects(options.bench.impls, k->name)))
-        some.push_back(k);
+      if (k->op == &op && k->unavailable.empty() && is_named(*k, options.bench.impls)) some.push_back(k);
     if (!options.bench.impls.empty()) return some;
     int widest = -1;
     for (const Kernel* k : some) widest = std::max(widest, level_of(*k));
@@ -99,7 +127,8 @@ struct Gate::State {
     if (!session || session_threads != threads || session_reversed != reversed) {
       session.reset();
       session.emplace(modules, placement(threads), threads, std::vector<std::string>{},
-                      reversed ? Session::Loading::copies_reversed : Session::Loading::copies);
+                      reversed ? Session::Loading::copies_reversed : Session::Loading::copies,
+                      options.bench.stop);
       session_threads = threads;
       session_reversed = reversed;
     }
@@ -118,10 +147,16 @@ struct Gate::State {
     const Kernel* kernel;
     double slowed = 0;
   };
+  // Why a kernel was not timed; empty if it was.
+  struct Trouble {
+    std::string reason;
+    bool refused = false;
+    explicit operator bool() const { return !reason.empty(); }
+  };
   // What was measured of two kernels, the second over the first.
   struct Pair {
-    std::string failure;  // why nothing was
-    bool refused = false;
+    Trouble first, second;  // if there is one, nothing was
+    bool timed() const { return !first && !second; }
     std::vector<double> logarithms;
     double contention = 1;
     double threshold = kThreshold;
@@ -129,33 +164,55 @@ struct Gate::State {
     Json opened;
   };
 
+  Json open_request(const Subject& s, const std::vector<Side>& sides, std::uint64_t seed) const {
+    Json kernels = Json::array();
+    for (const Side& side : sides)
+      kernels.push_back({{"module", side.module},
+                         {"schema", side.kernel->schema},
+                         {"name", side.kernel->table_name},
+                         {"contract", side.kernel->contract},
+                         {"slowed", side.slowed}});
+    return {{"do", "open"},
+            {"case", text(s.bench_case->c)},
+            {"cache", name(s.cache)},
+            {"limits", false},
+            {"same_count", true},
+            {"batch_ns", 4e5},
+            {"seed", seed},
+            {"timeout", options.bench.timeout},
+            {"kernels", std::move(kernels)}};
+  }
+
+  static Trouble trouble_of(const Json& checked) {
+    if (checked["status"] == "right") return {};
+    return {checked["reason"].get<std::string>(), checked["status"] == "refused"};
+  }
+
+  // In a process that nobody else is timed in: what it does there is its own doing.
+  Trouble alone(const Subject& s, const Side& side) {
+    session.reset();
+    try {
+      const double patience = kOpenSeconds + 3 * options.bench.timeout;
+      Session& process_ = process(s.threads);
+      if (const Trouble t =
+              trouble_of(process_.ask(open_request(s, {side}, options.bench.seed), patience)["kernels"][0]))
+        return t;
+      process_.ask({{"do", "measure"}, {"rounds", 3}, {"seconds", 1}}, patience);
+      return trouble_of(process_.ask({{"do", "close"}}, patience)["kernels"][0]);
+    } catch (const SessionDied& died) {
+      session.reset();
+      return {died.what(), false};
+    }
+  }
+
   Pair time(const Subject& s, const Side& first, const Side& second, std::uint64_t seed, int more,
             bool reversed) {
-    Json kernels = Json::array();
-    for (const Side* side : {&first, &second})
-      kernels.push_back({{"module", side->module},
-                         {"schema", side->kernel->schema},
-                         {"name", side->kernel->table_name},
-                         {"contract", side->kernel->contract},
-                         {"slowed", side->slowed}});
     Pair pair;
     Session& process_ = process(s.threads, reversed);
-    pair.opened = process_.ask({{"do", "open"},
-                                {"case", text(s.bench_case->c)},
-                                {"cache", name(s.cache)},
-                                {"limits", false},
-                                {"same_count", true},
-                                {"batch_ns", 4e5},
-                                {"seed", seed},
-                                {"timeout", options.bench.timeout},
-                                {"kernels", kernels}},
-                               kOpenSeconds);
-    for (const Json& k : pair.opened["kernels"])
-      if (k["status"] != "right") {
-        pair.refused = k["status"] == "refused";
-        pair.failure = k["reason"];
-        return pair;
-      }
+    pair.opened = process_.ask(open_request(s, {first, second}, seed), kOpenSeconds);
+    pair.first = trouble_of(pair.opened["kernels"][0]);
+    pair.second = trouble_of(pair.opened["kernels"][1]);
+    if (!pair.timed()) return pair;
     const bool dram = s.cache == Cache::dram || pair.opened["bytes_of_set"] > cache_sizes().l3;
     pair.threshold = dram ? kThresholdDram : kThreshold;
     const char* const clock = s.threads > 1 ? "wall" : "cpu";
@@ -181,8 +238,8 @@ struct Gate::State {
     pair.ns = median_interval(b);
     pair.contention = median_interval(wall).median / median_interval(cpu).median;
     const Json closed = process_.ask({{"do", "close"}}, kOpenSeconds);
-    for (const Json& k : closed["kernels"])
-      if (k["status"] != "right") pair.failure = k["reason"];
+    pair.first = trouble_of(closed["kernels"][0]);
+    pair.second = trouble_of(closed["kernels"][1]);
     return pair;
   }
 
@@ -202,7 +259,7 @@ struct Gate::State {
   // the other. The first one, in which something was found, does not count.
   GateOutcome judge(const Subject& s, const Side& first, const Side& second, std::uint64_t seed, Pair& pair) {
     pair = time(s, first, second, seed, 1, false);
-    if (!pair.failure.empty()) return {};
+    if (!pair.timed()) return {};
     GateOutcome o = outcome_of(pair);
     if (o.verdict != GateOutcome::Verdict::regressed && o.verdict != GateOutcome::Verdict::improved) return o;
     std::vector<double> medians;
@@ -210,8 +267,9 @@ struct Gate::State {
     for (int n = 1; n <= kProcesses; ++n) {
       session.reset();
       const Pair again = time(s, first, second, seed + static_cast<std::uint64_t>(n), 1, n % 2 == 1);
-      if (!again.failure.empty()) {
-        pair.failure = again.failure;
+      if (!again.timed()) {
+        pair.first = again.first;
+        pair.second = again.second;
         return o;
       }
       o.rounds += again.logarithms.size();
@@ -232,8 +290,8 @@ struct Gate::State {
     return o;
   }
 
-  // Where the two kernels begin in their files.
-  bool same_machine_code(const Subject& s) {
+  // Whether the code is the same; or `unseen` becomes why that cannot be said. Asks where the two kernels begin in their files.
+  bool same_machine_code(const Subject& s, std::string& unseen) {
     const Json where = process(s.threads).ask(
         {{"do", "entries"},
          {"kernels",
@@ -243,9 +301,13 @@ struct Gate::State {
                 {"name", s.candidate->table_name}},
                {{"module", base_module}, {"schema", s.base->schema}, {"name", s.base->table_name}}})}},
         60)["entries"];
-    if (where[0].is_null() || where[1].is_null()) return false;
+    if (where[0].is_null() || where[1].is_null()) {
+      unseen = "a kernel with a context of its own is not only its code";
+      return false;
+    }
     if (!code) code.emplace(options.candidate, options.base);
-    return code->same(where[0], where[1]);
+    unseen = code->unseen(where[0], where[1]);
+    return unseen.empty() && code->same(where[0], where[1]);
   }
 };
 
@@ -254,7 +316,6 @@ Gate::Gate(const GateOptions& options, std::string program)
 Gate::~Gate() = default;
 
 const std::vector<Gate::Subject>& Gate::subjects() const { return state_->subjects; }
-const Placement& Gate::placement(int threads) { return state_->placement(threads); }
 
 nlohmann::json Gate::machine_limits() {
   return state_->process(state_->options.bench.threads.front()).ask({{"do", "bandwidths"}}, 120)["limits"];
@@ -273,21 +334,38 @@ BenchRow Gate::compare(const Subject& s) {
     return row;
   }
   State& state = *state_;
+  const State::Side base{state.base_module, s.base}, candidate{state.candidate_module, s.candidate};
+  // Whose fault it is: where only the baseline is not right, nothing is known against the candidate.
+  const auto blame = [&](const State::Trouble& of_base, const State::Trouble& of_candidate) {
+    if (of_candidate) {
+      row.status = of_candidate.refused ? BenchRow::Status::refused : BenchRow::Status::failed;
+      row.reason = of_candidate.reason;
+      if (of_base)
+        row.reason += fmt::format(" (the baseline {}, too: {})", of_base.refused ? "refuses it" : "fails",
+                                  of_base.reason);
+    } else {
+      row.status = BenchRow::Status::not_run;
+      row.reason = fmt::format("nothing to compare with: the baseline {}: {}",
+                               of_base.refused ? "refuses it" : "fails", of_base.reason);
+    }
+  };
   try {
-    if (state.options.skip_unchanged && state.same_machine_code(s)) {
+    std::string unseen;
+    if (state.options.skip_unchanged && state.same_machine_code(s, unseen)) {
+      constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
       row.reason = "the same machine code in both";
       row.gate.emplace();
       row.gate->verdict = GateOutcome::Verdict::unchanged;
+      row.gate->ratio = {kNothing, kNothing, kNothing};  // nothing was timed
+      row.gate->detectable = kNothing;
       return row;
     }
     State::Pair pair;
-    const GateOutcome outcome =
-        state.judge(s, {state.base_module, s.base}, {state.candidate_module, s.candidate},
-                    state.options.bench.seed, pair);
+    GateOutcome outcome = state.judge(s, base, candidate, state.options.bench.seed, pair);
+    outcome.unseen = unseen;
     row.dtype = pair.opened.value("dtype", "");
-    if (!pair.failure.empty()) {
-      row.status = pair.refused ? BenchRow::Status::refused : BenchRow::Status::failed;
-      row.reason = pair.failure;
+    if (!pair.timed()) {
+      blame(pair.first, pair.second);
       return row;
     }
     row.status = BenchRow::Status::measured;
@@ -301,12 +379,18 @@ BenchRow Gate::compare(const Subject& s) {
     row.gate = outcome;
   } catch (const SessionHung& hung) {
     state.session.reset();
-    row.status = BenchRow::Status::failed;
-    row.reason = fmt::format("{}{}", hung.kernel == 0 ? "the baseline: " : "", hung.what());
+    const State::Trouble trouble{hung.what(), false};
+    if (hung.kernel == 0)
+      blame(trouble, state.alone(s, candidate));
+    else
+      blame({}, trouble);
   } catch (const SessionDied& died) {
-    state.session.reset();
-    row.status = BenchRow::Status::failed;
-    row.reason = died.what();
+    const State::Trouble of_candidate = state.alone(s, candidate), of_base = state.alone(s, base);
+    if (of_candidate || of_base)
+      blame(of_base, of_candidate);
+    else
+      blame({},
+            {fmt::format("{}, with both of them in it; with either alone it does not", died.what()), false});
   } catch (const SessionError& error) {
     row.status = BenchRow::Status::not_run;
     row.reason = error.what();
@@ -318,9 +402,15 @@ void Gate::try_canary(const Subject& s, Canary& canary) {
   State& state = *state_;
   if (s.base == nullptr) return;
   State::Pair pair;
-  const GateOutcome o = state.judge(s, {state.base_module, s.base}, {state.second_module, s.base},
-                                    state.options.bench.seed + 7, pair);
-  if (!pair.failure.empty()) return;
+  GateOutcome o;
+  try {
+    o = state.judge(s, {state.base_module, s.base}, {state.second_module, s.base},
+                    state.options.bench.seed + 7, pair);
+  } catch (const SessionDied&) {
+    state.session.reset();
+    return;
+  }
+  if (!pair.timed()) return;
   ++canary.trials;
   canary.alarms += o.confirmed ? 1 : 0;
 }
@@ -328,9 +418,14 @@ void Gate::try_canary(const Subject& s, Canary& canary) {
 GateOutcome Gate::trial(const Subject& s, double slowed, std::uint64_t seed) {
   State& state = *state_;
   State::Pair pair;
-  const GateOutcome o =
-      state.judge(s, {state.base_module, s.base}, {state.second_module, s.base, slowed}, seed, pair);
-  if (!pair.failure.empty()) throw SessionError(pair.failure);
+  GateOutcome o;
+  try {
+    o = state.judge(s, {state.base_module, s.base}, {state.second_module, s.base, slowed}, seed, pair);
+  } catch (const SessionDied&) {
+    state.session.reset();
+    throw;
+  }
+  if (!pair.timed()) throw SessionError(pair.first ? pair.first.reason : pair.second.reason);
   return o;
 }
 

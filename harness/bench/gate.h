@@ -26,7 +26,8 @@ struct Canary {
 
 class Gate {
  public:
-  // Throws UsageError-like std::invalid_argument for libraries that cannot be used.
+  // Throws RegistryError for libraries that cannot be used, SelectionError for kernels that the candidate does not have, and
+  // std::runtime_error if none of those that are asked for runs here.
   Gate(const GateOptions& options, std::string program);
   ~Gate();
 
@@ -40,14 +41,14 @@ class Gate {
   };
   const std::vector<Subject>& subjects() const;
 
-  // With an outcome, or why there is none.
+  // With an outcome, or why there is none, and whose fault that is: a baseline that is not right, or refuses, leaves a row that
+  // is not run. Like those below it throws SessionStopped.
   BenchRow compare(const Subject& subject);
   // The baseline's kernel against its copy; an alarm if they differ beyond the threshold, twice.
   void try_canary(const Subject& subject, Canary& canary);
   // One comparison of the candidate with itself, slowed by this share; for `--study`.
   GateOutcome trial(const Subject& subject, double slowed, std::uint64_t seed);
 
-  const Placement& placement(int threads);
   nlohmann::json machine_limits();
 
  private:

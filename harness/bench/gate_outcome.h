@@ -18,12 +18,14 @@ struct GateOutcome {
     ambiguous,
     unchanged
   } verdict = Verdict::ambiguous;
-  Estimate ratio{1, 1, 1};  // the candidate's time over the baseline's
-  double detectable = 0;    // what would have been found in 80% of tries
+  Estimate ratio{1, 1,
+                 1};  // the candidate's time over the baseline's; NaN for unchanged code, which is not timed
+  double detectable = 0;  // what would have been found in 80% of tries
   double threshold = 0;
   std::size_t rounds = 0;
   bool confirmed = false;  // a regression, in a second process
   std::string note;        // why a finding was not believed
+  std::string unseen;      // why it could not be seen whether the machine code is the same
 };
 std::string_view token(GateOutcome::Verdict verdict);
 

@@ -99,6 +99,7 @@ OrderedJson row_json(const BenchRow& row) {
         {"verdict", token(g.verdict)},  {"ratio", number(g.ratio.median)}, {"low", number(g.ratio.low)},
         {"high", number(g.ratio.high)}, {"mde", number(g.detectable)},     {"threshold", g.threshold},
         {"rounds", g.rounds},           {"confirmed", g.confirmed},        {"note", g.note}};
+    if (!g.unseen.empty()) j["gate"]["unseen"] = g.unseen;
   }
   if (row.status != BenchRow::Status::measured) return j;
   j["rounds"] = row.rounds;

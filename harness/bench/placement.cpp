@@ -12,8 +12,9 @@
 #include <memory>
 #include <stdexcept>
 
-// libnuma prints what is wrong with a list of processors, unless its user has a function of this name. We say it ourselves.
-extern "C" void numa_warn(int /*number*/, char* /*format*/, ...) {}
+// libnuma prints what is wrong with a list of processors, unless its user has a function of this name that it can see. We say it
+// ourselves.
+extern "C" [[gnu::visibility("default")]] void numa_warn(int /*number*/, char* /*format*/, ...) {}
 
 namespace assay {
 namespace {
@@ -108,6 +109,17 @@ std::string numactl_line(const Placement& p) {
   if (!p.cpus.empty()) line += fmt::format(" --physcpubind={}", p.cpus);
   if (!p.node.empty()) line += fmt::format(" --membind={}", p.node);
   return line.empty() ? line : "numactl" + line;
+}
+
+std::vector<std::string> numactl_lines(const Placements& placements) {
+  std::vector<std::string> lines;
+  for (const auto& [threads, p] : placements) {
+    const std::string line = numactl_line(p);
+    lines.push_back(placements.size() == 1 ? line
+                                           : fmt::format("{} thread{}: {}", threads, threads == 1 ? "" : "s",
+                                                         line.empty() ? "not pinned" : line));
+  }
+  return lines;
 }
 
 Pinned::Pinned(const std::string& cpus) {

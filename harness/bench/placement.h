@@ -1,6 +1,7 @@
 // Which processors and which memory a benchmark runs on.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,11 @@ Placement choose_placement(const std::string& cpus, const std::string& node, int
 
 // "numactl --physcpubind=3 --membind=0", or empty where nothing is pinned.
 std::string numactl_line(const Placement& placement);
+
+// Of each number of threads that is timed.
+using Placements = std::map<int, Placement>;
+// One line for each: of a single number of threads as above, else "1 thread: numactl ..", "2 threads: ..".
+std::vector<std::string> numactl_lines(const Placements& placements);
 
 // This thread, and with it what it starts, as long as the object lives. Does nothing where the system refuses, or for no list.
 class Pinned {

@@ -15,9 +15,9 @@ std::string family(const Kernel& kernel) {
 // On the processor, whose time says nothing about a GPU's.
 bool emulates(const Kernel& kernel) { return family(kernel) == "cuda" && !kernel.on_device; }
 
-// By default, of kernels that differ by instruction set only the fastest that runs here, so that rows say what a user of each
-// library gets. A plugin's kernels are all of interest.
-std::vector<const Kernel*> fastest(const std::vector<const Kernel*>& kernels) {
+// By default, of kernels that differ by instruction set only the one with the widest vectors that run here, so that rows say what a
+// user of each library gets, be it the fastest or not. A plugin's kernels are all of interest.
+std::vector<const Kernel*> widest(const std::vector<const Kernel*>& kernels) {
   std::map<std::string, const Kernel*> best;
   std::vector<const Kernel*> chosen;
   for (const Kernel* k : kernels) {
@@ -44,7 +44,7 @@ std::vector<const Kernel*> kernels_for(const Registry& registry, const Operator&
   if (impls.empty()) {
     std::erase_if(all,
                   [](const Kernel* k) { return emulates(*k) || (k->on_device && !k->unavailable.empty()); });
-    return fastest(all);
+    return widest(all);
   }
   std::erase_if(all, [&](const Kernel* k) { return !selects(impls, k->name); });
   return all;

@@ -47,7 +47,7 @@ class CodeComparison::Library {
   };
   using Function = std::vector<Instruction>;
 
-  explicit Library(const std::string& path) : elf(path) {
+  explicit Library(const std::string& file) : path(file), elf(file) {
     const Finished listing =
         run_program("/usr/bin/objdump", {"-d", "--no-show-raw-insn", "--wide", path}, {"LC_ALL=C"});
     if (!listing.started || listing.status != 0)
@@ -62,6 +62,8 @@ class CodeComparison::Library {
     return after == places_.begin() ? address : std::prev(after)->first;
   }
 
+  bool begins(std::uint64_t address) const { return places_.contains(address); }
+
   // nullptr if no function begins there.
   const Function* function(std::uint64_t address) {
     const auto known = parsed_.find(address);
@@ -71,6 +73,7 @@ class CodeComparison::Library {
     return &parsed_.emplace(address, parse(place->second)).first->second;
   }
 
+  std::string path;
   ElfFile elf;
 
  private:
@@ -152,6 +155,14 @@ CodeComparison::CodeComparison(const std::string& a, const std::string& b)
     : a_(std::make_unique<Library>(a)), b_(std::make_unique<Library>(b)) {}
 
 CodeComparison::~CodeComparison() = default;
+
+std::string CodeComparison::unseen(std::uint64_t a, std::uint64_t b) {
+  for (const auto& [library, address] : {std::pair{a_.get(), a}, {b_.get(), b}})
+    if (!library->begins(address))
+      return fmt::format("no symbol in {} says where the kernel begins (a stripped library has none)",
+                         library->path);
+  return {};
+}
 
 bool CodeComparison::same(std::uint64_t first_a, std::uint64_t first_b) {
   // Pairs that must be equal for the first pair to be.

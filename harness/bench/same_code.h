@@ -22,6 +22,8 @@ class CodeComparison {
   CodeComparison(const std::string& a, const std::string& b);
   ~CodeComparison();
 
+  // Why it cannot be seen whether two functions are the same; empty if it can.
+  std::string unseen(std::uint64_t a, std::uint64_t b);
   // Functions by where they begin in each file, as dladdr() and the file's base say.
   bool same(std::uint64_t a, std::uint64_t b);
 

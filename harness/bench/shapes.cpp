@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <sstream>
 
+#include "../generate/check_case.h"
 #include "reports/file.h"
 
 namespace assay {
@@ -32,10 +33,12 @@ void read_one(const std::string& file, std::vector<BenchCase>& all) {
     if (reason.empty())
       fail(fmt::format("{} has no reason; write `CASE  # where this shape comes from`", case_text));
     try {
-      all.push_back({parse_case(case_text), reason});
+      all.push_back({parse_case(case_text), reason, fmt::format("{}:{}", file, number)});
     } catch (const CaseError& error) {
       fail(error.what());
     }
+    if (const Checked checked = check_case(all.back().c); !checked.ok())
+      fail(case_text + ": " + checked.error);
   }
 }
 

@@ -12,10 +12,12 @@ namespace assay {
 struct BenchCase {
   Case c;
   std::string reason;
+  std::string place;  // where it was named: "relu.txt:3"
 };
 
 // A file of lines `CASE   # reason`, or all *.txt files of a folder, in order of their names. Empty lines and lines that begin
-// with # are left out. Throws FileError that names file, line and what is wrong; a case without a reason is wrong, too.
+// with # are left out. Throws FileError that names file, line and what is wrong; a case without a reason is wrong, too, and so is one
+// whose arguments are not allowed.
 std::vector<BenchCase> read_shapes(const std::string& path);
 
 // Of the repository that this program was built from.

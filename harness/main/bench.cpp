@@ -2,12 +2,14 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "../bench/bench_table.h"
 #include "../bench/context.h"
 #include "../bench/google.h"
+#include "../generate/check_case.h"
 #include "../verify/verify.h"
 #include "bench_flags.h"
 #include "commands.h"
@@ -23,15 +25,38 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// Without what stands there before; says so.
+std::vector<BenchCase> each_once(std::vector<BenchCase> all) {
+  std::map<std::string, std::string> places;
+  std::erase_if(all, [&](const BenchCase& b) {
+    const auto [known, fresh] = places.emplace(text(b.c), b.place);
+    if (!fresh)
+      fmt::print(stderr, "assay: {}: {} stands {}, and is timed once\n", b.place, known->first,
+                 b.place == known->second ? "there twice" : fmt::format("in {}, too", known->second));
+    return !fresh;
+  });
+  return all;
+}
+
+template <class T>
+void keep_each_once(std::vector<T>& all) {
+  std::set<T> known;
+  std::erase_if(all, [&](const T& x) { return !known.insert(x).second; });
+}
+
 // The shapes that were asked for: single cases, or those of a list that the patterns and dtypes choose.
 std::vector<BenchCase> chosen_cases(const BenchFlags& flags) {
   std::vector<BenchCase> all;
-  for (const std::string& text : flags.cases) all.push_back({parse_case(text), "named by --case"});
+  for (const std::string& text : flags.cases) {
+    all.push_back({parse_case(text), "named by --case", "--case"});
+    if (const Checked checked = check_case(all.back().c); !checked.ok())
+      throw UsageError(fmt::format("--case {}: {}", text, checked.error));
+  }
   if (!all.empty() && !flags.patterns.empty())
     throw UsageError("--case and PATTERN exclude each other: the case names its operator");
   if (!all.empty() && !flags.dtypes.empty())
     throw UsageError("--case and --dtype exclude each other: the case says its dtypes");
-  if (!all.empty()) return all;
+  if (!all.empty()) return each_once(std::move(all));
   const std::vector<const Operator*> operators = select_operators(flags.patterns);
   const std::vector<Dtype> dtypes = parse_dtypes(flags.dtypes);
   const std::string path = flags.shapes.empty() ? default_shapes() : flags.shapes;
@@ -46,7 +71,7 @@ std::vector<BenchCase> chosen_cases(const BenchFlags& flags) {
   }
   if (all.empty())
     throw UsageError(fmt::format("{} has no case of these operators and dtypes; name one with --case", path));
-  return all;
+  return each_once(std::move(all));
 }
 
 std::string remaining(double seconds) { return duration_text(std::max(0.0, seconds)); }
@@ -61,11 +86,15 @@ int bench_command(BenchFlags& flags) {
   }
   for (const int n : options.threads)
     if (n < 1 || n > 4096) throw UsageError(fmt::format("--threads is {}: must be from 1 to 4096", n));
+  keep_each_once(options.threads);
+  keep_each_once(options.caches);
+  keep_each_once(flags.slowed);
   check_file("--json", flags.json);
   options.cases = chosen_cases(flags);
   if (flags.against.empty() && (flags.study > 0 || flags.all))
     throw UsageError(fmt::format("{} is for --against", flags.study > 0 ? "--study" : "--all"));
   catch_interrupts();
+  options.stop = &interrupted();
   if (!flags.against.empty()) return bench_against(flags);
   const auto registry = load_registry(flags.plugins, selects_torch(options.impls));
   {
@@ -74,22 +103,16 @@ int bench_command(BenchFlags& flags) {
     check_impls(*registry, operators, options.impls);
   }
   const std::vector<BenchGroup> groups = plan(*registry, options);
-  options.stop = &interrupted();
   Bench bench(*registry, this_program(), options);
-  const Placement* placement = nullptr;
-  try {
-    for (const int n : options.threads) placement = &bench.placement(n);
-  } catch (const std::invalid_argument& error) {
-    throw UsageError(error.what());
-  }
+  const Placements placements = placements_of(options);
 
   const bool text_out = flags.json != "-";
   const Stopwatch watch;
-  Json context = bench_context(*placement);
+  Json context = bench_context(placements);
   context["seed"] = options.seed;
   context["complete"] = false;
   context["incomplete"] = "it is still running";
-  if (text_out) print_placement(*placement);
+  if (text_out) print_placements(placements);
   try {
     context["limits"] = Json::parse(bench.machine_limits().dump());
   } catch (const SessionStopped&) {
@@ -160,10 +183,26 @@ int bench_command(BenchFlags& flags) {
 
 }  // namespace
 
-void print_placement(const Placement& placement) {
-  const std::string line = numactl_line(placement);
-  fmt::print("Pinned{}\n", line.empty() ? " to nothing" : " as by: " + line);
-  for (const std::string& note : placement.notes) fmt::print("  {}\n", note);
+Placements placements_of(const BenchOptions& options) {
+  Placements all;
+  try {
+    for (const int n : options.threads) all.emplace(n, choose_placement(options.cpus, options.node, n));
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(error.what());
+  }
+  return all;
+}
+
+void print_placements(const Placements& placements) {
+  const std::vector<std::string> lines = numactl_lines(placements);
+  if (lines.size() == 1)
+    fmt::print("Pinned{}\n", lines.front().empty() ? " to nothing" : " as by: " + lines.front());
+  else
+    fmt::print("Pinned as by:\n  {}\n", fmt::join(lines, "\n  "));
+  std::set<std::string> said;
+  for (const auto& [threads, placement] : placements)
+    for (const std::string& note : placement.notes)
+      if (said.insert(note).second) fmt::print("  {}\n", note);
 }
 
 void add_bench(CLI::App& app, Command& chosen) {
@@ -191,13 +230,16 @@ void add_bench(CLI::App& app, Command& chosen) {
       "80% of tries. Every tenth comparison is followed by one of the baseline with a copy of itself: if those\n"
       "differ, the machine is not fit to judge (exit code 3).\n\n"
       "  assay bench --against old/libassay_cpu_plugin.so prelu\n\n"
-      "--json writes Google Benchmark's format; what is ours stands under the key \"assay\" of each benchmark.\n"
+      "--json writes Google Benchmark's format; what is ours stands under the key \"assay\" of each benchmark. With --study,\n"
+      "it writes what was counted (assay.study/1).\n"
       "Exit codes: 1 if something regressed, or a kernel of ours, of a plugin, or one that --impl names gives wrong results or ends the\n"
       "process; 3 if nothing could be measured.");
   auto flags = std::make_shared<BenchFlags>();
   BenchOptions& o = flags->options;
   add_choice(*command, flags->patterns, flags->dtypes);
-  command->add_option("--impl", o.impls, "shell globs on kernel names; default: the fastest of each library")
+  command
+      ->add_option("--impl", o.impls,
+                   "shell globs on kernel names; default: of each library the one with the widest vectors")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("GLOB");
@@ -243,6 +285,7 @@ void add_bench(CLI::App& app, Command& chosen) {
       ->capture_default_str()
       ->type_name("S");
   command->add_option("--seed", o.seed, "of the order of rounds and the places of tensors")
+      ->check(whole_number())
       ->capture_default_str()
       ->type_name("N");
   CLI::Option* against =
@@ -261,7 +304,7 @@ void add_bench(CLI::App& app, Command& chosen) {
           ->type_name("N");
   command->add_option("--slowed", flags->slowed, "with --study: by how many percent")
       ->needs(study)
-      ->check(CLI::Range(0.0, 1000.0))
+      ->check(percentage(1000))
       ->delimiter(',')
       ->allow_extra_args(false)
       ->capture_default_str()

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -44,14 +45,20 @@ std::string line_of(const BenchRow& row, const Style& style) {
   if (row.cache != Cache::warm) what += fmt::format(" {}", name(row.cache));
   if (row.threads > 1) what += fmt::format(" {} threads", row.threads);
   if (!row.gate)
-    return paragraph(fmt::format("{}: {}", what, row.reason), fmt::format("  {:<9} ", token(row.status)),
-                     std::string(14, ' '));
+    return paragraph(
+        fmt::format("{}: {}", what, row.reason),
+        fmt::format("  {:<9} ", row.status == BenchRow::Status::not_run ? "not run" : token(row.status)),
+        std::string(14, ' '));
   const GateOutcome& g = *row.gate;
   std::string text = fmt::format("  {} ", shown(g.verdict, style));
   if (g.verdict == GateVerdict::unchanged) return text + printable(what) + '\n';
-  text += fmt::format("{:+6.1f}%  {:+.1f} to {:+.1f}%  {}  {} rounds, finds {:.1f}%\n",
-                      100 * (g.ratio.median - 1), 100 * (g.ratio.low - 1), 100 * (g.ratio.high - 1),
-                      time_of_call(row.ns.median), g.rounds, 100 * g.detectable);
+  const bool has_interval = std::isfinite(g.ratio.high);
+  text += fmt::format(
+      "{:+6.1f}%  {}  {}  {} rounds, finds {}\n", 100 * (g.ratio.median - 1),
+      has_interval ? fmt::format("{:+.1f} to {:+.1f}%", 100 * (g.ratio.low - 1), 100 * (g.ratio.high - 1))
+                   : "±?",
+      time_of_call(row.ns.median), g.rounds,
+      std::isfinite(g.detectable) ? fmt::format("{:.1f}%", 100 * g.detectable) : "nothing: too few rounds");
   text += paragraph(what, "            ", "            ");
   if (!g.note.empty()) text += paragraph(g.note, "            ", "            ");
   return text;
@@ -77,26 +84,22 @@ Gate make_gate(const BenchFlags& flags) {
 }  // namespace
 
 int bench_against(const BenchFlags& flags) {
+  const Placements placements = placements_of(flags.options);
   Gate gate = make_gate(flags);
-  const Placement* placement = nullptr;
-  try {
-    for (const int n : flags.options.threads) placement = &gate.placement(n);
-  } catch (const std::invalid_argument& error) {
-    throw UsageError(error.what());
-  }
   if (flags.study > 0) return bench_study(gate, flags);
 
   const bool text_out = flags.json != "-";
   const Style style(text_out && use_colour());
   const Stopwatch watch;
-  if (text_out) print_placement(*placement);
+  if (text_out) print_placements(placements);
   GoogleRun google;
-  Json context = bench_context(*placement);
+  Json context = bench_context(placements);
   context["seed"] = flags.options.seed;
   std::vector<BenchRow> rows;
   Canary canary;
   const std::vector<Gate::Subject>& subjects = gate.subjects();
   std::map<GateVerdict, int> counts;
+  std::map<std::string, std::uint64_t> unseen;  // why it could not be seen whether code is the same
   int without = 0;
   std::size_t timed = 0, done = 0, contended = 0;
   {
@@ -106,13 +109,20 @@ int bench_against(const BenchFlags& flags) {
       line.show(fmt::format(
           "{} of {}  {}  about {} left", done + 1, subjects.size(), text(s.bench_case->c).substr(0, 60),
           done == 0 ? "?" : duration_text(watch.seconds() / double(done) * double(subjects.size() - done))));
-      BenchRow row = gate.compare(s);
-      if (row.gate) ++counts[row.gate->verdict];
-      without += row.gate ? 0 : 1;
-      if (row.status == BenchRow::Status::measured) {
-        contended += s.threads == 1 && row.contention > kContended;
-        if (timed++ % kCanaryEvery == 0) gate.try_canary(s, canary);
+      BenchRow row;
+      try {
+        row = gate.compare(s);
+        if (row.status == BenchRow::Status::measured) {
+          contended += s.threads == 1 && row.contention > kContended;
+          if (timed++ % kCanaryEvery == 0) gate.try_canary(s, canary);
+        }
+      } catch (const SessionStopped&) {
+        // What was compared before its canary was stopped counts.
+        if (row.status != BenchRow::Status::measured) break;
       }
+      if (row.gate) ++counts[row.gate->verdict];
+      if (row.gate && !row.gate->unseen.empty()) ++unseen[row.gate->unseen];
+      without += row.gate ? 0 : 1;
       if (text_out) {
         line.clear();
         fmt::print("{}", line_of(row, style));
@@ -140,10 +150,16 @@ int bench_against(const BenchFlags& flags) {
   context["seconds"] = watch.seconds();
   if (!flags.json.empty()) write_file(flags.json, google.json(context));
   if (text_out) {
+    if (done < subjects.size()) fmt::print("\nInterrupted: {} of {} were compared\n", done, subjects.size());
     std::string counted_verdicts;
     for (const auto& [name, n] : tally.items())
       counted_verdicts += fmt::format("{}{} {}", counted_verdicts.empty() ? "" : ", ", n.get<int>(), name);
     fmt::print("\n{}{}\n", counted_verdicts, without > 0 ? fmt::format(", {} not compared", without) : "");
+    for (const auto& [why, n] : unseen)
+      fmt::print("{}",
+                 paragraph(fmt::format("Timed without knowing whether the machine code is the same: {} ({})",
+                                       why, counted(n, "row")),
+                           "", "  "));
     if (canary.trials > 0)
       fmt::print("The baseline beside a copy of itself: {} in {}\n",
                  counted(static_cast<std::uint64_t>(canary.alarms), "alarm"),
@@ -154,7 +170,8 @@ int bench_against(const BenchFlags& flags) {
                                     ? "This machine is not fit to judge now: a kernel differs from itself."
                                     : "This machine is not fit to judge now: others have its processors."));
     for (const BenchRow& r : rows)
-      if (r.gate && r.gate->verdict == GateVerdict::regressed) fmt::print("{}", line_of(r, style));
+      if (r.status == BenchRow::Status::failed || (r.gate && r.gate->verdict == GateVerdict::regressed))
+        fmt::print("{}", line_of(r, style));
   }
   const bool failed =
       std::ranges::any_of(rows, [](const BenchRow& r) { return r.status == BenchRow::Status::failed; });

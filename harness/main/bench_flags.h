@@ -35,8 +35,10 @@ class Stopwatch {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-// Where it is pinned, and what the system forbids.
-void print_placement(const Placement& placement);
+// Where it will be pinned; throws UsageError for processors and memory that there are not.
+Placements placements_of(const BenchOptions& options);
+// That, and what the system forbids.
+void print_placements(const Placements& placements);
 
 // The whole of `assay bench --against`; flags.options is complete. Returns the exit code.
 int bench_against(const BenchFlags& flags);

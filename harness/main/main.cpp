@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <unistd.h>
+
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <csignal>
@@ -96,7 +98,10 @@ std::vector<Dtype> parse_dtypes(const std::vector<std::string>& names) {
 
 std::unique_ptr<Registry> load_registry(const std::vector<std::string>& plugins, bool with_torch) {
   auto registry = std::make_unique<Registry>(this_program());
-  for (const std::string& library : plugins) {
+  for (auto plugin = plugins.begin(); plugin != plugins.end(); ++plugin) {
+    const std::string& library = *plugin;
+    if (std::find(plugins.begin(), plugin, library) != plugin)
+      throw UsageError(fmt::format("--plugin {} is given twice", library));
     try {
       registry->add_plugin(library);
     } catch (const RegistryError& e) {

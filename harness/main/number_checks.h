@@ -38,6 +38,17 @@ inline CLI::Validator positive_number() {
       "");
 }
 
+inline CLI::Validator percentage(double most) {
+  return CLI::Validator(
+      [most](const std::string& text) {
+        double x = -1;
+        const char* const end = text.data() + text.size();
+        const bool fits = std::from_chars(text.data(), end, x).ptr == end && x >= 0 && x <= most;
+        return fits ? std::string() : fmt::format("is {}: must be a number from 0 to {}", text, most);
+      },
+      "");
+}
+
 // Seconds, or none.
 inline CLI::Validator duration_number() {
   return CLI::Validator(

@@ -51,6 +51,12 @@ int rank(const Kernel& k) {
   return k.peer ? 100 : 50;
 }
 
+// A plugin's library; its kernels need not say their source.
+const std::string& where_from(const Kernel& k) {
+  const std::vector<std::string>& arguments = k.environment.arguments;
+  return arguments.size() == 2 && arguments[0] == "--plugin" ? arguments[1] : k.source;
+}
+
 const Operator& operator_of(std::string_view schema, std::string_view kernel) {
   const Operator* op = find_operator(operator_name(schema));
   if (op == nullptr)
@@ -96,7 +102,7 @@ void Registry::insert(Kernel k) {
   for (const Kernel& known : kernels_)
     if (known.op == k.op && known.name == k.name)
       throw RegistryError(fmt::format("there are two kernels \"{}\" for {}: {} and {}", k.name,
-                                      k.op->schema.name, known.source, k.source));
+                                      k.op->schema.name, where_from(known), where_from(k)));
   for (int d = 0; d < kDtypes; ++d) {
     try {
       parse_contract(k.contract, static_cast<Dtype>(d));

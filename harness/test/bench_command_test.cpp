@@ -156,6 +156,12 @@ TEST_F(BenchCommand, WrongUsageIsTwoAndSaysWhatIsWrong) {
   says(bench({"--dtype", "f64", "--case", relu}), "--case and --dtype exclude each other");
   says(bench({"--case", relu, "--cpus", "1-"}), "--cpus is \"1-\"");
   says(bench({"--case", relu, "--cpus", "99999"}), "--cpus is \"99999\"");
+  EXPECT_THAT(bench({"--case", relu, "--cpus", "99999"}).err, testing::Not(HasSubstr("libnuma")));
+  says(bench({"--case", relu, "--seed", "-1"}), "--seed: is -1: must be a whole number from 0");
+  const std::string slower = kSlower;
+  says(bench({"--case", relu, "--plugin", kPlugin, "--plugin", slower}),
+       "there are two kernels \"plugin:escapes\" for relu: " + kPlugin + " and " + slower);
+  says(bench({"--case", relu, "--plugin", kPlugin, "--plugin", kPlugin}), "is given twice");
   says(bench({"--case", relu, "--membind", "x"}), "--membind is \"x\"");
   says(bench({"--case", relu, "--rounds", "2"}), "--rounds");
   says(bench({"--case", "relu:f32:self=4x"}), "self is \"4x\"");
@@ -171,6 +177,48 @@ TEST_F(BenchCommand, WrongUsageIsTwoAndSaysWhatIsWrong) {
               std::string(ASSAY_RUN_TEST_PLUGINS) + "/run_test_plugin_NULL_TABLE.so"}),
        "--against");
   says(bench({"--case", relu, "--json", "/proc"}), "--json /proc: is a folder");
+}
+
+TEST_F(BenchCommand, CasesThatCannotBeAreWrongUsage) {
+  const TemporaryFolder folder;
+  const std::string shapes = folder.file("s.txt");
+  write_file(shapes, "relu:f32:self=8  # well\nprelu:f32:self=2x3,weight=4  # five channels\n");
+  const Finished list = bench({"--shapes", shapes, "--impl", "cpu.*", "--rounds", "3"});
+  EXPECT_EQ(list.status, 2) << list.out;
+  EXPECT_THAT(list.err, HasSubstr("s.txt:2: prelu:f32:self=2x3,weight=4: prelu: weight has shape [4]"));
+  for (const std::vector<std::string>& more : {std::vector<std::string>{}, {"--against", ASSAY_CPU_PLUGIN}}) {
+    std::vector<std::string> all{"--case", "prelu:f32:self=2x3,weight=4"};
+    all.insert(all.end(), more.begin(), more.end());
+    const Finished one = bench(all);
+    EXPECT_EQ(one.status, 2) << one.out;
+    EXPECT_THAT(one.err, HasSubstr("--case prelu:f32:self=2x3,weight=4: prelu: weight"));
+  }
+}
+
+TEST_F(BenchCommand, WhatIsNamedTwiceIsTimedOnceAndThatIsSaid) {
+  const TemporaryFolder folder;
+  const std::string shapes = folder.file("s.txt");
+  write_file(shapes, "relu:f32:self=8  # a\nrelu:f32:self=[8]:seed=0  # b\n");
+  const Finished list =
+      bench({"--shapes", shapes, "--impl", "cpu.baseline", "--rounds", "3", "--threads", "1,1"});
+  EXPECT_EQ(list.status, 0) << list.err;
+  EXPECT_THAT(list.err, testing::ContainsRegex("s.txt:2: relu:f32:self=8.* stands in .*s.txt:1, too"));
+  EXPECT_THAT(list.out, HasSubstr("\n1 rows of 1 measured\n"));
+  EXPECT_THAT(list.out, testing::Not(HasSubstr("\n\n\n"))) << "the second time left a gap";
+  const Finished cases = bench(
+      {"--case", "relu:f32:self=8", "--case", "relu:f32:self=8", "--impl", "cpu.baseline", "--rounds", "3"});
+  EXPECT_THAT(cases.err, HasSubstr("stands there twice, and is timed once"));
+}
+
+TEST_F(BenchCommand, EachNumberOfThreadsHasItsPlacement) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("r.json");
+  const Finished f = bench({"--case", "relu:f32:self=8", "--impl", "cpu.baseline", "--rounds", "3",
+                            "--threads", "2,1", "--json", file});
+  EXPECT_EQ(f.status, 0) << f.err;
+  EXPECT_THAT(f.out, testing::ContainsRegex("Pinned as by:\n  1 thread: .*\n  2 threads: "));
+  const std::string placement = json::parse(read_file(file))["context"]["assay"]["placement"];
+  EXPECT_THAT(placement, testing::AllOf(HasSubstr("1 thread: "), HasSubstr("; 2 threads: ")));
 }
 
 TEST_F(BenchCommand, AgainstItselfNothingChangedAndARegressionIsFound) {

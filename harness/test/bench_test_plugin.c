@@ -1,5 +1,6 @@
 /* Kernels of relu for the tests of bench/: a good one, and one for each thing that can go wrong while it is timed. Built with
- * SLOWER, the good one does its work twice; with HANGS, there are only one that never returns and one that does so but for a few times. */
+ * SLOWER, the good one does its work twice; with HANGS, there are only one that never returns and one that does so but for a few times;
+ * with MENDED, all that were wrong are good. */
 #include <assay/kernel.h>
 
 #include <stdlib.h>
@@ -73,6 +74,12 @@ static const assay_kernel kernels[] = {
 #ifdef HANGS
     {.size = sizeof(assay_kernel), .schema = RELU, .name = "hangs", .run = hangs},
     {.size = sizeof(assay_kernel), .schema = RELU, .name = "hangs_later", .run = hangs_later},
+#elif defined MENDED
+    {.size = sizeof(assay_kernel), .schema = RELU, .name = "wrong", .run = good},
+    {.size = sizeof(assay_kernel), .schema = RELU, .name = "wrong_later", .run = good},
+    {.size = sizeof(assay_kernel), .schema = RELU, .name = "crashes", .run = good},
+    {.size = sizeof(assay_kernel), .schema = RELU, .name = "refuses", .run = good},
+    {.size = sizeof(assay_kernel), .schema = RELU, .name = "hangs", .run = good},
 #else
     {.size = sizeof(assay_kernel), .schema = RELU, .name = "escapes", .run = escapes},
     {.size = sizeof(assay_kernel), .schema = RELU, .name = "good", .run = good},
