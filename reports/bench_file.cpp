@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "json_reader.h"
 #include "machine_json.h"
@@ -64,8 +65,8 @@ Measurement read_bench_row(const JsonReader& value) {
   row.calls = value.count_or("calls", 0);
   row.clock = value.text_or("clock", "");
   if (const JsonReader::Optional ns = value.find("ns")) row.ns = read_interval(*ns, "median");
-  if (row.status == MeasuredStatus::measured && !(row.ns.value > 0))
-    value.at("ns").fail("it was measured, so its median must be above 0");
+  if (row.status == MeasuredStatus::measured && !(row.ns.value > 0 && std::isfinite(row.ns.value)))
+    value.at("ns").fail("it was measured, so its median must be a number above 0");
   row.contention = number_or(value, "contention", 0);
   row.bytes = number_or(value, "bytes", 0);
   row.operations = number_or(value, "operations", 0);
@@ -126,7 +127,8 @@ BenchmarkFile bench_from_json(std::string_view text, const std::string& name) {
     for (const JsonReader& limit : limits->items()) file.limits.push_back(read_limit(limit));
   if (const JsonReader::Optional gate = context.find("gate")) file.gate = read_gate_run(*gate);
   for (const JsonReader& benchmark : root.at("benchmarks").items())
-    if (const JsonReader::Optional row = benchmark.find("assay")) file.rows.push_back(read_bench_row(*row));
+    if (const JsonReader::Optional row = benchmark.find("assay"); row && row->is_object())
+      file.rows.push_back(read_bench_row(*row));
   return file;
 }
 

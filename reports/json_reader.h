@@ -25,6 +25,10 @@ class JsonReader {
   std::vector<JsonReader> items() const;                            // of an array
   std::vector<std::pair<std::string, JsonReader>> members() const;  // of an object
 
+  // Others' files may have anything under our names: a counter called "skipped" is a number.
+  bool is_object() const { return value_->is_object(); }
+  bool is_true() const { return value_->is_boolean() && value_->get<bool>(); }
+
   std::string text() const;
   bool boolean() const;
   std::uint64_t count() const;  // a whole number, at least 0

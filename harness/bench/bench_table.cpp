@@ -21,13 +21,18 @@ std::string uncertainty(const Estimate& e) {
   return fmt::format("±{:.1f}%", 50 * (e.high - e.low) / e.median);
 }
 
+constexpr double kAsFast = 0.1;  // that two kernels are as fast is shown by an interval that lies within
+
+bool is_as_fast(const Estimate& ratio) { return ratio.low >= 1 / (1 + kAsFast) && ratio.high <= 1 + kAsFast; }
+
 std::string beside_peer(const BenchRow& row, const Style& style) {
   if (!row.best_peer) return "";
   const Estimate& r = row.best_peer->ratio;
-  if (!std::isfinite(r.high)) return "";  // too few rounds
   if (r.high < 1) return style.good(fmt::format("{:.2f}× as fast as {}", 1 / r.median, row.best_peer->impl));
   if (r.low > 1) return style.doubtful(fmt::format("{:.2f}× as slow as {}", r.median, row.best_peer->impl));
-  return fmt::format("as fast as {}", row.best_peer->impl);
+  if (!is_as_fast(r)) return style.faint(fmt::format("not told apart from {}", row.best_peer->impl));
+  return fmt::format("as fast as {} within {:.0f}%", row.best_peer->impl,
+                     std::ceil(100 * (std::max(r.high, 1 / r.low) - 1)));
 }
 
 const BenchRow* best_of_ours(const std::vector<const BenchRow*>& rows) {
@@ -99,7 +104,7 @@ std::string summary_of(const std::vector<BenchRow>& rows, bool colour) {
     if (r.status == BenchRow::Status::not_run) ++not_run[fmt::format("{}: {}", r.impl, r.reason)];
     if (r.status == BenchRow::Status::refused) ++refused[r.impl];
   }
-  std::size_t faster = 0, slower = 0, level = 0;
+  std::size_t faster = 0, slower = 0, level = 0, undecided = 0;
   std::vector<double> logs;
   std::vector<const BenchRow*> ours;
   for (const auto& [key, all] : cases) {
@@ -109,7 +114,7 @@ std::string summary_of(const std::vector<BenchRow>& rows, bool colour) {
     if (!best->best_peer) continue;
     const Estimate& r = best->best_peer->ratio;
     logs.push_back(std::log(r.median));
-    (r.high < 1 ? faster : r.low > 1 ? slower : level)++;
+    (r.high < 1 ? faster : r.low > 1 ? slower : is_as_fast(r) ? level : undecided)++;
   }
   std::string text = fmt::format("{} rows of {} measured", measured, rows.size());
   if (failed > 0) text += ", " + style.bad(fmt::format("{} failed", failed));
@@ -122,9 +127,9 @@ std::string summary_of(const std::vector<BenchRow>& rows, bool colour) {
     double sum = 0;
     for (const double x : logs) sum += x;
     text += fmt::format(
-        "Beside the best peer in the same rounds: faster in {}, as fast in {}, slower in {} of {}; "
-        "time over the best peer's {:.2f} in the geometric mean\n",
-        faster, level, slower, counted(logs.size(), "case"),
+        "Beside the best peer in the same rounds: faster in {}, as fast within {:.0f}% in {}, slower in {}, not told "
+        "apart in {} of {}; time over the best peer's {:.2f} in the geometric mean\n",
+        faster, 100 * kAsFast, level, slower, undecided, counted(logs.size(), "case"),
         std::exp(sum / static_cast<double>(logs.size())));
   }
   std::erase_if(ours, [](const BenchRow* r) { return !r->limit && !r->best_peer; });

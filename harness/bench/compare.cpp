@@ -6,15 +6,20 @@
 namespace assay {
 namespace {
 
+bool has_interval(const Estimate& e) { return e.low > 0 && std::isfinite(e.high); }
+
 // The quotient of two estimates, as wide as both together.
 Estimate over(const Estimate& a, const Estimate& b) {
-  return {a.median / b.median, a.low / b.high, b.low > 0 ? a.high / b.low : HUGE_VAL};
+  const double ratio = a.median / b.median;
+  if (!has_interval(a) || !has_interval(b)) return {ratio, 0, HUGE_VAL};
+  return {ratio, a.low / b.high, a.high / b.low};
 }
 
 Compared::Verdict verdict_of(const Estimate& change, double margin) {
   if (change.low > 1 + margin) return Compared::Verdict::slower;
   if (change.high < 1 / (1 + margin)) return Compared::Verdict::faster;
-  return Compared::Verdict::level;
+  return change.low >= 1 / (1 + margin) && change.high <= 1 + margin ? Compared::Verdict::level
+                                                                     : Compared::Verdict::undecided;
 }
 
 }  // namespace

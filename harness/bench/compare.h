@@ -17,7 +17,14 @@ inline constexpr double kCompareRatio = 0.10;  // by which ratios to a peer must
 inline constexpr double kCompareTime = 0.25;   // and times
 
 struct Compared {
-  enum class Verdict : std::uint8_t { slower, faster, level, incomparable } verdict = Verdict::incomparable;
+  // level: the interval lies within the margin; undecided: it reaches beyond, or there were too few rounds to have one.
+  enum class Verdict : std::uint8_t {
+    slower,
+    faster,
+    level,
+    undecided,
+    incomparable
+  } verdict = Verdict::incomparable;
   ResultRow row;  // of the new file
   bool by_ratio = false;
   Estimate change;  // new over base: 1.1 is slower by 10%

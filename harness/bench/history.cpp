@@ -149,18 +149,46 @@ HistoryStore::HistoryStore(const std::string& path, bool create) : path_(path) {
 
 HistoryStore::~HistoryStore() { sqlite3_close(database_); }
 
+bool HistoryStore::holds(const ResultFile& file, const std::string& commit) const {
+  std::vector<std::string> points;
+  for (const ResultRow& r : file.rows) points.push_back(fmt::format("{}\n{}", r.key(), r.ns.median));
+  std::ranges::sort(points);
+  std::map<std::int64_t, std::vector<std::string>> before;
+  Statement s(
+      database_,
+      "SELECT run, source, case_text, impl, cache, threads, ns FROM points JOIN runs ON runs.id = points.run"
+      " WHERE commit_id = ? AND machine = ?");
+  s.text(1, commit).text(2, file.machine);
+  while (s.step(database_)) {
+    if (!s.text_of(1).starts_with(file.date + " ")) continue;
+    ResultRow r;
+    r.case_text = s.text_of(2);
+    r.impl = s.text_of(3);
+    r.cache = s.text_of(4);
+    r.threads = static_cast<int>(s.integer_of(5));
+    before[s.integer_of(0)].push_back(fmt::format("{}\n{}", r.key(), s.real_of(6).value_or(0)));
+  }
+  return std::ranges::any_of(before, [&](auto& run) {
+    std::ranges::sort(run.second);
+    return run.second == points;
+  });
+}
+
 std::size_t HistoryStore::add(const ResultFile& file, const std::string& commit, std::int64_t time) {
-  // The date tells two runs of one commit apart, and a file from itself.
   const std::string source =
       fmt::format("{} {}", file.date, std::filesystem::path(file.name).filename().string());
   run("BEGIN IMMEDIATE");
   try {
-    Statement begin(database_,
-                    "INSERT OR IGNORE INTO runs(commit_id, time, machine, source) VALUES(?, ?, ?, ?)");
-    begin.text(1, commit).integer(2, time).text(3, file.machine).text(4, source).step(database_);
-    if (sqlite3_changes(database_) == 0) {
+    if (holds(file, commit)) {
       run("ROLLBACK");
       return 0;
+    }
+    // Runs of one commit, date and file name that differ, too: files of others may have no date.
+    for (int n = 1; n == 1 || sqlite3_changes(database_) == 0; ++n) {
+      Statement begin(database_,
+                      "INSERT OR IGNORE INTO runs(commit_id, time, machine, source) VALUES(?, ?, ?, ?)");
+      begin.text(1, commit).integer(2, time).text(3, file.machine);
+      begin.text(4, n == 1 ? source : fmt::format("{} ({})", source, n)).step(database_);
     }
     const std::int64_t id = sqlite3_last_insert_rowid(database_);
     Statement point(database_, "INSERT INTO points VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");

@@ -53,7 +53,8 @@ class HistoryStore {
   HistoryStore(const HistoryStore&) = delete;
   HistoryStore& operator=(const HistoryStore&) = delete;
 
-  // All of a file's rows, or none. The same file for the same commit is not added twice: then it returns 0.
+  // All of a file's rows, or none. The same run of the same commit is not added twice, whatever its file is called: then it returns
+  // 0. It is the same if the date and all times are.
   std::size_t add(const ResultFile& file, const std::string& commit, std::int64_t time);
 
   // Those of operators and kernels that the globs select (empty: all), in order of their names.
@@ -61,6 +62,7 @@ class HistoryStore {
                                        const std::vector<std::string>& impls) const;
 
  private:
+  bool holds(const ResultFile& file, const std::string& commit) const;
   void run(const char* sql);
   [[noreturn]] void fail(const std::string& what) const;
 

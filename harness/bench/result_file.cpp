@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -15,7 +16,7 @@ namespace {
 
 double positive(const JsonReader& value) {
   const double x = value.number();
-  if (!(x > 0)) value.fail("expected a number above 0");
+  if (!(x > 0 && std::isfinite(x))) value.fail("expected a number above 0");
   return x;
 }
 
@@ -56,17 +57,41 @@ double unit(const JsonReader& value) {
   value.fail(fmt::format("\"{}\" is no unit of time: ns, us, ms or s", name));
 }
 
-ResultRow read_theirs(const JsonReader& b) {
+// Without a time.
+ResultRow what_they_timed(const JsonReader& b) {
   ResultRow row;
   row.case_text = b.text_or("run_name", b.at("name").text());
   row.threads = static_cast<int>(std::min<std::uint64_t>(b.count_or("threads", 1), 1'000'000));
+  return row;
+}
+
+// Of repetitions the median counts: rows that came of others are left out.
+bool is_summary(const JsonReader& b) { return b.text_or("run_type", "iteration") == "aggregate"; }
+
+void read_theirs(const JsonReader& b, std::vector<ResultRow>& timed, std::vector<UntimedRow>& untimed) {
+  ResultRow row = what_they_timed(b);
+  if (const JsonReader::Optional error = b.find("error_occurred"); error && error->is_true()) {
+    untimed.push_back({row, std::string(kBenchStatuses[2]), b.text_or("error_message", "")});
+    return;
+  }
+  if (const JsonReader::Optional skipped = b.find("skipped"); skipped && skipped->is_true()) {
+    untimed.push_back({row, std::string(kBenchStatuses[3]), b.text_or("skip_message", "")});
+    return;
+  }
   // Parts of a name say by which clock a benchmark wants to be read.
   const std::string name = row.case_text + "/";
   const bool by_other_clock =
       name.find("/real_time/") != std::string::npos || name.find("/manual_time/") != std::string::npos;
-  const double ns = positive(b.at(by_other_clock ? "real_time" : "cpu_time")) * unit(b.at("time_unit"));
+  const char* const clock = by_other_clock ? "real_time" : "cpu_time";
+  const JsonReader time = b.at(clock), time_unit = b.at("time_unit");
+  const double ns = time.number() * unit(time_unit);
+  if (!(ns > 0 && std::isfinite(ns))) {  // a clock that does not tick while so little is done, or nonsense
+    untimed.push_back({row, std::string(kBenchStatuses[3]),
+                       fmt::format("its {} is {:g} {}", clock, time.number(), time_unit.text())});
+    return;
+  }
   row.ns = {ns, ns, ns};
-  return row;
+  timed.push_back(std::move(row));
 }
 
 // One row for each key, in the order of the first ones.
@@ -86,6 +111,15 @@ void keep_medians(std::vector<ResultRow>& rows) {
   rows = std::move(kept);
 }
 
+// A benchmark of which one repetition fails has failed, once.
+void leave_out_failed(ResultFile& file) {
+  std::set<std::string> failed;
+  std::erase_if(file.untimed, [&](const UntimedRow& u) {
+    return u.status == kBenchStatuses[2] && !failed.insert(u.row.key()).second;
+  });
+  std::erase_if(file.rows, [&](const ResultRow& row) { return failed.contains(row.key()); });
+}
+
 }  // namespace
 
 std::string ResultRow::key() const { return fmt::format("{}\n{}\n{}\n{}", case_text, impl, cache, threads); }
@@ -97,7 +131,7 @@ ResultFile result_file_from(std::string_view text, const std::string& name) {
   ResultFile file;
   file.name = name;
   file.date = context.text_or("date", "");
-  if (const JsonReader::Optional ours = context.find("assay")) {
+  if (const JsonReader::Optional ours = context.find("assay"); ours && ours->is_object()) {
     const std::string format = ours->at("format").text();
     if (format != "assay.bench/1")
       ours->at("format").fail(fmt::format("it is {}, and this program reads assay.bench/1", format));
@@ -112,7 +146,7 @@ ResultFile result_file_from(std::string_view text, const std::string& name) {
   std::set<std::string> medians;
   std::vector<JsonReader> theirs;
   for (const JsonReader& b : root.at("benchmarks").items()) {
-    if (const JsonReader::Optional ours = b.find("assay")) {
+    if (const JsonReader::Optional ours = b.find("assay"); ours && ours->is_object()) {
       const std::string status = ours->at("status").text();
       if (std::ranges::find(kBenchStatuses, status) == kBenchStatuses.end())
         ours->at("status").fail(
@@ -123,19 +157,19 @@ ResultFile result_file_from(std::string_view text, const std::string& name) {
         file.untimed.push_back({what_is_timed(*ours), status, ours->text_or("reason", "")});
       continue;
     }
-    if (const JsonReader::Optional error = b.find("error_occurred"); error && error->boolean()) continue;
-    if (const JsonReader::Optional skipped = b.find("skipped"); skipped && skipped->boolean()) continue;
-    if (b.text_or("run_type", "iteration") != "aggregate") {
+    if (!is_summary(b)) {
       theirs.push_back(b);
     } else if (b.text_or("aggregate_name", "") == "median") {
-      file.rows.push_back(read_theirs(b));
-      medians.insert(file.rows.back().key());
+      const std::size_t before = file.rows.size();
+      read_theirs(b, file.rows, file.untimed);
+      if (file.rows.size() > before) medians.insert(file.rows.back().key());
     }
   }
-  for (const JsonReader& b : theirs) {
-    ResultRow row = read_theirs(b);
+  std::vector<ResultRow> repetitions;
+  for (const JsonReader& b : theirs) read_theirs(b, repetitions, file.untimed);
+  for (ResultRow& row : repetitions)
     if (!medians.contains(row.key())) file.rows.push_back(std::move(row));
-  }
+  leave_out_failed(file);
   keep_medians(file.rows);
   return file;
 }

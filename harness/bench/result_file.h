@@ -44,7 +44,8 @@ struct ResultFile {
   std::vector<UntimedRow> untimed;
 };
 
-// Of rows with one key the median time counts, and of repetitions in Google Benchmark's files the median that stands there.
+// Of rows with one key the median time counts, and of repetitions in Google Benchmark's files the median that stands there; its
+// benchmarks with an error have failed, and those that are skipped, or whose time is 0, are not run.
 // Its benchmarks that are named after the wall's clock or one of their own are read by that. Throws FileError that names
 // file and key.
 ResultFile read_result_file(const std::string& path);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
@@ -25,7 +26,7 @@ struct CompareFlags {
   std::string json;
 };
 
-constexpr std::string_view kTokens[] = {"slower", "faster", "level", "incomparable"};
+constexpr std::string_view kTokens[] = {"slower", "faster", "level", "undecided", "incomparable"};
 
 std::string_view token(Compared::Verdict v) { return kTokens[static_cast<std::size_t>(v)]; }
 
@@ -34,6 +35,14 @@ std::string what(const ResultRow& r) {
   if (!r.cache.empty() && r.cache != "warm") text += " " + r.cache;
   if (r.threads > 1) text += fmt::format(" {} threads", r.threads);
   return text;
+}
+
+Json json_number(double x) { return std::isfinite(x) ? Json(x) : Json("inf"); }
+
+// "+23%"; of numbers that are far from any machine's "+1e+20%", or "?".
+std::string percent_text(double ratio) {
+  const double x = 100 * (ratio - 1);
+  return fmt::format("{}{}%", x > 0 ? "+" : "", figure(x, 0));
 }
 
 std::string json_of(const Comparison& c, const CompareFlags& flags) {
@@ -46,9 +55,9 @@ std::string json_of(const Comparison& c, const CompareFlags& flags) {
              {"verdict", token(one.verdict)}};
     if (one.verdict != Compared::Verdict::incomparable) {
       row["by"] = one.by_ratio ? "ratio to " + one.row.best_peer : "time";
-      row["change"] = one.change.median;
-      row["low"] = one.change.low;
-      row["high"] = std::isfinite(one.change.high) ? Json(one.change.high) : Json("inf");
+      row["change"] = json_number(one.change.median);
+      row["low"] = json_number(one.change.low);
+      row["high"] = json_number(one.change.high);
     }
     rows.push_back(std::move(row));
   }
@@ -69,14 +78,14 @@ std::string json_of(const Comparison& c, const CompareFlags& flags) {
 
 void print(const Comparison& c) {
   const Style style(use_colour());
-  std::size_t counts[4] = {};
+  std::size_t counts[std::size(kTokens)] = {};
   for (const Compared& one : c.rows) {
     ++counts[static_cast<std::size_t>(one.verdict)];
     if (one.verdict != Compared::Verdict::slower && one.verdict != Compared::Verdict::faster) continue;
     const std::string verdict = pad_right(token(one.verdict), 7);
-    fmt::print("  {} {:+6.0f}%  {:<24} ",
+    fmt::print("  {} {}  {:<24} ",
                one.verdict == Compared::Verdict::slower ? style.bad(verdict) : style.good(verdict),
-               100 * (one.change.median - 1),
+               pad_left(percent_text(one.change.median), 7),
                one.by_ratio ? "beside " + printable(one.row.best_peer) : "by its time");
     fmt::print("{}\n", printable(what(one.row)));
   }
@@ -86,9 +95,10 @@ void print(const Comparison& c) {
                printable(what(u.row)), u.reason.empty() ? "" : ": " + printable(u.reason));
   }
   fmt::print(
-      "{} slower, {} faster, {} level, {} incomparable; {} no longer timed, {} only in the base, {} only in "
-      "the new file\n",
-      counts[0], counts[1], counts[2], counts[3], c.lost.size(), c.only_base.size(), c.only_new.size());
+      "{} slower, {} faster, {} level, {} undecided, {} incomparable; {} no longer timed, {} only in the base, "
+      "{} only in the new file\n",
+      counts[0], counts[1], counts[2], counts[3], counts[4], c.lost.size(), c.only_base.size(),
+      c.only_new.size());
   if (!c.same_machine)
     fmt::print("The machines differ: times were not compared, only ratios to the same peer.\n");
   fmt::print(
@@ -127,8 +137,10 @@ void add_compare(CLI::App& app, Command& chosen) {
   command->footer(
       "  assay bench --json old.json; ...; assay bench --json new.json; assay compare old.json new.json\n\n"
       "Rows are compared by their ratio to the same peer where both files have it (10% must be missing), else by time\n"
-      "(25%, and only on the same machine). That is far less than `assay bench --against` proves: two processes that\n"
-      "run the same code differ by more than what a benchmark is to find. Reads Google Benchmark's files, too.\n"
+      "(25%, and only on the same machine): slower and faster if the interval lies wholly beyond, level if it lies within,\n"
+      "undecided else, or if there were too few rounds to have one. That is far less than `assay bench --against` proves:\n"
+      "two processes that run the same code differ by more than what a benchmark is to find. Reads Google Benchmark's\n"
+      "files, too.\n"
       "Exit codes: 1 if a row is slower, or was timed and fails now; 3 if the files have no row in common.");
   auto flags = std::make_shared<CompareFlags>();
   command->add_option("BASE", flags->base, "benchmark file (.json)")->required()->type_name("");

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <ctime>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "../registry/subprocess.h"
 #include "commands.h"
@@ -45,13 +46,26 @@ std::string commit_of(const HistoryFlags& flags, const ResultFile& file) {
   return head;
 }
 
+// Seconds since 1970 of "2026-01-02T03:04:05+02:00", as Google Benchmark writes it; without an offset it is taken for UTC.
+std::optional<std::int64_t> seconds_of(const std::string& date) {
+  std::tm t{};
+  const char* const offset = strptime(date.c_str(), "%Y-%m-%dT%H:%M:%S", &t);
+  if (offset == nullptr) return std::nullopt;
+  std::tm zone{};
+  const bool has_zone = strptime(offset, "%z", &zone) != nullptr;
+  return timegm(&t) - (has_zone ? zone.tm_gmtoff : 0);
+}
+
 // When the commit was made; for what git does not know, when it was measured.
 std::int64_t time_of(const std::string& commit, const ResultFile& file) {
   const std::string seconds =
       first_line({"show", "-s", "--format=%ct", "--end-of-options", commit + "^{commit}", "--"});
   if (!seconds.empty()) return std::atoll(seconds.c_str());
-  std::tm t{};
-  if (strptime(file.date.c_str(), "%Y-%m-%dT%H:%M:%S", &t) != nullptr) return timegm(&t);
+  if (const auto measured = seconds_of(file.date)) return *measured;
+  fmt::print(
+      stderr,
+      "assay: {} does not say when it was measured, and git does not know its commit: it is taken for now\n",
+      file.name);
   return std::time(nullptr);
 }
 

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -69,7 +70,18 @@ TEST(BenchFiles, GoogleBenchmarksOwnAreRead) {
       {"name": "e/real_time/threads:2", "cpu_time": 3, "real_time": 40, "time_unit": "ns"},
       {"name": "f/manual_time", "cpu_time": 1, "real_time": 60, "time_unit": "ns"},
       {"name": "g/real_times", "cpu_time": 70, "real_time": 1, "time_unit": "ns"},
+      {"name": "h", "cpu_time": 0, "time_unit": "ns"},
+      {"name": "i", "cpu_time": 1e308, "time_unit": "s"},
+      {"name": "a/9", "cpu_time": 2, "time_unit": "us"},
+      {"name": "a/9", "error_occurred": true, "error_message": "in one of two"},
       {"name": "c", "error_occurred": true, "error_message": "no"}]})"));
+  std::map<std::string, std::string> untimed;
+  for (const UntimedRow& u : f.untimed) untimed[u.row.case_text] = u.status + ": " + u.reason;
+  EXPECT_EQ(untimed, (std::map<std::string, std::string>{{"a/9", "failed: in one of two"},
+                                                         {"c", "failed: no"},
+                                                         {"d", "not_run: not today"},
+                                                         {"h", "not_run: its cpu_time is 0 ns"},
+                                                         {"i", "not_run: its cpu_time is 1e+308 s"}}));
   EXPECT_EQ(f.machine, "h; 4 processors");
   ASSERT_EQ(f.rows.size(), 5u);
   EXPECT_EQ(f.rows[2].ns.median, 40);  // of repetitions, and by the clock that it is named after
@@ -80,6 +92,14 @@ TEST(BenchFiles, GoogleBenchmarksOwnAreRead) {
   EXPECT_EQ(f.rows[0].threads, 2);
   EXPECT_EQ(f.rows[1].case_text, "a/8");
   EXPECT_EQ(f.rows[1].ns.median, 2000);
+}
+
+// A counter may have any name, and is a number.
+TEST(BenchFiles, CountersOfOthersAreNotTakenForOurs) {
+  const ResultFile f = read(json::parse(R"({"context": {"assay": "5"}, "benchmarks": [
+      {"name": "a", "cpu_time": 2, "time_unit": "us", "skipped": 1.0, "error_occurred": 2.0, "assay": 3.0}]})"));
+  ASSERT_EQ(f.rows.size(), 1u);
+  EXPECT_TRUE(f.untimed.empty());
 }
 
 TEST(BenchFiles, ErrorsNameFileAndKey) {
@@ -108,7 +128,8 @@ TEST(BenchCompare, RatiosToThePeerCountAndTimesOnlyOnOneMachine) {
   EXPECT_EQ(verdict(file_of({row("cpu", 10, 1)}), file_of({row("cpu", 20, 1)})), level);
   EXPECT_EQ(verdict(file_of({row("cpu", 10, 1)}), file_of({row("cpu", 10, 1.3)})), slower);
   EXPECT_EQ(verdict(file_of({row("cpu", 10, 1.3)}), file_of({row("cpu", 10, 1)})), faster);
-  EXPECT_EQ(verdict(file_of({row("cpu", 10, 1)}), file_of({row("cpu", 10, 1.08)})), level);
+  EXPECT_EQ(verdict(file_of({row("cpu", 10, 1)}), file_of({row("cpu", 10, 1.07)})), level);
+  EXPECT_EQ(verdict(file_of({row("cpu", 10, 1)}), file_of({row("cpu", 10, 1.09)})), undecided);
   EXPECT_EQ(verdict(file_of({row("cpu", 10, 1)}, "a"), file_of({row("cpu", 10, 1.3)}, "b")), slower);
   // Without a peer, by the clock.
   json base = row("cpu", 10, 1), fresh = row("cpu", 14, 1);
@@ -121,6 +142,23 @@ TEST(BenchCompare, RatiosToThePeerCountAndTimesOnlyOnOneMachine) {
   ASSERT_EQ(c.only_base.size(), 1u);
   EXPECT_EQ(c.only_base[0].impl, "old");
   EXPECT_EQ(c.only_new[0].impl, "new");
+}
+
+// Of too few rounds nothing is known.
+TEST(BenchCompare, WithoutAnIntervalNothingIsLevel) {
+  json vague = row("cpu", 10, 1);
+  vague["assay"]["best_peer"]["low"] = 0;
+  vague["assay"]["best_peer"]["high"] = "inf";
+  const auto verdict = [&] {
+    return compare(read(file_of({row("cpu", 10, 1)})), read(file_of({vague}))).rows.at(0);
+  };
+  EXPECT_EQ(verdict().verdict, Compared::Verdict::undecided);
+  EXPECT_EQ(verdict().change.median, 1);
+  vague["assay"].erase("best_peer");
+  vague["assay"]["ns"] = {{"median", 10}, {"low", "-inf"}, {"high", "inf"}};
+  EXPECT_EQ(verdict().verdict, Compared::Verdict::undecided);
+  vague["assay"]["ns"] = {{"median", 1e308}, {"low", 1e308}, {"high", 1e308}};
+  EXPECT_EQ(verdict().verdict, Compared::Verdict::slower);
 }
 
 TEST(BenchCompare, WhatIsNoLongerTimedIsNamed) {
@@ -207,6 +245,46 @@ TEST_F(BenchHistory, KeepsRunsOnceAndFindsChanges) {
   EXPECT_TRUE(store.histories({"mm"}, {}).empty());
 }
 
+// Their names and dates may be missing, or the same.
+TEST_F(BenchHistory, ARunIsKnownByWhatWasMeasured) {
+  HistoryStore store(file("h.sqlite"), true);
+  ResultFile run = read(file_of({row("cpu", 10, 1), row("other", 5, 1)}, "m", ""));
+  EXPECT_EQ(store.add(run, "c", 1), 2u);
+  EXPECT_EQ(store.add(run, "c", 2), 0u);
+  run.name = "folder/renamed.json";
+  EXPECT_EQ(store.add(run, "c", 3), 0u);
+  run.rows[1].ns.median = 6;
+  EXPECT_EQ(store.add(run, "c", 4), 2u) << "another one without a date";
+  run.rows[0].ns.median = 11;
+  EXPECT_EQ(store.add(run, "c", 5), 2u) << "and one of the same name";
+  run.date = "2026-01-02T03:04:05";
+  EXPECT_EQ(store.add(run, "c", 6), 2u) << "the same numbers at another time";
+  EXPECT_EQ(store.histories({}, {"cpu"}).at(0).entries.size(), 4u);
+}
+
+TEST_F(BenchHistory, DatesAreMomentsWhereverTheyWereWritten) {
+  write_file(file("first.json"), file_of({row("cpu", 10, 1)}, "m", "2026-01-02T03:00:00+02:00").dump());
+  write_file(file("second.json"), file_of({row("cpu", 11, 1)}, "m", "2026-01-02T02:00:00+00:00").dump());
+  write_file(file("third.json"), file_of({row("cpu", 12, 1)}, "m", "2026-01-01T22:00:00-05:00").dump());
+  const auto add = [&](const char* name, const char* commit) {
+    return run_program(ASSAY_PROGRAM,
+                       {"history", "--db", file("h.sqlite"), "--add", file(name), "--commit", commit});
+  };
+  for (const auto& [name, commit] :
+       {std::pair{"third.json", "no-3"}, {"second.json", "no-2"}, {"first.json", "no-1"}})
+    EXPECT_EQ(add(name, commit).status, 0);
+  const Finished shown = run_program(ASSAY_PROGRAM, {"history", "--db", file("h.sqlite"), "--json", "-"});
+  const json points = json::parse(shown.out)["series"][0]["points"];
+  ASSERT_EQ(points.size(), 3u);
+  EXPECT_EQ(points[0]["time"], 1767315600);  // 2026-01-02T01:00:00Z
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(points[i]["commit"], "no-" + std::to_string(i + 1));
+    EXPECT_EQ(points[i]["time"], 1767315600 + 3600 * i);
+  }
+  write_file(file("none.json"), file_of({row("cpu", 13, 1)}, "m", "").dump());
+  EXPECT_THAT(add("none.json", "no-4").err, HasSubstr("none.json does not say when it was measured"));
+}
+
 TEST_F(BenchHistory, BadFilesAreErrorsThatNameThem) {
   EXPECT_THAT(file_error([&] { HistoryStore(file("none.sqlite"), false); }),
               HasSubstr("none.sqlite: there is no such file"));
@@ -262,6 +340,22 @@ TEST_F(BenchHistory, AnyNameIsAFilesName) {
                                                   "--db", ":memory:", "--add", "a.json", "--commit", "c"});
   EXPECT_EQ(f.status, 0) << f.err;
   EXPECT_TRUE(std::filesystem::exists(folder_.path() / ":memory:"));
+}
+
+TEST_F(BenchHistory, AnErrorInGoogleBenchmarksFileIsAFault) {
+  write_file(file("a.json"),
+             R"({"context": {}, "benchmarks": [{"name": "x", "cpu_time": 2, "time_unit": "ns"}]})");
+  write_file(
+      file("b.json"),
+      R"({"context": {}, "benchmarks": [{"name": "x", "error_occurred": true, "error_message": "boom"}]})");
+  const Finished f = run_program(ASSAY_PROGRAM, {"compare", file("a.json"), file("b.json")});
+  EXPECT_EQ(f.status, 1);
+  EXPECT_THAT(f.out, HasSubstr("failed          x: boom\n"));
+  write_file(file("c.json"),
+             R"({"context": {}, "benchmarks": [{"name": "x", "cpu_time": 1e308, "time_unit": "ns"}]})");
+  const Finished huge = run_program(ASSAY_PROGRAM, {"compare", file("a.json"), file("c.json")});
+  EXPECT_EQ(huge.status, 1);
+  EXPECT_THAT(huge.out, testing::AllOf(testing::Not(HasSubstr("inf")), testing::Not(HasSubstr("0000"))));
 }
 
 TEST_F(BenchHistory, TheCommandsAgreeWithTheLibrary) {

@@ -79,6 +79,10 @@ TEST(BenchFile, ErrorsNameFileAndKey) {
       "cannot read bench.json: benchmarks[0].assay.ns.median: expected a number, \"inf\", \"-inf\" or \"nan\", got \"fast\"");
   EXPECT_THAT(bench_error_with("\"median\": 100", "\"median\": 0"),
               HasSubstr("benchmarks[0].assay.ns: it was measured"));
+  EXPECT_THAT(bench_error_with("\"median\": 100", "\"median\": \"inf\""),
+              HasSubstr("benchmarks[0].assay.ns: it was measured"));
+  EXPECT_EQ(bench_error_with("\"real_time\": 1}", "\"real_time\": 1, \"assay\": 3.0}"), "no error")
+      << "a counter of that name";
   EXPECT_THAT(bench_error_with("REGRESSED", "WORSE"),
               HasSubstr("benchmarks[0].assay.gate.verdict: unknown \"WORSE\"; expected one of UNCHANGED"));
   EXPECT_THAT(bench_error_with("\"refused\"", "\"shy\""),
