@@ -88,8 +88,8 @@ void add_failed_calls(Page& page, const BenchmarkFile& file) {
   for (const Measurement& row : file.rows)
     if (row.status == MeasuredStatus::failed) rows.push_back(&row);
   if (rows.empty()) return;
-  std::ranges::stable_partition(rows, [](const Measurement* row) { return row->fails(); });
-  page.topic("Failed", "wrong results, or no return: these were not timed");
+  std::stable_partition(rows.begin(), rows.end(), [](const Measurement* row) { return row->fails(); });
+  page.topic("Failed", "wrong results, a crash, or no return: such a kernel has no time");
   page.body +=
       "<div class=\"wide\"><table class=\"list\"><thead><tr><th scope=\"col\">kernel and case</th>"
       "<th scope=\"col\">why</th></tr></thead><tbody>\n";

@@ -124,7 +124,7 @@ void add_failed_rows(std::string& out, const BenchmarkFile& file) {
   for (const Measurement& row : file.rows)
     if (row.status == MeasuredStatus::failed) failed.push_back(&row);
   if (failed.empty()) return;
-  std::ranges::stable_partition(failed, [](const Measurement* row) { return row->fails(); });
+  std::stable_partition(failed.begin(), failed.end(), [](const Measurement* row) { return row->fails(); });
   out += fmt::format("\n### Failed ({})\n\n| kernel | case | cache | why |\n|---|---|---|---|\n",
                      grouped(failed.size()));
   for (std::size_t i = 0; i < std::min(failed.size(), kMostLines); ++i)

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "coverage.h"
 #include "html_text.h"
@@ -83,7 +84,7 @@ void add_benches(Headline& headline, const Report& report) {
   std::uint64_t measured = 0, peers_failed = 0;
   std::vector<const Measurement*> failed;
   std::array<std::uint64_t, kGateTokens.size()> gate{};
-  bool gated = false;
+  std::uint64_t compared = 0;  // on machines that were fit to
   for (const BenchmarkFile& b : report.benches) {
     for (const Measurement& row : b.rows) {
       measured += row.measured() ? 1 : 0;
@@ -94,7 +95,7 @@ void add_benches(Headline& headline, const Report& report) {
     }
     const auto counts = gate_counts(b);
     for (std::size_t v = 0; v < gate.size(); ++v) gate[v] += counts[v];
-    gated = gated || (b.gate && b.gate->fit);
+    if (b.gate && b.gate->fit) compared += std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
     if (!b.complete)
       headline.warnings.push_back(
           fmt::format("{}incomplete: {}", of_file(report, b.name),
@@ -108,13 +109,12 @@ void add_benches(Headline& headline, const Report& report) {
   const std::uint64_t improved = gate[static_cast<std::size_t>(SpeedVerdict::improved)];
   const std::uint64_t ambiguous = gate[static_cast<std::size_t>(SpeedVerdict::ambiguous)];
   const std::uint64_t unchanged = gate[static_cast<std::size_t>(SpeedVerdict::unchanged)];
-  const bool compared = gated && measured + unchanged > 0;
   if (!failed.empty()) headline.parts.push_back(failed_calls(failed));
   headline.parts.push_back(counted(measured, "kernel call") + " measured");
   if (unchanged > 0) headline.parts.push_back(grouped(unchanged) + " of unchanged code");
   if (regressed > 0)
     headline.parts.push_back(counted(regressed, "regression"));
-  else if (compared)
+  else if (compared > 0)
     headline.parts.push_back("no regression");
   if (improved > 0) headline.parts.push_back(counted(improved, "improvement"));
   if (ambiguous > 0) headline.parts.push_back(grouped(ambiguous) + " undecided");
@@ -122,7 +122,7 @@ void add_benches(Headline& headline, const Report& report) {
     headline.parts.push_back(fmt::format("peers failed in {}", counted(peers_failed, "kernel call")));
   if (regressed > 0 || !failed.empty())
     add_state(headline, State::failed);
-  else if (compared)
+  else if (compared > 0)
     add_state(headline, State::passed);
   else if (measured > 0)
     add_state(headline, State::measured);

@@ -117,6 +117,15 @@ TEST(Summary, APeerThatFailsIsThePeersAffair) {
   EXPECT_THAT(junit(report), HasSubstr("a peer fails, which does not decide the run; out[0]"));
 }
 
+TEST(Summary, WhereNothingWasComparedNothingIsSaidOfRegressions) {
+  Report report = bench_report();
+  report.benches.push_back(bench_from_json(kBenchSample, "c.json"));
+  report.benches[1].gate->fit = true;
+  report.benches[1].rows.erase(report.benches[1].rows.begin());
+  EXPECT_EQ(headline(report).word(), "MEASURED");
+  EXPECT_THAT(headline(report).parts, ElementsAre("1 kernel call measured"));
+}
+
 // What `assay bench --against` writes where all is the same machine code.
 TEST(Summary, UnchangedCodeHasPassed) {
   std::string text(kBenchSample);
