@@ -175,8 +175,9 @@ int bench_against(const BenchFlags& flags) {
   }
   const bool failed =
       std::ranges::any_of(rows, [](const BenchRow& r) { return r.status == BenchRow::Status::failed; });
+  if (failed) return kFaultFound;  // which no noise excuses
   if (!fit) return kEnvironment;
-  if (counts[GateVerdict::regressed] > 0 || failed) return kFaultFound;
+  if (counts[GateVerdict::regressed] > 0) return kFaultFound;
   if (interrupted()) return kInterrupted;
   return timed == 0 && counts[GateVerdict::unchanged] == 0 ? kEnvironment : kAllWell;
 }
