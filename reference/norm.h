@@ -20,7 +20,7 @@ struct Statistics {
   }
   // Of n neighbouring elements.
   static Statistics of(std::int64_t n, double eps, const Tensor<S>& input, std::int64_t first) {
-    return of(moments(n, input, [&](std::int64_t k) { return first + k; }), n, eps);
+    return of(moments(n, input, first), n, eps);
   }
 
   S normal(const S& x) const {

@@ -91,6 +91,9 @@ class Tensor {
   }
   // The element of this number as it is, for scalars that take many at once.
   double value(std::int64_t n) const { return values_[n]; }
+  std::span<const double> values(std::int64_t first, std::int64_t n) const {
+    return {values_ + first, static_cast<std::size_t>(n)};
+  }
   bool is_finite(std::int64_t n) const { return std::isfinite(values_[n]); }
   // The element of this number in row-major order.
   S at(std::int64_t n) const {

@@ -1,5 +1,7 @@
 #include "moments.h"
 
+#include <algorithm>
+
 namespace assay {
 namespace {
 
@@ -108,6 +110,26 @@ void keep_positive(Tracked<V>& squares) {
   squares.error = squares.magnitude = C::size(squares.value);
 }
 
+template <class V>
+MomentSizes<V> sizes_of(std::span<const double> x, const Tracked<V>& mean) {
+  using C = Carrier<V>;
+  MomentSizes<V> sizes;
+  const bool daz = arithmetic().daz;
+  for (const double each : x) {
+    if (!std::isfinite(each)) {
+      (std::isnan(each) ? sizes.nan : sizes.infinite) = true;
+      continue;
+    }
+    const V value(each);
+    const auto error = daz ? ScalarOps<Tracked<V>>::input(each).error : 0;
+    const auto size = C::size(value) + error;
+    sizes.sum += size;
+    sizes.largest = std::max(sizes.largest, size);
+    if (C::finite(mean.value)) sizes.distances += C::size(value - mean.value) + error + mean.error;
+  }
+  return sizes;
+}
+
 }  // namespace
 
 template <class V>
@@ -121,25 +143,12 @@ Moments<Tracked<V>> tracked_moments(std::span<const double> x) {
   m.mean = closed(m.mean);
   m.squares = closed(squares.total());
 
-  MomentSizes<V> sizes;
-  const bool daz = arithmetic().daz;
-  for (const double each : x) {
-    if (!std::isfinite(each)) {
-      (std::isnan(each) ? sizes.nan : sizes.infinite) = true;
-      continue;
-    }
-    const V value(each);
-    const auto error = daz ? ScalarOps<Tracked<V>>::input(each).error : 0;
-    const auto size = C::size(value) + error;
-    sizes.sum += size;
-    sizes.largest = std::max(sizes.largest, size);
-    if (C::finite(m.mean.value)) sizes.distances += C::size(value - m.mean.value) + error + m.mean.error;
-  }
   // A sum of squares is never minus infinity, and NaN only where a number is not finite or the mean is NaN.
-  if (!sizes.nonfinite() && C::finite(m.mean.value) && (m.mean.may_be & kMayBeNan) == 0)
+  if (m.squares.may_be != 0 && C::finite(m.mean.value) && (m.mean.may_be & kMayBeNan) == 0 &&
+      std::ranges::all_of(x, [](double each) { return std::isfinite(each); }))
     m.squares.may_be &= kMayBePositiveInfinity;
   keep_positive(m.squares);
-  if (arithmetic().updates_moments && n >= 2) admit_merging(m, n, sizes);
+  if (arithmetic().updates_moments && n >= 2) admit_merging(m, n, sizes_of(x, m.mean));
   return m;
 }
 

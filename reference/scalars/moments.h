@@ -2,7 +2,7 @@
 //
 //   const auto [mean, squares] = moments(n, input, [&](std::int64_t k) { return row * n + k; });
 //
-// The last argument says which elements, by their numbers in row-major order.
+// The last argument says which elements, by their numbers in row-major order; or it is the number of the first of neighbours.
 // Under a contract with moments=updating, the Tracked and Adversary readings admit what merging the moments of parts gives,
 // too: moments.md derives by how much.
 #pragma once
@@ -70,6 +70,15 @@ Moments<S> moments(std::int64_t n, const Tensor<S>& input, const Number& number)
     detail::settle_moments(m, n, x);
     return m;
   }
+}
+
+// Of neighbouring elements.
+template <template <class> class Tensor, class S>
+Moments<S> moments(std::int64_t n, const Tensor<S>& input, std::int64_t first) {
+  if constexpr (requires { typename S::Bound; })
+    return tracked_moments<typename S::Value>(input.values(first, n));
+  else
+    return moments(n, input, [&](std::int64_t k) { return first + k; });
 }
 
 }  // namespace assay

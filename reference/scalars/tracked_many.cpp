@@ -35,10 +35,62 @@ void add_settled(T& sum, double value, double error, double magnitude) {
   sum.terms += 1;
 }
 
+constexpr int kGridOfF32 = -149;
+
 // Whether every kernel has this number exactly, on a grid of its compute format.
 bool is_exact(double x, int least_grid) {
-  constexpr int kGridOfF32 = -149;
   return std::isfinite(x) && is_f32(x) && (least_grid <= kGridOfF32 || x == 0 || C::grid(x) >= least_grid);
+}
+
+constexpr std::size_t kBlock = 64;  // numbers that are looked at before they are added
+
+struct Looks {
+  bool exact;  // each of them is; false is no answer
+  std::size_t zeros;
+};
+// Without branches: compilers take several at a time.
+ASSAY_MANY_AT_ONCE
+Looks look_at(const double* __restrict x, std::size_t n) {
+  std::int64_t others = 0, zeros = 0;  // as wide as what is looked at
+  for (std::size_t k = 0; k < n; ++k) {
+    const double as_f32 = static_cast<double>(static_cast<float>(x[k]));
+    others += as_f32 - x[k] == 0 ? 0 : 1;  // of infinity it is NaN
+    zeros += x[k] == 0 ? 1 : 0;
+  }
+  return {others == 0, static_cast<std::size_t>(zeros)};
+}
+Looks look_at(std::span<const double> x, int least_grid) {
+  if (least_grid > kGridOfF32) return {false, 0};
+  return look_at(x.data(), x.size());
+}
+
+// add_settled() of one number after the other. `error` is null where they have none.
+void add_all(T& sum, std::span<const double> value, const double* error) {
+  double s = sum.value, of_sum = sum.error, magnitude = sum.magnitude;
+  for (std::size_t k = 0; k < value.size(); ++k) {
+    const double next = s + value[k];
+    if (error != nullptr) of_sum += error[k];
+    of_sum += C::residual(s, value[k], next);
+    magnitude += std::fabs(value[k]);
+    s = next;
+  }
+  sum.value = s;
+  sum.error = of_sum;
+  sum.magnitude = magnitude;
+  sum.terms += static_cast<double>(value.size());
+  sum.pending = true;
+  sum.free_sign = false;
+}
+
+// Exact numbers that are not zero.
+void add_exact(T& sum, std::span<const double> x) {
+  if (x.empty()) return;
+  add_all(sum, x, nullptr);
+  if (sum.error != 0) {
+    sum.grid = kNoGrid;
+    return;
+  }
+  for (const double each : x) sum.grid = std::min(sum.grid, C::grid(each));
 }
 
 // What a loop of squared_distances() knows of its arithmetic.
@@ -75,6 +127,35 @@ void squared_distances(const double* __restrict x, std::size_t n, double from, d
   }
 }
 
+// The same where no number is near zero or infinity, or hardly rounded: then all are known. Else false.
+ASSAY_MANY_AT_ONCE
+bool usual_squared_distances(const double* __restrict x, std::size_t n, double from, double from_error,
+                             Limits to, double* __restrict value, double* __restrict error) {
+  constexpr double kSlack = 1 + 2 * 0x1p-51 + 0x1p-48;  // of detail::charge_additions
+  std::int64_t others = 0;
+  const auto rounded = [&](double size, double e, std::int64_t& other) {
+    const double greatest = size + e;
+    const double half_unit = to.unit * greatest < to.least ? to.least : to.unit * greatest;
+    const double result = detail::inflate(e + half_unit);
+    const bool usual =
+        (greatest >= to.least) & (e >= detail::kNearby * half_unit) & (size + result < to.overflow);
+    other += usual ? 0 : 1;
+    return result;
+  };
+  for (std::size_t k = 0; k < n; ++k) {
+    const double distance = x[k] - from, size = std::fabs(distance);
+    const double of_distance =
+        rounded(size, (from_error + C::residual(x[k], -from, distance)) * kSlack, others);
+    value[k] = distance * distance;
+    error[k] = rounded(value[k],
+                       detail::inflate(size * of_distance + size * of_distance + of_distance * of_distance +
+                                       value[k] * C::kUnit) +
+                           C::kLeast,
+                       others);
+  }
+  return others == 0;
+}
+
 // (x - from)^2 of exact numbers, as they enter a sum: closed, multiplied and settled.
 class SquaredDistance {
  public:
@@ -89,12 +170,51 @@ class SquaredDistance {
                       !from_.foreign && std::isfinite(from_.value));
   }
   struct Squares {
-    static constexpr std::size_t kMost = 64;
-    std::array<double, kMost> value, error, known;
-    std::array<int, kMost> grid;
+    std::array<double, kBlock> value, error, known;
+    std::array<int, kBlock> grid;
+
+    bool all_known(std::size_t n) const {  // and finite
+      return std::all_of(known.begin(), known.begin() + static_cast<std::ptrdiff_t>(n),
+                         [](double k) { return k == 1; });
+    }
   };
+  bool is_exact() const { return exact_; }
+  // Whether the square is an exact zero.
+  bool is_zero(double x) const {
+    const Arithmetic& a = arithmetic();
+    return exact_ && x == from_.value && is_f32(x) && !a.rounds_operands && !a.flushes;
+  }
+  // Adds the squares of exact numbers, none of them zero, if nothing is rounded before; else what it did is void.
+  bool add_exactly(T& sum, std::span<const double> x, bool& zero) const {
+    std::array<double, kBlock> square;
+    std::size_t n = 0;
+    double largest = 0;
+    int grid = from_.grid;
+    for (const double each : x) {
+      const double distance = each - from_.value;
+      largest = std::max(largest, std::fabs(distance));
+      grid = std::min(grid, C::grid(each));
+      square[n] = distance * distance;
+      n += distance != 0 ? 1 : 0;
+    }
+    zero = n < x.size();
+    if (std::min(grid, 2 * grid) < to_.grid) return false;
+    if (C::exponent(largest) >= grid + to_.format.precision / 2)
+      return false;  // squares on 2 grid are exact, too
+    if (!(largest < limits_.overflow && largest * largest < limits_.overflow)) return false;
+    if (n == 0) return true;
+    add_all(sum, {square.data(), n}, nullptr);
+    sum.grid = sum.error == 0 ? std::min(sum.grid, 2 * grid) : kNoGrid;
+    return true;
+  }
   void of(std::span<const double> x, Squares& squares) const {
     if (!exact_) {
+      if (usual_squared_distances(x.data(), x.size(), from_.value, from_.error, limits_, squares.value.data(),
+                                  squares.error.data())) {
+        squares.known.fill(1);
+        squares.grid.fill(kNoGrid);
+        return;
+      }
       squared_distances(x.data(), x.size(), from_.value, from_.error, limits_, squares.value.data(),
                         squares.error.data(), squares.known.data());
       squares.grid.fill(kNoGrid);
@@ -170,8 +290,26 @@ void OpenSum<V>::add_inputs(std::span<const double> x) {
         add(Ops::input(x[k++]));
         continue;
       }
+      const auto block = x.subspan(k, std::min(kBlock, x.size() - k));
+      const std::size_t end = k + block.size();
+      if (const Looks looks = look_at(block, least_grid); finite && looks.exact) {
+        count_ += static_cast<std::int64_t>(block.size());
+        k = end;
+        if (looks.zeros == 0) {
+          add_exact(sum_, block);
+          continue;
+        }
+        std::array<double, kBlock> others;
+        std::size_t n = 0;
+        for (const double each : block) {
+          if (each != 0) others[n++] = each;
+          positive_zero_ = positive_zero_ || (each == 0 && !std::signbit(each));
+        }
+        add_exact(sum_, {others.data(), n});
+        continue;
+      }
       T sum = sum_;
-      for (; k < x.size() && is_exact(x[k], least_grid); ++k) {
+      for (; k < end && is_exact(x[k], least_grid); ++k) {
         ++count_;
         if (x[k] == 0) {
           positive_zero_ = positive_zero_ || !std::signbit(x[k]);
@@ -189,7 +327,7 @@ void OpenSum<V>::add_inputs(std::span<const double> x) {
         sum.free_sign = false;
       }
       sum_ = sum;
-      if (k < x.size()) add(Ops::input(x[k++]));
+      if (k < end) add(Ops::input(x[k++]));
     }
   }
   for (; k < x.size(); ++k) add(Ops::input(x[k]));
@@ -255,11 +393,40 @@ void OpenSum<V>::add_squared_distances(std::span<const double> x, const Tracked<
       std::size_t begin = 0, end = 0;  // of those that have been squared
       while (k < x.size()) {
         if (!plain(kMayBePositiveInfinity)) {
-          add_next(k);
+          if (squared.is_zero(x[k])) {
+            ++count_;
+            positive_zero_ = true;
+            ++k;
+          } else {
+            add_next(k);
+          }
           continue;
         }
+        const auto block = x.subspan(k, std::min(kBlock, x.size() - k));
+        if (const Looks looks = look_at(block, least_grid); looks.exact && looks.zeros == 0) {
+          T sum = sum_;
+          bool added = true, zero = false;
+          if (squared.is_exact()) {
+            added = squared.add_exactly(sum, block, zero);
+          } else {
+            squared.of(block, squares);
+            begin = k;
+            end = k + block.size();
+            added = squares.all_known(block.size());
+            add_all(sum, {squares.value.data(), block.size()}, squares.error.data());
+            sum.grid = kNoGrid;
+          }
+          if (added && std::isfinite(sum.value)) {
+            sum_ = sum;
+            count_ += static_cast<std::int64_t>(block.size());
+            positive_zero_ = positive_zero_ || zero;
+            k += block.size();
+            continue;
+          }
+        }
         T sum = sum_;
-        for (; k < x.size() && std::isfinite(sum.value) && is_exact(x[k], least_grid); ++k) {
+        const std::size_t until = k + block.size();
+        for (; k < until && std::isfinite(sum.value) && is_exact(x[k], least_grid); ++k) {
           if (x[k] == 0) {
             if (exact_zero || std::signbit(x[k]) || (!one_adder && of_zero.terms >= 2)) break;
             ++count_;
@@ -268,7 +435,7 @@ void OpenSum<V>::add_squared_distances(std::span<const double> x, const Tracked<
           }
           if (k >= end) {
             begin = k;
-            end = std::min(k + SquaredDistance::Squares::kMost, x.size());
+            end = until;
             squared.of(x.subspan(begin, end - begin), squares);
           }
           const std::size_t at = k - begin;
@@ -287,7 +454,7 @@ void OpenSum<V>::add_squared_distances(std::span<const double> x, const Tracked<
           sum.free_sign = false;
         }
         sum_ = sum;
-        if (k < x.size()) add_next(k);
+        if (k < until) add_next(k);
       }
     } else if (!std::isfinite(from.value) && from.error == 0 && from.may_be == 0) {
       // Every distance from it is infinite, or NaN; but numbers that may overflow on the way.
