@@ -68,17 +68,42 @@ namespace detail {
 struct OnceHere {
   Once* once = nullptr;
   int computed_like = 0;
+  // What was asked for last: neighbours ask for the same.
+  const void* tag = nullptr;
+  std::int64_t number = 0;
+  const void* slot = nullptr;
 };
 inline constinit thread_local OnceHere once_here;
 template <class>
 inline constexpr char kOnceTag = 0;
+
+// Makes it what was asked for last.
+template <class S, class Make>
+[[gnu::noinline]] void look_up(std::int64_t number, const Make& make) {
+  using T = std::invoke_result_t<Make>;
+  const void* const tag = &kOnceTag<Make>;
+  Once::Slot<T>& slot = once_here.once->slot<T>(tag, once_here.computed_like, number);
+  if (!slot.value) {
+    const bool before = std::exchange(assay::read_nonfinite(), false);
+    if constexpr (requires { typename ScalarOps<S>::Aside; }) {
+      const typename ScalarOps<S>::Aside aside(number);
+      slot.value.emplace(make());
+    } else {
+      slot.value.emplace(make());
+    }
+    slot.nonfinite = std::exchange(assay::read_nonfinite(), before);
+  }
+  once_here.tag = tag;
+  once_here.number = number;
+  once_here.slot = &slot;
+}
 }  // namespace detail
 
 // Where once() keeps things while the object lives.
 class OnceScope {
  public:
   OnceScope(Once& once, int computed_like)
-      : saved_(std::exchange(detail::once_here, {&once, computed_like})) {}
+      : saved_(std::exchange(detail::once_here, {.once = &once, .computed_like = computed_like})) {}
   ~OnceScope() { detail::once_here = saved_; }
   OnceScope(const OnceScope&) = delete;
   OnceScope& operator=(const OnceScope&) = delete;
@@ -93,20 +118,11 @@ class OnceScope {
 template <class S, class Make>
 const std::invoke_result_t<Make>& once(std::int64_t number, const Make& make) {
   using T = std::invoke_result_t<Make>;
-  const detail::OnceHere here = detail::once_here;
-  auto& [value, nonfinite] = here.once->slot<T>(&detail::kOnceTag<Make>, here.computed_like, number);
-  if (!value) {
-    const bool before = std::exchange(read_nonfinite(), false);
-    if constexpr (requires { typename ScalarOps<S>::Aside; }) {
-      const typename ScalarOps<S>::Aside aside(number);
-      value.emplace(make());
-    } else {
-      value.emplace(make());
-    }
-    nonfinite = std::exchange(read_nonfinite(), before);
-  }
-  read_nonfinite() |= nonfinite;
-  return *value;
+  const detail::OnceHere& here = detail::once_here;
+  if (here.tag != &detail::kOnceTag<Make> || here.number != number) detail::look_up<S>(number, make);
+  const auto& slot = *static_cast<const Once::Slot<T>*>(here.slot);
+  read_nonfinite() |= slot.nonfinite;
+  return *slot.value;
 }
 
 }  // namespace assay
