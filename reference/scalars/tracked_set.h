@@ -29,24 +29,46 @@ enum MayBe : std::uint8_t {
 inline constexpr int kEveryGrid = 1 << 24;  // of zero
 inline constexpr int kNoGrid = -(1 << 24);
 
+struct TrackedFlags {
+  bool pending : 1 = false;    // a rounding to the compute format comes next, unless it is fused away
+  bool summed : 1 = false;     // made by sum(): it has passed through the accumulator
+  bool free_sign : 1 = false;  // if this is a zero, its sign is not decided
+  bool foreign : 1 =
+      false;  // has an error, and may be a number that is none of the compute format: an input, say
+};
+
 template <class V>
-struct Tracked {
+struct Tracked : TrackedFlags {
   using Value = V;
   using Bound = typename Carrier<V>::Bound;
 
   V value{};
-  Bound error = 0;           // inherited, and the reference's own; infinite: any finite number
-  Bound magnitude = 0;       // sum of |term| over the terms of the open sum; |value| if there is only one
-  double terms = 1;          // of the open sum, zeros not counted unless the contract's chain depends on them
-  int grid = kEveryGrid;     // 2^grid divides every term exactly; kNoGrid if error != 0
-  std::uint8_t may_be = 0;   // MayBe
-  bool pending : 1 = false;  // a rounding to the compute format comes next, unless it is fused away
-  bool summed : 1 = false;   // made by sum(): it has passed through the accumulator
-  bool free_sign : 1 = false;  // if this is a zero, its sign is not decided
-  bool foreign : 1 =
-      false;  // has an error, and may be a number that is none of the compute format: an input, say
+  Bound error = 0;          // inherited, and the reference's own; infinite: any finite number
+  Bound magnitude = 0;      // sum of |term| over the terms of the open sum; |value| if there is only one
+  double terms = 1;         // of the open sum, zeros not counted unless the contract's chain depends on them
+  int grid = kEveryGrid;    // 2^grid divides every term exactly; kNoGrid if error != 0
+  std::uint8_t may_be = 0;  // MayBe
 
   Tracked() = default;
+  // As by default, but number by number: what has just been written number by number is slow to read in wider pieces.
+  Tracked(const Tracked& t)
+      : TrackedFlags(t),
+        value(t.value),
+        error(t.error),
+        magnitude(t.magnitude),
+        terms(t.terms),
+        grid(t.grid),
+        may_be(t.may_be) {}
+  Tracked& operator=(const Tracked& t) {
+    TrackedFlags::operator=(t);
+    value = t.value;
+    error = t.error;
+    magnitude = t.magnitude;
+    terms = t.terms;
+    grid = t.grid;
+    may_be = t.may_be;
+    return *this;
+  }
   // A literal of the formula or an argument of the call, with what is lost if the kernel holds it in its compute format.
   explicit Tracked(double literal);
   template <class Integer>
