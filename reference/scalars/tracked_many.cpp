@@ -64,6 +64,10 @@ Looks look_at(std::span<const double> x, int least_grid) {
   return look_at(x.data(), x.size());
 }
 
+bool none_is_negative_zero(std::span<const double> x) {
+  return std::ranges::none_of(x, [](double each) { return each == 0 && std::signbit(each); });
+}
+
 // add_settled() of one number after the other. `error` is null where they have none.
 void add_all(T& sum, std::span<const double> value, const double* error) {
   double s = sum.value, of_sum = sum.error, magnitude = sum.magnitude;
@@ -184,26 +188,42 @@ class SquaredDistance {
     const Arithmetic& a = arithmetic();
     return exact_ && x == from_.value && is_f32(x) && !a.rounds_operands && !a.flushes;
   }
-  // Adds the squares of exact numbers, none of them zero, if nothing is rounded before; else what it did is void.
-  bool add_exactly(T& sum, std::span<const double> x, bool& zero) const {
-    std::array<double, kBlock> square;
+  // Adds the squares of exact numbers if their distances are exact, too; else what it did is void. That of zero is given, as it
+  // enters a sum; `none` becomes whether a square is zero.
+  bool add_exactly(T& sum, std::span<const double> x, const T& of_zero, bool& none) const {
+    std::array<double, kBlock> square, error;
     std::size_t n = 0;
     double largest = 0;
-    int grid = from_.grid;
+    int grid = kEveryGrid;
+    bool any_zero = false;
     for (const double each : x) {
       const double distance = each - from_.value;
       largest = std::max(largest, std::fabs(distance));
-      grid = std::min(grid, C::grid(each));
+      if (each == 0)
+        any_zero = true;
+      else
+        grid = std::min(grid, C::grid(each));
       square[n] = distance * distance;
       n += distance != 0 ? 1 : 0;
     }
-    zero = n < x.size();
-    if (std::min(grid, 2 * grid) < to_.grid) return false;
-    if (C::exponent(largest) >= grid + to_.format.precision / 2)
-      return false;  // squares on 2 grid are exact, too
-    if (!(largest < limits_.overflow && largest * largest < limits_.overflow)) return false;
+    none = n < x.size();
+    const bool one_grid = grid >= from_.grid;  // of all distances
+    grid = std::min(grid, from_.grid);
+    const int exponent = C::exponent(largest), precision = to_.format.precision;
+    if (std::min(grid, 2 * grid) < to_.grid || exponent >= grid + precision) return false;
+    if (!(largest < limits_.overflow && largest * largest < limits_.overflow / 2)) return false;
     if (n == 0) return true;
-    add_all(sum, {square.data(), n}, nullptr);
+    const double rounded = C::power(2 * grid + precision);
+    const auto error_of = [&](double s) { return s < rounded ? 0.0 : detail::inflate(limits_.unit * s); };
+    if (any_zero && error_of(of_zero.value) != of_zero.error) return false;
+    if (exponent < grid + precision / 2) {  // and so are the squares
+      add_all(sum, {square.data(), n}, nullptr);
+    } else if (one_grid) {
+      for (std::size_t k = 0; k < n; ++k) error[k] = error_of(square[k]);
+      add_all(sum, {square.data(), n}, error.data());
+    } else {
+      return false;
+    }
     sum.grid = sum.error == 0 ? std::min(sum.grid, 2 * grid) : kNoGrid;
     return true;
   }
@@ -389,6 +409,11 @@ void OpenSum<V>::add_squared_distances(std::span<const double> x, const Tracked<
       const bool exact_zero = of_zero.is_exact_zero();
       const bool one_adder = arithmetic().one_adder;
       if (!exact_zero) detail::settle(of_zero);
+      // Whether it is added as any other.
+      const bool plain_zero = !exact_zero && of_zero.may_be == 0 && of_zero.terms == 1 &&
+                              of_zero.value == from.value * from.value &&
+                              of_zero.magnitude == of_zero.value &&
+                              (of_zero.error != 0 || squared.is_exact());
       SquaredDistance::Squares squares;
       std::size_t begin = 0, end = 0;  // of those that have been squared
       while (k < x.size()) {
@@ -403,15 +428,22 @@ void OpenSum<V>::add_squared_distances(std::span<const double> x, const Tracked<
           continue;
         }
         const auto block = x.subspan(k, std::min(kBlock, x.size() - k));
-        if (const Looks looks = look_at(block, least_grid); looks.exact && looks.zeros == 0) {
+        if (const Looks looks = look_at(block, least_grid);
+            looks.exact && (looks.zeros == 0 || (plain_zero && none_is_negative_zero(block)))) {
           T sum = sum_;
-          bool added = true, zero = false;
+          bool added = true, none = false;
           if (squared.is_exact()) {
-            added = squared.add_exactly(sum, block, zero);
+            added = squared.add_exactly(sum, block, of_zero, none);
           } else {
             squared.of(block, squares);
             begin = k;
             end = k + block.size();
+            for (std::size_t j = 0; looks.zeros != 0 && j < block.size(); ++j) {
+              if (block[j] != 0) continue;
+              squares.value[j] = of_zero.value;
+              squares.error[j] = of_zero.error;
+              squares.known[j] = 1;
+            }
             added = squares.all_known(block.size());
             add_all(sum, {squares.value.data(), block.size()}, squares.error.data());
             sum.grid = kNoGrid;
@@ -419,7 +451,7 @@ void OpenSum<V>::add_squared_distances(std::span<const double> x, const Tracked<
           if (added && std::isfinite(sum.value)) {
             sum_ = sum;
             count_ += static_cast<std::int64_t>(block.size());
-            positive_zero_ = positive_zero_ || zero;
+            positive_zero_ = positive_zero_ || none;
             k += block.size();
             continue;
           }
