@@ -16,8 +16,6 @@
 namespace assay {
 namespace {
 
-using Outputs = std::vector<PackedOutput>;
-
 TensorData* tensor(Call& call, std::size_t i) { return std::get_if<TensorData>(&call.arguments[i]); }
 const TensorData* tensor(const Call& call, std::size_t i) {
   return std::get_if<TensorData>(&call.arguments[i]);
@@ -50,21 +48,24 @@ bool same(double a, double b, Dtype dtype, const Contract& contract) {
 }
 
 // The boxes of the original's results, one for each, are what the derived call gave in whole.
-std::string compare_boxes(const Outputs& original, const Outputs& derived, const std::vector<Box>& boxes,
+std::string compare_boxes(const std::vector<Checked::Output>& outputs, const PackedOutputs& original,
+                          const PackedOutputs& derived, const std::vector<Box>& boxes,
                           const Contract& contract) {
   for (std::size_t o = 0; o < original.size() && o < derived.size(); ++o) {
-    const int size = bytes(original[o].dtype);
-    const std::vector<std::byte> expected = part(original[o].bytes, original[o].shape, size, boxes[o]);
-    const std::vector<std::byte>& got = derived[o].bytes;
+    const Dtype dtype = outputs[o].dtype;
+    const int size = bytes(dtype);
+    const std::vector<std::byte>& got = derived[o];
+    if (boxes[o].size == outputs[o].shape && same_bytes(original[o], got)) continue;  // all of it
+    const std::vector<std::byte> expected = part(original[o], outputs[o].shape, size, boxes[o]);
     if (expected.size() != got.size())
       return fmt::format("output {} has {} bytes, not {}", o, got.size(), expected.size());
     if (same_bytes(expected, got)) continue;
     std::size_t differing = 0;
     std::string first;
     for (std::size_t i = 0; i * static_cast<std::size_t>(size) < got.size(); ++i) {
-      const double a = load(expected.data() + i * static_cast<std::size_t>(size), original[o].dtype);
-      const double b = load(got.data() + i * static_cast<std::size_t>(size), original[o].dtype);
-      if (same(a, b, original[o].dtype, contract)) continue;
+      const double a = load(expected.data() + i * static_cast<std::size_t>(size), dtype);
+      const double b = load(got.data() + i * static_cast<std::size_t>(size), dtype);
+      if (same(a, b, dtype, contract)) continue;
       if (differing++ > 0) continue;
       Shape index(boxes[o].size.size());
       std::size_t left = i;
@@ -83,8 +84,7 @@ std::string compare_boxes(const Outputs& original, const Outputs& derived, const
 }
 
 // Checks the derived call's arguments and gives it contiguous outputs, where it has none.
-std::optional<Derived> finish(std::string property, Call derived, std::vector<Box> boxes,
-                              const Contract& contract) {
+std::optional<Derived> finish(const Search& s, std::string property, Call derived, std::vector<Box> boxes) {
   Checked checked = check_arguments(*derived.op, Arguments(derived).values());
   if (!checked.ok() || checked.outputs.size() != boxes.size()) return std::nullopt;
   for (std::size_t o = 0; o < boxes.size(); ++o)
@@ -93,8 +93,9 @@ std::optional<Derived> finish(std::string property, Call derived, std::vector<Bo
   derived.outputs = std::move(checked.outputs);
   derived.output_layouts.resize(derived.outputs.size());
   return Derived{std::move(property), std::move(derived),
-                 [boxes = std::move(boxes), contract](const Outputs& original, const Outputs& again) {
-                   return compare_boxes(original, again, boxes, contract);
+                 [outputs = s.call.outputs, boxes = std::move(boxes), contract = s.contract](
+                     const PackedOutputs& original, const PackedOutputs& again) {
+                   return compare_boxes(outputs, original, again, boxes, contract);
                  }};
 }
 
@@ -106,6 +107,20 @@ std::vector<Box> whole_outputs(const Call& call) {
 
 Call with_contiguous_outputs(const Call& call) {
   Call derived = call;
+  derived.output_layouts.assign(call.outputs.size(), Layout{});
+  return derived;
+}
+// With these tensors in place of its own, which are not copied before.
+template <class Instead>
+Call with_tensors(const Call& call, const Instead& instead) {
+  Call derived;
+  derived.op = call.op;
+  derived.outputs = call.outputs;
+  derived.in_place = call.in_place;
+  for (const CallValue& v : call.arguments) {
+    const auto* t = std::get_if<TensorData>(&v);
+    derived.arguments.push_back(t != nullptr ? CallValue(instead(*t)) : v);
+  }
   derived.output_layouts.assign(call.outputs.size(), Layout{});
   return derived;
 }
@@ -134,7 +149,7 @@ std::optional<Derived> position(Search& s) {
     }
     *t = part(*t, own);
   }
-  return finish("position", std::move(derived), std::vector<Box>(s.call.outputs.size(), box), s.contract);
+  return finish(s, "position", std::move(derived), std::vector<Box>(s.call.outputs.size(), box));
 }
 
 // Rows of a matrix product's first operand.
@@ -154,7 +169,7 @@ std::optional<Derived> first_operand_rows(Search& s) {
       box.first[0] = rows.first[0];
       box.size[0] = rows.size[0];
     }
-    return finish("rows", std::move(derived), std::move(boxes), s.contract);
+    return finish(s, "rows", std::move(derived), std::move(boxes));
   }
   return std::nullopt;
 }
@@ -182,7 +197,7 @@ std::optional<Derived> axis_row(Search& s) {
       if (t->shape != shape) return std::nullopt;
       *t = part(*t, row);
     }
-    return finish("rows", std::move(derived), std::vector<Box>(s.call.outputs.size(), row), s.contract);
+    return finish(s, "rows", std::move(derived), std::vector<Box>(s.call.outputs.size(), row));
   }
   return std::nullopt;
 }
@@ -197,14 +212,13 @@ std::optional<Derived> rows(Search& s) {
 std::optional<Derived> layout(Search& s) {
   if (!s.contract.layout_invariant) return std::nullopt;
   const bool scatter = s.all_contiguous();
-  Call derived = with_contiguous_outputs(s.call);
-  for (std::size_t i = 0; i < derived.arguments.size(); ++i)
-    if (TensorData* t = tensor(derived, i))
-      *t = laid_out(*t, scatter ? draw_layout(s.draw, t->shape, false) : Layout{});
+  Call derived = with_tensors(s.call, [&](const TensorData& t) {
+    return laid_out(t, scatter ? draw_layout(s.draw, t.shape, false) : Layout{});
+  });
   if (scatter)
     for (std::size_t o = 0; o < derived.outputs.size(); ++o)
       derived.output_layouts[o] = draw_layout(s.draw, derived.outputs[o].shape, false);
-  return finish("layout", std::move(derived), whole_outputs(s.call), s.contract);
+  return finish(s, "layout", std::move(derived), whole_outputs(s.call));
 }
 
 std::optional<Derived> expanded(Search& s) {
@@ -234,7 +248,7 @@ std::optional<Derived> expanded(Search& s) {
     }
   }
   if (!changed) return std::nullopt;
-  return finish("expanded", std::move(derived), whole_outputs(s.call), s.contract);
+  return finish(s, "expanded", std::move(derived), whole_outputs(s.call));
 }
 
 std::optional<Derived> in_place(Search& s) {
@@ -249,7 +263,7 @@ std::optional<Derived> in_place(Search& s) {
   *tensor(derived, static_cast<std::size_t>(i)) = laid_out(*t, shared);
   derived.output_layouts[0] = shared;
   derived.in_place = i;
-  return finish("in place", std::move(derived), whole_outputs(s.call), s.contract);
+  return finish(s, "in place", std::move(derived), whole_outputs(s.call));
 }
 
 // The second call starts from the reference's result rather than the kernel's, so that both can run at once. Where the
@@ -268,12 +282,13 @@ std::optional<Derived> idempotence(Search& s) {
     reference->evaluate(arguments.values(), s.call.outputs)->values(0, values);
     TensorData once(t->dtype, t->shape);
     for (std::size_t k = 0; k < values.size(); ++k) once.set(static_cast<std::int64_t>(k), values[k]);
-    const PackedOutput expected{output.dtype, output.shape, once.packed()};
+    const std::vector<std::byte> expected = once.packed();
     Call derived = with_contiguous_outputs(s.call);
     *tensor(derived, i) = std::move(once);
-    std::optional<Derived> d = finish("idempotence", std::move(derived), whole_outputs(s.call), s.contract);
+    std::optional<Derived> d = finish(s, "idempotence", std::move(derived), whole_outputs(s.call));
     if (d)
-      d->compare = [expected, compare = d->compare](const Outputs& original, const Outputs& again) {
+      d->compare = [expected, compare = d->compare](const PackedOutputs& original,
+                                                    const PackedOutputs& again) {
         return compare({expected}, original).empty() ? compare(original, again) : std::string{};
       };
     return d;

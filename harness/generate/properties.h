@@ -13,12 +13,8 @@
 
 namespace assay {
 
-// A result in row-major order without gaps.
-struct PackedOutput {
-  Dtype dtype = Dtype::f32;
-  Shape shape;
-  std::vector<std::byte> bytes;
-};
+// What a call gave: of each output, the elements in row-major order without gaps.
+using PackedOutputs = std::vector<std::vector<std::byte>>;
 
 // A second call, and what its results have to do with those of the first.
 struct Derived {
@@ -26,9 +22,7 @@ struct Derived {
   Call call;
   // A plain sentence that says what is wrong, or "" if the relation holds. Any two NaN count as equal, and, where the
   // contract ignores the sign of zero, any two zeros.
-  std::function<std::string(const std::vector<PackedOutput>& original,
-                            const std::vector<PackedOutput>& derived)>
-      compare;
+  std::function<std::string(const PackedOutputs& original, const PackedOutputs& derived)> compare;
 };
 
 // One of the relations that apply to this call, by the operator's properties and the contract; `choice` picks it, and

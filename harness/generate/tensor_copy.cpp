@@ -25,9 +25,14 @@ bool contiguous(const TensorData& t) { return is_packed(t.shape, t.strided.strid
 
 TensorData laid_out(const TensorData& from, const Layout& layout) {
   TensorData to(from.dtype, from.shape, layout);
-  const std::vector<std::byte> packed = from.packed();
-  scatter(to.memory.data() + to.strided.offset * bytes(to.dtype), packed, to.shape, to.strided.strides,
-          bytes(to.dtype));
+  const int size = bytes(to.dtype);
+  std::byte* const first = to.memory.data() + to.strided.offset * size;
+  if (contiguous(from)) {
+    const auto packed = std::span(from.memory).subspan(static_cast<std::size_t>(from.strided.offset * size));
+    scatter(first, packed, to.shape, to.strided.strides, size);
+  } else {
+    scatter(first, from.packed(), to.shape, to.strided.strides, size);
+  }
   return to;
 }
 

@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
+#include <functional>
+#include <iterator>
 #include <limits>
 
 #include "../run/strided_copy.h"
@@ -38,17 +41,25 @@ bool same_bits(double a, double b) {
 // The numbers of elements whose bits are not the same.
 template <class T>
 std::vector<std::size_t> differing_as(const std::vector<std::byte>& a, const std::vector<std::byte>& b) {
+  constexpr std::size_t kAtOnce = 64;
   const std::size_t n = a.size() / sizeof(T);
-  std::vector<std::size_t> all(n);
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    T x, y;
-    std::memcpy(&x, a.data() + i * sizeof(T), sizeof(T));
-    std::memcpy(&y, b.data() + i * sizeof(T), sizeof(T));
-    all[count] = i;
-    count += x != y ? 1 : 0;
+  std::vector<std::size_t> all;
+  std::array<std::size_t, kAtOnce> found;
+  for (std::size_t begin = 0; begin < n; begin += kAtOnce) {
+    const std::size_t end = std::min(begin + kAtOnce, n);
+    if (std::memcmp(a.data() + begin * sizeof(T), b.data() + begin * sizeof(T), (end - begin) * sizeof(T)) ==
+        0)
+      continue;
+    std::size_t count = 0;
+    for (std::size_t i = begin; i < end; ++i) {
+      T x, y;
+      std::memcpy(&x, a.data() + i * sizeof(T), sizeof(T));
+      std::memcpy(&y, b.data() + i * sizeof(T), sizeof(T));
+      found[count] = i;
+      count += x != y ? 1 : 0;
+    }
+    all.insert(all.end(), found.begin(), found.begin() + static_cast<std::ptrdiff_t>(count));
   }
-  all.resize(count);
   return all;
 }
 std::vector<std::size_t> differing(const std::vector<std::byte>& a, const std::vector<std::byte>& b,
@@ -71,6 +82,37 @@ double relative_difference(double a, double b) {
   return std::fabs(a - b) / std::max(std::fabs(b), std::numeric_limits<double>::min());
 }
 
+// Of the elements those with the largest distances, the first of equal ones, in their order. Precondition: there are
+// more than `most`.
+void keep_largest(std::vector<std::size_t>& elements, const std::vector<double>& distances,
+                  std::size_t most) {
+  const auto nth_largest = [](std::vector<double>& some, std::size_t n) {
+    const auto nth = some.begin() + static_cast<std::ptrdiff_t>(n);
+    std::nth_element(some.begin(), nth, some.end(), std::greater<>());
+    return *nth;
+  };
+  // Few of them can be among the largest: those that are like the largest of a sample, if they are enough.
+  constexpr std::size_t kSample = 1024;
+  std::vector<double> candidates;
+  if (const std::size_t step = distances.size() / kSample; step > 1) {
+    for (std::size_t k = 0; k < distances.size(); k += step) candidates.push_back(distances[k]);
+    const double like = nth_largest(candidates, std::min(most / step * 5 / 4, candidates.size() - 1));
+    candidates.clear();
+    std::ranges::copy_if(distances, std::back_inserter(candidates), [&](double d) { return d >= like; });
+  }
+  if (candidates.size() < most) candidates = distances;
+  const double least = nth_largest(candidates, most - 1);
+  const auto larger = std::ranges::count_if(candidates, [&](double d) { return d > least; });
+  std::size_t room = most - static_cast<std::size_t>(larger);  // for those that are equal to it
+  std::size_t kept = 0;
+  for (std::size_t k = 0; k < distances.size(); ++k) {
+    if (distances[k] < least || (distances[k] == least && room == 0)) continue;
+    if (distances[k] == least) --room;
+    elements[kept++] = elements[k];
+  }
+  elements.resize(kept);
+}
+
 // Every element of one placement against the reference; the first and worst divergence in words.
 class Comparison {
  public:
@@ -86,7 +128,7 @@ class Comparison {
     const auto result = [&](std::size_t e) { return load(packed.data() + e * size, shape.dtype); };
     // The rounded reference is always admissible: the interval is needed for the others only.
     std::vector<std::size_t> others = unlike_reference(output, packed);
-    keep_farthest(others, [&](std::size_t e) { return relative_difference(result(e), values[e]); });
+    keep_farthest(others, packed, values, shape.dtype);
     if (others.empty()) return count(values.size());
     const Expectation::Intervals& intervals = expectation_.intervals(output, others, contract_);
     for (const std::size_t e : others)
@@ -143,16 +185,24 @@ class Comparison {
   }
 
   // Of a large tensor, the elements that are farthest from the reference, in their order.
-  template <class Distance>
-  static void keep_farthest(std::vector<std::size_t>& elements, const Distance& distance) {
+  static void keep_farthest(std::vector<std::size_t>& elements, const std::vector<std::byte>& packed,
+                            const std::vector<double>& values, Dtype dtype) {
     if (elements.size() <= kMostIntervals) return;
-    std::vector<std::pair<double, std::size_t>> by_distance;
-    for (const std::size_t e : elements) by_distance.emplace_back(-distance(e), e);
-    const auto end = by_distance.begin() + static_cast<std::ptrdiff_t>(kMostIntervals);
-    std::nth_element(by_distance.begin(), end, by_distance.end());
-    elements.clear();
-    for (auto at = by_distance.begin(); at != end; ++at) elements.push_back(at->second);
-    std::ranges::sort(elements);
+    constexpr std::size_t kAtOnce = 256;
+    const auto size = static_cast<std::size_t>(bytes(dtype));
+    std::vector<double> distances(elements.size());
+    std::array<double, kAtOnce> results;  // from element `begin` on
+    std::size_t begin = 0, end = 0;
+    for (std::size_t k = 0; k < elements.size(); ++k) {
+      const std::size_t e = elements[k];
+      if (e >= end) {
+        begin = e / kAtOnce * kAtOnce;
+        end = std::min(begin + kAtOnce, values.size());
+        load_all(packed.data() + begin * size, dtype, std::span(results).first(end - begin));
+      }
+      distances[k] = relative_difference(results[e - begin], values[e]);
+    }
+    keep_largest(elements, distances, kMostIntervals);
   }
 
   void count(std::size_t elements) { judgement_.elements += elements; }
@@ -254,11 +304,12 @@ Judgement judge(const Kernel& kernel, const Contract& contract, const Call& call
   for (std::size_t o = 0; o < outcome.outputs.size(); ++o)
     comparison.compare(static_cast<int>(o), outcome.outputs[o]);
   const std::string difference =
-      first_difference(call, outcome.outputs, "with buffers ending at a guard page", outcome.again,
-                       "with buffers starting at one");
+      !outcome.again ? std::string()
+                     : first_difference(call, outcome.outputs, "with buffers ending at a guard page",
+                                        *outcome.again, "with buffers starting at one");
   if (!difference.empty() && !contract.deterministic)
-    for (std::size_t o = 0; o < outcome.again.size(); ++o)
-      comparison.compare(static_cast<int>(o), outcome.again[o]);
+    for (std::size_t o = 0; o < outcome.again->size(); ++o)
+      comparison.compare(static_cast<int>(o), (*outcome.again)[o]);
   comparison.conclude();
   if (j.verdict != Verdict::pass) return j;
   if (!difference.empty() && contract.deterministic) {

@@ -47,7 +47,8 @@ std::string around(const Buffer& b, const std::byte* window, std::uint16_t patte
 
 std::string between(const Buffer& b, const std::byte* window, std::uint16_t pattern, const Operator& op) {
   const int size = bytes(b.dtype);
-  if (b.strided->offset == 0 && is_packed(*b.shape, b.strided->strides)) return {};
+  const bool dense = is_dense(*b.shape, b.strided->strides);
+  if (dense && first_unpoisoned(window + b.image, b.data - b.image, pattern) == b.data - b.image) return {};
   // With its elements poisoned again, a copy of the memory must be nothing but poison.
   std::vector<std::byte> copy(window + b.image, window + b.end());
   poison_strided(copy.data() + (b.data - b.image), *b.shape, b.strided->strides, size, pattern);
@@ -85,6 +86,13 @@ std::vector<std::byte> output_of(const Batch& batch, const Entry& entry, int out
   const Buffer* b = buffer_of(batch, entry, output);
   if (b == nullptr) return {};
   return gather(batch.arena().at(b->window) + b->data, *b->shape, b->strided->strides, bytes(b->dtype));
+}
+
+bool is_output(const Batch& batch, const Entry& entry, int output, std::span<const std::byte> packed) {
+  const Buffer* b = buffer_of(batch, entry, output);
+  if (b == nullptr) return packed.empty();
+  return same_elements(batch.arena().at(b->window) + b->data, packed, *b->shape, b->strided->strides,
+                       bytes(b->dtype));
 }
 
 std::string unwritten_elements(const Prepared& prepared, const std::vector<std::vector<std::byte>>& a,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,8 @@ std::string stray_write(const Batch& batch, const Entry& entry);
 
 // The elements of one output, packed.
 std::vector<std::byte> output_of(const Batch& batch, const Entry& entry, int output);
+// Whether they are these, to the bit.
+bool is_output(const Batch& batch, const Entry& entry, int output, std::span<const std::byte> packed);
 
 // The elements that neither run wrote, given the packed outputs of both. Empty if there are none.
 std::string unwritten_elements(const Prepared& prepared, const std::vector<std::vector<std::byte>>& a,

@@ -98,7 +98,7 @@ void Lane::State::decide(Progress& p, Outcome::Kind kind, std::string detail) {
   p.decided = true;
   if (kind != Outcome::Kind::ok) {
     p.outcome.outputs.clear();
-    p.outcome.again.clear();
+    p.outcome.again.reset();
   }
   const bool culprit = kind == Outcome::Kind::memory || kind == Outcome::Kind::crashed;
   if (culprit && p.stray_group != kNothing) strays[p.stray_group].found = true;
@@ -353,18 +353,32 @@ void Lane::State::take(Side& side, const Entry& entry, const EntryResult& result
     hit.push_back(entry.task);
     return decide(p, Outcome::Kind::memory, fmt::format("{}, in run {}", stray, letter(entry.run)));
   }
-  std::vector<std::vector<std::byte>>& outputs = entry.run == Run::a ? p.outcome.outputs : p.outcome.again;
+  const Batch& batch = side.worker.batch();
   const int n = static_cast<int>(entry.prepared->task.call->outputs.size());
-  outputs.clear();
-  for (int i = 0; i < n; ++i) outputs.push_back(output_of(side.worker.batch(), entry, i));
-  if (entry.run == Run::b) conclude(p);
+  const auto copied = [&] {
+    Outcome::Results all;
+    for (int i = 0; i < n; ++i) all.push_back(output_of(batch, entry, i));
+    return all;
+  };
+  if (entry.run == Run::a) {
+    p.outcome.outputs = copied();
+    p.outcome.again.reset();
+    return;
+  }
+  // What is the same is compared where it lies.
+  for (int i = 0; i < n && !p.outcome.again; ++i)
+    if (!is_output(batch, entry, i, p.outcome.outputs[static_cast<std::size_t>(i)]))
+      p.outcome.again = copied();
+  conclude(p);
 }
 
 // Both runs returned and kept to their buffers.
 void Lane::State::conclude(Progress& p) {
-  if (std::string missing = unwritten_elements(*p.prepared, p.outcome.outputs, p.outcome.again);
-      !missing.empty())
-    return decide(p, Outcome::Kind::memory, std::move(missing));
+  // Poison differs between the runs in every byte: where their results do not, all of them are written.
+  if (p.outcome.again)
+    if (std::string missing = unwritten_elements(*p.prepared, p.outcome.outputs, *p.outcome.again);
+        !missing.empty())
+      return decide(p, Outcome::Kind::memory, std::move(missing));
   if (!p.crash.empty())
     return decide(
         p, Outcome::Kind::crashed,

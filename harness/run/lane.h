@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -37,9 +38,11 @@ struct Outcome {
   bool declared = false;    // refused: the table's `refuses` said so before `run` was tried
   std::string information;  // what the kernel reported about itself (oneDNN's impl_info_str), or empty
   bool changed_float_state = false;  // rounding mode, FTZ or DAZ differed after the call (restored)
-  std::vector<std::vector<std::byte>>
-      outputs;                                // run A, packed row-major, one for each output; empty unless ok
-  std::vector<std::vector<std::byte>> again;  // run B
+  using Results = std::vector<std::vector<std::byte>>;
+  Results outputs;               // run A, packed row-major, one for each output; empty unless ok
+  std::optional<Results> again;  // run B, where it gave anything else, to the bit
+
+  const Results& second() const { return again ? *again : outputs; }
 };
 
 // Starts worker processes; shared by all lanes. Thread-safe.

@@ -22,12 +22,19 @@ void scatter(std::byte* first, std::span<const std::byte> packed, std::span<cons
 void copy_strided(std::byte* to, const std::byte* from, std::span<const std::int64_t> shape,
                   std::span<const std::int64_t> strides, int size);
 
-// Sets every element to the 16-bit pattern, laid over memory by address (see poison.h).
+// Sets every element to the 16-bit pattern, laid over memory by address (see poison.h), which is even unless size is 1.
 void poison_strided(std::byte* first, std::span<const std::int64_t> shape,
                     std::span<const std::int64_t> strides, int size, std::uint16_t pattern);
 
 // Whether the elements lie in row-major order without gaps.
 bool is_packed(std::span<const std::int64_t> shape, std::span<const std::int64_t> strides);
+
+// Whether the elements, each in a place of its own, fill their memory without gaps, in whatever order.
+bool is_dense(std::span<const std::int64_t> shape, std::span<const std::int64_t> strides);
+
+// Whether the elements at `first + strides` are those, in row-major order.
+bool same_elements(const std::byte* first, std::span<const std::byte> packed,
+                   std::span<const std::int64_t> shape, std::span<const std::int64_t> strides, int size);
 
 // a == b, which compares std::byte one by one.
 inline bool same_bytes(std::span<const std::byte> a, std::span<const std::byte> b) {

@@ -16,7 +16,7 @@ namespace assay {
 namespace {
 
 using ::testing::HasSubstr;
-using Outputs = std::vector<PackedOutput>;
+using Outputs = PackedOutputs;
 using FakeKernel = std::function<Outputs(const Call&)>;
 
 const TensorData& tensor(const Call& call, std::size_t i) { return std::get<TensorData>(call.arguments[i]); }
@@ -26,7 +26,7 @@ FakeKernel toy(const std::function<double(const Call&, std::int64_t)>& element) 
   return [element](const Call& call) {
     TensorData out(call.outputs[0].dtype, call.outputs[0].shape);
     for (std::int64_t i = 0; i < out.numel(); ++i) out.set(i, element(call, i));
-    return Outputs{{out.dtype, out.shape, out.packed()}};
+    return Outputs{out.packed()};
   };
 }
 
@@ -221,9 +221,9 @@ TEST(Properties, ComparisonKnowsWhatTheContractIgnores) {
   toys::all();
   const Call call = materialise(parse_case("relu:f32:self=2:data=normal:seed=20"));
   const auto outputs = [](float a, float b) {
-    Outputs o{{Dtype::f32, {2}, std::vector<std::byte>(8)}};
-    store(o[0].bytes.data(), Dtype::f32, static_cast<double>(a));
-    store(o[0].bytes.data() + 4, Dtype::f32, static_cast<double>(b));
+    Outputs o{std::vector<std::byte>(8)};
+    store(o[0].data(), Dtype::f32, static_cast<double>(a));
+    store(o[0].data() + 4, Dtype::f32, static_cast<double>(b));
     return o;
   };
   const auto compare = [&](const Contract& c, const Outputs& a, const Outputs& b) {

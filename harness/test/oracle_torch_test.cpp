@@ -93,7 +93,7 @@ class TorchTest : public testing::Test {
     const Outcome o = run(c);
     EXPECT_EQ(o.kind, Kind::ok) << c.op->schema.name << ": " << o.detail;
     if (o.kind != Kind::ok) return {};
-    EXPECT_EQ(o.outputs[output], o.again[output]);
+    EXPECT_EQ(o.outputs[output], o.second()[output]);
     EXPECT_FALSE(o.changed_float_state);
     return numbers(o.outputs[output], c.outputs[output].dtype);
   }

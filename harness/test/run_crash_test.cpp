@@ -111,7 +111,7 @@ TEST_F(RunCrash, BothRunsComeBack) {
   const Outcome outcome = run("counts calls", twice_call({2}));
   ASSERT_EQ(outcome.kind, Outcome::Kind::ok);
   EXPECT_EQ(floats(outcome.outputs[0]), (std::vector<float>{1, 1}));
-  EXPECT_EQ(floats(outcome.again[0]), (std::vector<float>{2, 2}));
+  EXPECT_EQ(floats(outcome.second()[0]), (std::vector<float>{2, 2}));
 }
 
 TEST_F(RunCrash, OthersOfTheBatchAreUnharmed) {

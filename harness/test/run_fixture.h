@@ -79,9 +79,9 @@ class RunTest : public testing::Test {
   void expect_twice(const Outcome& outcome, const Call& call) {
     EXPECT_EQ(outcome.kind, Outcome::Kind::ok) << outcome.detail;
     ASSERT_EQ(outcome.outputs.size(), 1u);
-    ASSERT_EQ(outcome.again.size(), 1u);
+    ASSERT_EQ(outcome.second().size(), 1u);
     EXPECT_EQ(floats(outcome.outputs[0]), twice_of(call));
-    EXPECT_EQ(floats(outcome.again[0]), twice_of(call));
+    EXPECT_EQ(floats(outcome.second()[0]), twice_of(call));
   }
   void expect_memory(const Outcome& outcome, const std::string& sentence) {
     EXPECT_EQ(outcome.kind, Outcome::Kind::memory);

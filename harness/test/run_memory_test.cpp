@@ -204,7 +204,7 @@ TEST_F(RunMemory, HugeTensor) {
   call.outputs[0].shape = {n};
   const Outcome outcome = run("twice", call);
   ASSERT_EQ(outcome.kind, Outcome::Kind::ok) << outcome.detail;
-  for (const auto* outputs : {&outcome.outputs, &outcome.again}) {
+  for (const auto* outputs : {&outcome.outputs, &outcome.second()}) {
     ASSERT_EQ((*outputs)[0].size(), static_cast<std::size_t>(n) * 4);
     EXPECT_EQ(load((*outputs)[0].data(), Dtype::f32), 2);
     EXPECT_EQ(load((*outputs)[0].data() + (n - 1) * 4, Dtype::f32), 14);

@@ -1,9 +1,11 @@
 #include "examine.h"
 
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <deque>
+#include <mutex>
 #include <optional>
 
 #include "../generate/data.h"
@@ -55,14 +57,19 @@ struct PackedResult {
   std::optional<Derived> derived;
 };
 
-std::vector<PackedOutput> packed(const Call& call, const std::vector<std::vector<std::byte>>& outputs) {
-  std::vector<PackedOutput> all;
-  for (std::size_t o = 0; o < outputs.size(); ++o)
-    all.push_back({call.outputs[o].dtype, call.outputs[o].shape, outputs[o]});
-  return all;
+// Case after case asks for memory of like sizes. What free() gave back to the system would come back as pages to clear.
+void keep_freed_memory() {
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);  // the greatest that there is
+  mallopt(M_TRIM_THRESHOLD, 64 << 20);
 }
 
 }  // namespace
+
+Examiner::Examiner(std::shared_ptr<Zygotes> zygotes, RunOptions options)
+    : lane_(std::move(zygotes), options) {
+  static std::once_flag once;
+  std::call_once(once, keep_freed_memory);
+}
 
 const Kernel& Examiner::threaded(const Kernel& kernel) {
   const auto known = threaded_.find(&kernel);
@@ -165,9 +172,7 @@ std::vector<Examined> Examiner::examine(std::vector<Call> calls, std::span<const
       });
     if (r.property)
       related(outcomes[*r.property], fmt::format("property {}", r.derived->property),
-              [&](const Outcome& other) {
-                return r.derived->compare(packed(call, main.outputs), packed(r.derived->call, other.outputs));
-              });
+              [&](const Outcome& other) { return r.derived->compare(main.outputs, other.outputs); });
     if (is_fault(j.verdict)) r.finding->stopped = false;  // which no other run takes back
     if (options.keep_outputs) r.finding->outputs = std::move(main.outputs);
   }

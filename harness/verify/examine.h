@@ -35,7 +35,7 @@ struct ExamineOptions {
 
 class Examiner {
  public:
-  Examiner(std::shared_ptr<Zygotes> zygotes, RunOptions options) : lane_(std::move(zygotes), options) {}
+  Examiner(std::shared_ptr<Zygotes> zygotes, RunOptions options);
 
   // Every kernel on every case, in the order given. The kernels are available.
   std::vector<Examined> examine(std::span<const Case> cases, std::span<const Kernel* const> kernels,
