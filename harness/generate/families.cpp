@@ -86,7 +86,7 @@ double full_precision(const Target& t, std::uint64_t i) {
   const std::uint64_t word = t.own.word(2 * i);
   const auto fraction = static_cast<double>(word >> (64 - fraction_bits) | 1);
   const int exponent = static_cast<int>(t.own.below(2 * i + 1, 5)) - 2;
-  return sign(word << 63) * std::ldexp(1 + std::ldexp(fraction, -fraction_bits), exponent);
+  return sign(word << 63) * scaled(1 + scaled(fraction, -fraction_bits), exponent);
 }
 
 // Each sum has one term that is not zero, so that results are one operand's numbers to the last bit.
@@ -97,7 +97,7 @@ void selection(const Target& t, Values values) {
   }
   if (t.shape.size() < 2) {
     for (std::size_t i = 0; i < values.size(); ++i)
-      values[i] = sign(t.own.word(i)) * std::ldexp(1.0, static_cast<int>(t.own.below(i, 3)) - 1);
+      values[i] = sign(t.own.word(i)) * scaled(1.0, static_cast<int>(t.own.below(i, 3)) - 1);
     return;
   }
   const auto columns = static_cast<std::size_t>(t.shape.back());
@@ -135,7 +135,7 @@ void ranged(const Target& t, Values values) {
   const int octaves = significand_bits(t.dtype) + 4;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const double distance =
-        width * std::ldexp(1 - t.own.unit(2 * i) / 2, -static_cast<int>(t.own.below(2 * i + 1, octaves)));
+        width * scaled(1 - t.own.unit(2 * i) / 2, -static_cast<int>(t.own.below(2 * i + 1, octaves)));
     if (where < 2)
       values[i] = in.least + width * t.own.unit(2 * i);
     else
@@ -170,10 +170,10 @@ void cancelling(const Target& t, Values values) {
     const bool second = across ? t.ordinal % 2 == 1 : i / step % length % 2 == 1;
     const std::size_t pair = across || !second ? i : i - step;
     const Stream& from = across ? t.shared : t.own;
-    double x = std::ldexp(normal(from, pair), static_cast<int>(from.below(pair, 12)));
+    double x = scaled(normal(from, pair), static_cast<int>(from.below(pair, 12)));
     // Of a product's two sums one alternates in sign, the other repeats: the products cancel.
     if (second && (across || t.ordinal == 0))
-      x *= -(1 + std::ldexp(static_cast<double>(t.own.below(i, 5) - 2), 2 - significand_bits(t.dtype)));
+      x *= -(1 + scaled(static_cast<double>(t.own.below(i, 5) - 2), 2 - significand_bits(t.dtype)));
     values[i] = x;
   }
 }
@@ -187,8 +187,8 @@ void wide(const Target& t, Values values) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::uint64_t word = t.own.word(2 * i);
     values[i] =
-        sign(word) * std::ldexp(1 + t.own.unit(2 * i + 1),
-                                static_cast<int>(word % static_cast<std::uint64_t>(2 * reach + 1)) - reach);
+        sign(word) * scaled(1 + t.own.unit(2 * i + 1),
+                            static_cast<int>(word % static_cast<std::uint64_t>(2 * reach + 1)) - reach);
   }
 }
 
@@ -213,7 +213,7 @@ void tiny(const Target& t, Values values) {
     const std::uint64_t word = t.own.word(2 * i);
     if (each && (word >> 32 & 1) != 0) continue;
     const double size =
-        word % 8 == 0 ? 0 : std::ldexp(least, static_cast<int>(word % 4) - 2) * (1 + t.own.unit(2 * i + 1));
+        word % 8 == 0 ? 0 : scaled(least, static_cast<int>(word % 4) - 2) * (1 + t.own.unit(2 * i + 1));
     values[i] = sign(word) * size;
   }
 }
@@ -283,7 +283,7 @@ void fill_index(const Target& t, std::string_view family, Values values) {
 }
 
 void keep_from_zero(const Target& t, std::string_view family, Values values) {
-  const double modulus = std::ldexp(1, 8 * bytes(*t.nonzero));
+  const double modulus = scaled(1, 8 * bytes(*t.nonzero));
   for (double& v : values)
     if (std::fmod(v, modulus) == 0) v = 1;
   const auto one = static_cast<std::size_t>(t.own.below(1u << 30, static_cast<std::int64_t>(values.size())));

@@ -1,9 +1,16 @@
 // Normally distributed numbers without the mathematical library, whose last bits differ between machines.
 #pragma once
 
+#include <bit>
+
 #include "random.h"
 
 namespace assay {
+
+// x * 2^exponent as std::ldexp, which is a call, has it. Precondition: 2^exponent is a normal number.
+constexpr double scaled(double x, int exponent) {
+  return x * std::bit_cast<double>(static_cast<std::uint64_t>(exponent + 1023) << 52);
+}
 
 // How many bits are set: std::popcount calls a function where no instruction may be assumed.
 constexpr std::uint64_t ones_in(std::uint64_t x) {

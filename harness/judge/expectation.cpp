@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 #include <stdexcept>
@@ -104,19 +105,26 @@ bool Expectation::would_pass(int output, const Substitute& substitute, const Con
     return interval(output, static_cast<std::int64_t>(e), contract).contains(round_to(substitute(e), f));
   };
   // Those that differ by all of their size come first, and are mostly enough.
-  std::vector<std::pair<double, std::size_t>> most;
   std::size_t whole = 0;
   for (std::size_t e = 0; e < value.size() && whole < kProbes; ++e)
     if (difference(value[e], substitute(e)) >= 1) {
       if (!passes(e)) return false;
       ++whole;
     }
-  for (std::size_t e = 0; e < value.size(); ++e) most.emplace_back(-difference(value[e], substitute(e)), e);
-  const auto probes = static_cast<std::ptrdiff_t>(std::min(most.size(), kProbes));
-  std::partial_sort(most.begin(), most.begin() + probes, most.end());
-  for (auto at = most.begin(); at != most.begin() + probes; ++at) {
-    if (at->first == 0) return true;
-    if (!passes(at->second)) return false;
+  // Then those that differ most, of equal ones the first.
+  std::array<std::pair<double, std::size_t>, kProbes + 1> most;
+  std::size_t probes = 0;
+  for (std::size_t e = 0; e < value.size(); ++e) {
+    const double d = difference(value[e], substitute(e));
+    if (probes == kProbes && !(d > most[kProbes - 1].first)) continue;
+    std::size_t at = probes;
+    for (; at > 0 && d > most[at - 1].first; --at) most[at] = most[at - 1];
+    most[at] = {d, e};
+    probes = std::min(probes + 1, kProbes);
+  }
+  for (std::size_t k = 0; k < probes; ++k) {
+    if (most[k].first == 0) return true;
+    if (!passes(most[k].second)) return false;
   }
   return true;
 }
