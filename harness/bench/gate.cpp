@@ -290,7 +290,8 @@ struct Gate::State {
     return o;
   }
 
-  // Whether the code is the same; or `unseen` becomes why that cannot be said. Asks where the two kernels begin in their files.
+  // Whether the code is the same; or `unseen` becomes why that cannot be said. Asks where the two kernels begin in their files, and
+  // what they refuse by.
   bool same_machine_code(const Subject& s, std::string& unseen) {
     const Json where = process(s.threads).ask(
         {{"do", "entries"},
@@ -305,9 +306,13 @@ struct Gate::State {
       unseen = "a kernel with a context of its own is not only its code";
       return false;
     }
+    if (where[0].size() != where[1].size()) return false;
     if (!code) code.emplace(options.candidate, options.base);
-    unseen = code->unseen(where[0], where[1]);
-    return unseen.empty() && code->same(where[0], where[1]);
+    for (std::size_t i = 0; i < where[0].size(); ++i) {
+      unseen = code->unseen(where[0][i], where[1][i]);
+      if (!unseen.empty() || !code->same(where[0][i], where[1][i])) return false;
+    }
+    return true;
   }
 };
 

@@ -204,13 +204,16 @@ class Timer {
     Json list = Json::array();
     for (const Json& k : request.at("kernels")) {
       const assay_kernel& kernel = find(k);
-      Dl_info where{};
-      auto* const code = reinterpret_cast<void*>(kernel.run);
+      Json functions = Json::array();
+      for (auto* const function : {kernel.run, kernel.refuses}) {
+        Dl_info where{};
+        auto* const code = reinterpret_cast<void*>(function);
+        if (code != nullptr && dladdr(code, &where) != 0)
+          functions.push_back(static_cast<const char*>(code) - static_cast<const char*>(where.dli_fbase));
+      }
       // What a kernel finds in its context is not in its code.
-      if (kernel.context != nullptr || dladdr(code, &where) == 0)
-        list.push_back(nullptr);
-      else
-        list.push_back(static_cast<const char*>(code) - static_cast<const char*>(where.dli_fbase));
+      if (kernel.context != nullptr || functions.empty()) functions = nullptr;
+      list.push_back(std::move(functions));
     }
     return {{"entries", std::move(list)}};
   }
