@@ -1,14 +1,34 @@
 #include "rounding.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <future>
+#include <mutex>
 #include <numeric>
 #include <random>
+#include <thread>
 
 namespace assay::diagnose {
 namespace {
 
-constexpr int kAtRandom = 10;
+constexpr unsigned kAtRandom = 10, kAtRandomOfMany = 2;
+constexpr std::int64_t kMany = std::int64_t{1} << 16;  // elements
+constexpr unsigned kMostThreads = 8;
+
+// Which way each element is moved.
+struct Signs {
+  enum class Kind : std::uint8_t { one_way, in_turns, at_random } kind;
+  unsigned mask;  // of the arguments that go down
+  unsigned seed;
+
+  double of(std::size_t argument, std::int64_t element, std::mt19937& random) const {
+    const bool down = kind == Kind::one_way    ? (mask >> argument & 1) != 0
+                      : kind == Kind::in_turns ? element % 2 != 0
+                                               : (random() & 1) != 0;
+    return down ? -1.0 : 1.0;
+  }
+};
 
 // What may stand for numbers from `lower` to `upper`, which are too large for the format or not.
 void round_outward(Interval& i, const Format& f) {
@@ -89,37 +109,57 @@ std::vector<double> lost_of(const TensorData& t, Dtype stored) {
 std::vector<std::vector<double>> moved_within(const Call& call,
                                               const std::vector<std::vector<double>>& within) {
   std::vector<std::size_t> uncertain;
+  std::int64_t elements = 0;
   for (std::size_t i = 0; i < within.size(); ++i)
-    if (!within[i].empty()) uncertain.push_back(i);
+    if (!within[i].empty()) {
+      uncertain.push_back(i);
+      elements += static_cast<std::int64_t>(within[i].size());
+    }
   if (uncertain.empty()) return {};
   const std::vector<std::vector<double>> plain = values_of(call);
   std::vector<std::vector<double>> most;
   for (const auto& values : plain) most.emplace_back(values.size(), 0.0);
-  const auto attempt = [&](const auto& sign_of) {
+  std::mutex merging;
+  const auto attempt = [&](const Signs& signs) {
     Call moved = call;
+    std::mt19937 random(signs.seed);
     for (std::size_t n = 0; n < uncertain.size(); ++n)
       move(std::get<TensorData>(moved.arguments[uncertain[n]]), within[uncertain[n]],
-           [&](std::int64_t e) { return sign_of(n, e); });
+           [&](std::int64_t e) { return signs.of(n, e, random); });
     const auto values = values_of(moved);
+    const std::scoped_lock lock(merging);
     for (std::size_t o = 0; o < values.size(); ++o) {
       const bool positions = (call.op->positions >> o & 1) != 0;
+      const Format& f = format(call.outputs[o].dtype);
       for (std::size_t e = 0; e < values[o].size(); ++e) {
         const double x = plain[o][e], y = values[o][e];
         if (x == y || (std::isnan(x) && std::isnan(y))) continue;
-        // Another place is no place nearby.
+        // Another place is no place nearby. Whatever moves may be rounded to the next number.
         const double by =
-            positions || !std::isfinite(x) || !std::isfinite(y) ? HUGE_VAL : kSlackOfMoved * std::fabs(x - y);
+            positions || !std::isfinite(x) || !std::isfinite(y)
+                ? HUGE_VAL
+                : kSlackOfMoved * (std::fabs(x - y) + std::max(2 * f.unit * std::fabs(x), f.min_subnormal));
         most[o][e] = std::max(most[o][e], by);
       }
     }
   };
   // All of an argument one way, in each combination of arguments: no more is needed element by element.
-  for (unsigned signs = 0; signs < 1u << (uncertain.size() - 1); ++signs)
-    attempt([&](std::size_t n, std::int64_t) { return (signs >> n & 1) != 0 ? -1.0 : 1.0; });
-  attempt([](std::size_t, std::int64_t e) { return e % 2 == 0 ? 1.0 : -1.0; });
-  std::mt19937 random(1);
-  for (int k = 0; k < kAtRandom; ++k)
-    attempt([&](std::size_t, std::int64_t) { return (random() & 1) != 0 ? -1.0 : 1.0; });
+  std::vector<Signs> attempts;
+  for (unsigned mask = 0; mask < 1u << (uncertain.size() - 1); ++mask)
+    attempts.push_back({Signs::Kind::one_way, mask, 0});
+  if (elements <= kMany) attempts.push_back({Signs::Kind::in_turns, 0, 0});
+  for (unsigned k = 0; k < (elements > kMany ? kAtRandomOfMany : kAtRandom); ++k)
+    attempts.push_back({Signs::Kind::at_random, 0, k + 1});
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t k = next++; k < attempts.size(); k = next++) attempt(attempts[k]);
+  };
+  std::vector<std::future<void>> others;
+  if (elements > kMany)
+    for (unsigned k = 1; k < std::min(kMostThreads, std::thread::hardware_concurrency()); ++k)
+      others.push_back(std::async(std::launch::async, work));
+  work();
+  for (auto& other : others) other.get();
   return most;
 }
 

@@ -39,7 +39,7 @@ int bisect_command(const BisectFlags& flags) {
     b = bisect(trace, *dump, options, [&](const std::string& doing) { line.show(doing); });
   }
   b.trace = flags.trace;
-  const auto compared = [](const BisectedCall& c) { return !c.dumped_as.empty() || !c.blames.empty(); };
+  const auto compared = [](const BisectedCall& c) { return !c.dumped_as.empty() || c.compared || !c.blames.empty(); };
   if (std::ranges::none_of(b.calls, compared)) {
     for (const BisectedCall& c : b.calls)
       if (!c.says.empty()) throw UsageError(fmt::format("nothing was compared: {}: {}", c.name, c.says[0]));

@@ -35,6 +35,7 @@ VIEWS = ("view", "_unsafe_view", "reshape", "_reshape_alias", "t", "transpose.in
 
 # Results that only look like an argument.
 CREATES = ("empty", "new_", "zeros_like", "ones_like", "full_like", "rand_like", "randn_like", "randint_like")
+MAKES = ("empty", "new_empty", "new_zeros", "new_ones", "new_full", "zeros_like", "ones_like", "full_like")
 RESIZES = ("resize_", "resize_as_", "set_")  # other memory, in which nothing was computed
 
 
@@ -84,12 +85,20 @@ class Recorder(TorchDispatchMode):
         kwargs = kwargs or {}
         if os.getpid() != self.process or self.closed:
             return func(*args, **kwargs)
+        if torch._C._get_tracing_state() is not None:  # of torch.jit.trace, which would trace what is done here
+            self.passed["while torch.jit.trace ran"] += 1
+            return func(*args, **kwargs)
         packet, overload = func._schema.name.split("::")[1], func._schema.overload_name
         name = f"{packet}.{overload}" if overload else packet
         arguments = {a.name: v for a, v in zip(func._schema.arguments, args)} | kwargs
         for a in func._schema.arguments:
             if a.name not in arguments and a.has_default_value():
                 arguments[a.name] = a.default_value
+        if torch.is_inference_mode_enabled() and self.operators.find(name, arguments) is None and not is_view(func, name):
+            with self:  # elsewhere it arrives here as the calls that it is made of
+                parts = func.decompose(*args, **kwargs)
+            if parts is not NotImplemented:
+                return parts
         tensors = list(flat(arguments.values()))
         wide = any(t.dtype == torch.float64 for t in tensors)
         floating = any(t.is_floating_point() for t in tensors)
@@ -106,13 +115,29 @@ class Recorder(TorchDispatchMode):
         throughs = {n: self.memory.through(t) for n, t in given.items()}
         sources = frozenset().union(*(self.memory.sources(t) for t in given.values()))
         result = func(*args, **kwargs)
-        if not is_view(func, name):
+        if not is_view(func, name) and not self.lies_in(given, result, func, arguments):
             with self.lock:
                 if not self.closed:
                     self.write_parameters(func, name, arguments)
-                    if not self.record(func, name, copies, origins, throughs, arguments, result):
+                    if not self.recorded_or_passed(func, name, copies, origins, throughs, arguments, result):
                         self.pass_on(func, name, sources, arguments, result)
         return result
+
+    def lies_in(self, given, result, func, arguments):
+        """Whether it is a view that its schema does not call one, as the parts of unsafe_split are."""
+        results = list(flat([result]))
+        if not results or self.written(func, arguments) or not all(has_data(r) and r.numel() > 0 for r in results):
+            return False
+        storages = {recorded_memory.storage_of(t).data_ptr() for t in given.values() if t.numel() > 0}
+        return all(recorded_memory.storage_of(r).data_ptr() in storages for r in results)
+
+    def recorded_or_passed(self, func, name, *rest):
+        """What cannot be recorded is no reason for the program to end."""
+        try:
+            return self.record(func, name, *rest)
+        except Exception as e:
+            self.passed[f"{name} ({type(e).__name__}: {str(e).splitlines()[0] if str(e) else ''})"] += 1
+            return False
 
     def written(self, func, arguments):
         """The tensors that a call writes to."""
@@ -132,12 +157,15 @@ class Recorder(TorchDispatchMode):
         if self.operators.updates_statistics(name, arguments):
             written += [arguments["running_mean"], arguments["running_var"]]
         for t in written:
-            for place, a, parameter in self.parameters.write(t):
-                group = self.calls[place]
-                for note in ("parameter.", "part."):
-                    if note + a in group.attrs:
-                        del group.attrs[note + a]
-                case_file.set_text(group, f"state.{a}", parameter)
+            self.state_of(self.parameters.write(t))
+
+    def state_of(self, uses):
+        for place, a, parameter in uses:
+            group = self.calls[place]
+            for note in ("parameter.", "part.", "alias."):
+                if note + a in group.attrs:
+                    del group.attrs[note + a]
+            case_file.set_text(group, f"state.{a}", parameter)
 
     def close(self):
         """What is still running goes on, unrecorded."""
@@ -211,7 +239,7 @@ class Recorder(TorchDispatchMode):
     def computes(self, name, arguments, origins):
         """Whether a call of an operator that Assay does not have is one of the model's."""
         if self.local.modules:
-            return any(True for _ in flat(arguments.values()))
+            return any(True for _ in flat(arguments.values())) and not name.startswith(MAKES)
         return not name.startswith(CREATES + RESIZES) and any(origins.values())
 
     def write(self, place, func, name, found, taken, op, contract, arguments, origins, throughs, originals, results, wholes):
@@ -235,7 +263,7 @@ class Recorder(TorchDispatchMode):
             if any(original is r for r in results):  # what it writes is no parameter, but a state
                 continue
             if isinstance(original, torch.Tensor) and has_data(original):
-                self.write_parameter(group, place, renamed.get(id(v), a), original)
+                self.write_parameter(group, place, renamed.get(id(v), a), original, origins.get(a) or throughs.get(a))
         inputs = case_file.create_group(group, "inputs")
         for a, v in taken.items():
             if isinstance(v, torch.Tensor):
@@ -258,15 +286,22 @@ class Recorder(TorchDispatchMode):
                 key, where = written
                 case_file.set_text(group, f"{key}.{out}", where)
 
-    def write_parameter(self, group, place, argument, tensor):
-        found = self.parameters.find(self.local.parameters, tensor)
+    def write_parameter(self, group, place, argument, tensor, came_from):
+        here = self.local
+        module = here.names.get(id(here.modules[-1]), "") if here.modules else ""
+        found = self.parameters.find(here.parameters, tensor, module)
         if found is None:
             return
         parameter, part = found
+        if came_from:  # before a module was called that has it
+            self.state_of(self.parameters.uses_of(parameter))
         if parameter.written:
             case_file.set_text(group, f"state.{argument}", parameter.result)
             return
         case_file.set_text(group, f"parameter.{argument}", parameter.result)
+        other_names = [p.result for p in here.parameters[parameter.address] if p is not parameter and p.is_all(tensor)]
+        if other_names:
+            case_file.set_text(group, f"alias.{argument}", ",".join(other_names))
         if part:
             case_file.set_text(group, f"part.{argument}", part)
         parameter.uses.append((place, argument))
@@ -282,7 +317,7 @@ def is_view(func, name):
 
 def has_data(tensor):
     """Whether its elements lie in memory as numbers. Those on the device meta have a shape alone."""
-    return tensor.layout == torch.strided and not tensor.is_quantized and not tensor.is_meta
+    return tensor.layout == torch.strided and not tensor.is_quantized and not tensor.is_meta and not tensor.is_nested
 
 
 def number_tensor(number, wide, floating):

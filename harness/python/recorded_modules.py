@@ -1,6 +1,7 @@
 """Modules as they call, and what their parameters and buffers are named: what `assay record` knows of them."""
 
 import torch
+from torch.nn.parameter import UninitializedTensorMixin
 
 from recorded_memory import Made, storage_of
 
@@ -43,11 +44,12 @@ class Parameters:
     def of_module(self, module, has_data):
         """{address of a storage: [Parameter]} by the names that this module gives them."""
         mine = {}
-        for name, tensor in [*module.named_parameters(), *module.named_buffers()]:
-            if not has_data(tensor) or tensor.numel() == 0:
-                continue
-            p = self.parameter(name, tensor)
-            mine.setdefault(p.address, []).append(p)
+        for place, part in module.named_modules():
+            for name, tensor in [*part._parameters.items(), *part._buffers.items()]:
+                if tensor is None or isinstance(tensor, UninitializedTensorMixin) or not has_data(tensor) or tensor.numel() == 0:
+                    continue
+                p = self.parameter(f"{place}.{name}" if place else name, tensor)
+                mine.setdefault(p.address, []).append(p)
         return mine
 
     def parameter(self, name, tensor):
@@ -61,9 +63,10 @@ class Parameters:
         return p
 
     @staticmethod
-    def find(mine, tensor):
-        """(parameter, "") if the tensor is all of it, in whatever order; (parameter, where it lies in it) of a part; or nothing."""
-        for p in mine.get(storage_of(tensor).data_ptr(), ()):
+    def find(mine, tensor, module):
+        """(parameter, "") if the tensor is all of it, in whatever order; (parameter, where it lies in it) of a part; or nothing.
+        Of several modules' parameters that are one tensor, that of this module."""
+        for p in sorted(mine.get(storage_of(tensor).data_ptr(), ()), key=lambda p: p.result.rpartition(".")[0] != module):
             if p.storage.expired():
                 continue
             if tensor.numel() == p.numel and tensor.storage_offset() == p.offset:
@@ -75,11 +78,14 @@ class Parameters:
     def write(self, tensor):
         """Something writes to the tensor: the parameters that lie there. Returns the uses of them until now."""
         written = [p for p in self.at.get(storage_of(tensor).data_ptr(), ()) if not p.storage.expired() and not p.written]
-        uses = []
-        for p in written:
-            p.written = True
-            uses += [(call, a, p.result) for call, a in p.uses]
-            p.uses.clear()
+        return [use for p in written for use in self.uses_of(p)]
+
+    @staticmethod
+    def uses_of(parameter):
+        """Those until now, as it is a state."""
+        parameter.written = True
+        uses = [(call, a, parameter.result) for call, a in parameter.uses]
+        parameter.uses.clear()
         return uses
 
     def clear(self):

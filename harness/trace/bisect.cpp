@@ -10,6 +10,7 @@
 #include "../files/tensor_data.h"
 #include "../verify/recorded.h"
 #include "another.h"
+#include "another_shape.h"
 #include "dump.h"
 #include "inputs.h"
 #include "overwritten.h"
@@ -124,8 +125,8 @@ class Bisector {
     if (any && evidence.diverging() > 0 && !standing.lost_in.empty()) {
       result.status = Status::not_judged;
       result.says.push_back(fmt::format(
-          "its {0} follows from other numbers than PyTorch's through {1}, which Assay cannot compute: with \"{2}:{0}\" in the "
-          "dump it could be judged",
+          "its {0} follows from other numbers than PyTorch's, or from random ones, through {1}, which Assay cannot compute: "
+          "with \"{2}:{0}\" in the dump it could be judged",
           standing.lost_argument, standing.lost_in, result.name));
     } else if (any && evidence.diverging() > 0) {
       result.status = Status::wrong;
@@ -150,8 +151,17 @@ class Bisector {
       if (results_.contains({k, output})) continue;
       TensorData t(engines.outputs[o].dtype, engines.outputs[o].shape);
       t.memory = evidence.expectation().rounded(static_cast<int>(o));
-      if (const auto other = misshapen.find(o); other != misshapen.end())
+      if (const auto other = misshapen.find(o); other != misshapen.end()) {
+        if (const auto same = exactly_as(other->second, t.dtype))
+          if (auto from = rearranged_from(t, *same)) {
+            result.says.push_back(fmt::format(
+                "{}: its shape is [{}] instead of [{}]; rearranged: its dimensions in the order ({})", output,
+                text(same->shape), text(t.shape), fmt::join(from->order, ", ")));
+            results_[{k, output}] = {std::move(from->before), {}};
+            continue;
+          }
         result.says.push_back(fmt::format("{}: {}", output, diagnose::change(t, other->second)));
+      }
       KnownResult computed{
           std::move(t),
           within_bounds(evidence.expectation(), static_cast<int>(o), contract,
@@ -173,7 +183,7 @@ class Bisector {
       const std::string name = output_name(*call.op, o);
       TensorData right(call.outputs[o].dtype, call.outputs[o].shape);
       right.memory = evidence.expectation().rounded(output);
-      const auto other = of_another_call(trace_, dump_, k, results_.at({k, name}), right);
+      const auto other = of_another_call(trace_, dump_, k, name, results_.at({k, name}), right);
       if (!other) continue;
       result.says.push_back(fmt::format("{}: what stands there is the result of {}", name, *other));
       diagnose::Diagnosis& d = *result.diagnosis;
@@ -235,7 +245,7 @@ class Bisector {
     const auto found = dump_.result(k, output);
     if (!found) return std::nullopt;
     TensorData t = dump_.read(found->name);
-    if (!found->by_shape && is_flattened(t.shape, expected.shape)) t = reshaped(t, expected.shape);
+    if (!found->by_shape && is_another_view(t.shape, expected.shape)) t = reshaped(t, expected.shape);
     if (t.shape != expected.shape) {
       if (result.dumped_as.empty()) result.dumped_as = found->name;
       return Dumped{std::move(t), {}};
@@ -258,17 +268,6 @@ class Bisector {
       result.computed_in = name(expected.dtype);
     }
     return dumped;
-  }
-
-  // Whether a matrix has the shape of the other with its leading dimensions joined: a linear module's result and that of its
-  // operator.
-  static bool is_flattened(const Shape& a, const Shape& b) {
-    const auto numel = [](const Shape& s) {
-      std::int64_t n = 1;
-      for (const std::int64_t size : s) n *= size;
-      return n;
-    };
-    return a.size() > 2 && b.size() == 2 && a.back() == b.back() && numel(a) == numel(b);
   }
 
   // PyTorch's results stand for a reference, as far as the inputs are PyTorch's.
@@ -303,6 +302,10 @@ class Bisector {
                              ? diagnose::may_be_rounded(torchs, diagnose::lost_of(torchs, torchs.dtype),
                                                         *exactly_as(found->data, *found->narrower))
                              : are_alike(found->data, torchs);
+      // No rounding is a reason for what only moves numbers.
+      if (!alike && only_moves(recorded.op) && !others && standing.lost_in.empty() &&
+          standing.assumed.empty())
+        result.status = Status::wrong;
       if (!alike)
         result.says.push_back(fmt::format("{} differs from PyTorch's{}: {}", out,
                                           others ? ", as do its inputs"
@@ -313,9 +316,27 @@ class Bisector {
       results_[{k, out}] = {found->data, found->narrower ? diagnose::lost_of(found->data, *found->narrower)
                                                          : std::vector<double>()};
     }
-    if (result.status == Status::no_reference && !result.blames.empty())
+    if (result.status != Status::wrong && !result.blames.empty())
       result.status = kStatuses.at(*result.blames.begin());
     result.has_reference = false;
+  }
+
+  // Whose numbers are drawn: no engine's are PyTorch's.
+  static bool is_random(const std::string& op) {
+    constexpr std::string_view kRandom[] = {"bernoulli",   "rand",      "normal",         "uniform",
+                                            "exponential", "geometric", "cauchy",         "log_normal",
+                                            "multinomial", "poisson",   "native_dropout", "binomial"};
+    return std::ranges::any_of(kRandom, [&](std::string_view r) { return op.starts_with(r); });
+  }
+
+  static bool only_moves(const std::string& op) {
+    constexpr std::string_view kMoves[] = {
+        "cat",          "stack",        "copy_",           "clone",          "index",
+        "index_select", "gather",       "index_put",       "index_put_",     "_index_put_impl_",
+        "masked_fill",  "masked_fill_", "slice_scatter",   "select_scatter", "roll",
+        "flip",         "repeat",       "constant_pad_nd", "fill_",          "zero_",
+        "tril",         "triu",         "index_copy"};
+    return std::ranges::count(kMoves, std::string_view(op).substr(0, op.find('.'))) > 0;
   }
 
   static bool overwrites(const std::string& op) {
@@ -327,7 +348,9 @@ class Bisector {
     const std::string name = name_of(trace_, k);
     KnownResult known{torchs, within_nearly(torchs), true};
     known.assumed = standing.assumed;
-    known.lost_in = !standing.lost_in.empty() ? standing.lost_in : others ? name : std::string();
+    known.lost_in = !standing.lost_in.empty()                 ? standing.lost_in
+                    : others || is_random(trace_.calls[k].op) ? name
+                                                              : std::string();
     if (auto copy = copied(results_, trace_.calls[k], torchs)) known = std::move(*copy);
     known.assumed.emplace(k, name);
     return known;

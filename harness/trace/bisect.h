@@ -38,6 +38,7 @@ struct BisectedCall {
   std::string name, op, source, case_text;
   std::string dumped_as;  // the dump's name of its first result, and how it was found if not by name
   bool has_reference = true;
+  bool compared = false;               // what it was given, with what came before
   std::string stored_as, computed_in;  // dtypes, if the dump's is the narrower one: "f16", "f32"
   std::set<diagnose::Blame> blames;    // what became of parameters and inputs, whatever else is wrong
   std::vector<std::string>

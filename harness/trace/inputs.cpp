@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <sstream>
 
 #include "../diagnose/rounding.h"
 #include "../files/tensor_data.h"
@@ -156,7 +157,8 @@ void Inputs::source(std::size_t k, const std::string& argument, const TensorData
                     BisectedCall& result) {
   const RecordedCall& recorded = trace_.calls[k];
   const std::string noted_as = noted(argument);
-  if (const std::string parameter = note_of(recorded, "parameter." + noted_as); !parameter.empty())
+  if (const std::string parameter = note_of(recorded, "parameter." + noted_as);
+      !parameter.empty() && dumped_parameter(recorded, noted_as))
     of_parameter(k, noted_as, parameter, t, seen, result);
   else if (const auto origin = parse_origin(note_of(recorded, "from." + noted_as)))
     of_result(k, *origin, t, seen);
@@ -164,10 +166,19 @@ void Inputs::source(std::size_t k, const std::string& argument, const TensorData
     of_unrecorded(*through, seen);
 }
 
+// By its own name, or another one of the same tensor.
+std::optional<std::string> Inputs::dumped_parameter(const RecordedCall& call,
+                                                    const std::string& argument) const {
+  if (const auto own = dump_.parameter(note_of(call, "parameter." + argument))) return own;
+  std::istringstream aliases(note_of(call, "alias." + argument));
+  for (std::string name; std::getline(aliases, name, ',');)
+    if (const auto own = dump_.parameter(name)) return own;
+  return std::nullopt;
+}
+
 void Inputs::of_parameter(std::size_t k, const std::string& argument, const std::string& parameter,
                           const TensorData& t, Seen& seen, BisectedCall& result) {
-  const auto own = dump_.parameter(parameter);
-  if (!own) return;
+  const auto own = dumped_parameter(trace_.calls[k], argument);
   const TensorData dumped = dump_.read(*own), recorded = packed_copy(t);
   const RecordedCall& call = trace_.calls[k];
   auto fits = fitted(dumped, t, note_of(call, "from." + argument), note_of(call, "part." + argument));
@@ -205,6 +216,12 @@ std::optional<std::string> Inputs::of_another_module(const TensorData& own,
 void Inputs::of_result(std::size_t k, const Origin& origin, const TensorData& t, Seen& seen) {
   auto produced = known_part(results_, origin, t.shape, t.dtype);
   if (!produced) return;
+  // What was read is not what the call gave, and no call that was recorded wrote there: NumPy may have.
+  const auto& given = trace_.calls[origin.call].outputs.at(origin.result).actual;
+  if (const auto part =
+          given && produced->written_by.empty() ? view_of(tensor_of(*given), origin, t.shape) : std::nullopt;
+      part && !same_bits(*part, packed_copy(t)))
+    return of_unrecorded({"what writes to memory without a call", {origin}}, seen);
   seen.assumed = produced->assumed;
   seen.lost_in = produced->lost_in;
   if (!seen.lost_in.empty()) return;
@@ -255,6 +272,7 @@ Inputs::Given Inputs::read(std::size_t k, const std::string& argument, TensorDat
                  t.dtype);
     }
   std::vector<Snapshot>& snapshots = seen.snapshots;
+  result.compared = result.compared || snapshots.size() > 1;
   // Of the program's own inputs nothing is known but their shape.
   if (!snapshots.empty() && snapshots[0].moment == "received" && snapshots[0].data.shape != t.shape)
     other_shape(snapshots[0].phrase, packed_copy(t), snapshots[0].data, Blame::changed, result);

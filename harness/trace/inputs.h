@@ -53,6 +53,7 @@ class Inputs {
               BisectedCall& result);
   void of_parameter(std::size_t call, const std::string& argument, const std::string& parameter,
                     const TensorData& t, Seen& seen, BisectedCall& result);
+  std::optional<std::string> dumped_parameter(const RecordedCall& call, const std::string& argument) const;
   void of_result(std::size_t call, const Origin& origin, const TensorData& t, Seen& seen);
   void of_unrecorded(const Through& through, Seen& seen);
   std::optional<std::string> of_another_module(const TensorData& own, const std::string& parameter) const;

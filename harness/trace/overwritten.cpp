@@ -47,6 +47,64 @@ std::optional<TensorData> as_computed(const RecordedCall& writer, const std::str
   return std::nullopt;
 }
 
+// A result in memory, which it may be a part of.
+class Memory {
+ public:
+  Memory(const CaseFile& trace, std::size_t call, const std::string& output, TensorData result)
+      : left(std::move(result)), name_(std::to_string(call) + ":" + output) {
+    const auto part = parse_origin(note_of(trace.calls[call], "onto." + output));
+    const RecordedTensor* whole = part ? recorded_result(trace, *part) : nullptr;
+    const std::int64_t size =
+        whole != nullptr ? TensorData(whole->dtype, whole->shape).numel() : left.numel();
+    index_.assign(static_cast<std::size_t>(size), -1);
+    if (whole != nullptr && for_each_place(*part, left.shape, size, [&](std::int64_t i, std::int64_t at) {
+          index_[static_cast<std::size_t>(at)] = i;
+        }))
+      name_ = std::to_string(part->call) + ":" + part->result;
+    else
+      for (std::int64_t i = 0; i < left.numel(); ++i) index_[static_cast<std::size_t>(i)] = i;
+  }
+
+  TensorData left;  // what stands there
+
+  bool is_all_written(const RecordedCall& writer, const std::string& output) const {
+    return note_of(writer, "over." + output) == name_;
+  }
+  std::optional<Origin> part_written(const RecordedCall& writer, const std::string& output) const {
+    auto part = parse_origin(note_of(writer, "onto." + output));
+    return part && std::to_string(part->call) + ":" + part->result == name_ ? part : std::nullopt;
+  }
+  const std::string& name() const { return name_; }
+  void becomes(std::string name) { name_ = std::move(name); }
+
+  // What stands there when this was written over all of it, or a part; nothing if it does not fit.
+  std::optional<TensorData> after(const TensorData& wrote, const std::optional<Origin>& part) const {
+    TensorData result = left;
+    const auto size = static_cast<std::size_t>(bytes(left.dtype));
+    const auto put = [&](std::int64_t i, std::int64_t at) {
+      if (const std::int64_t index = index_[static_cast<std::size_t>(at)]; index >= 0)
+        std::memcpy(result.element(index), wrote.element(i), size);
+    };
+    const auto all = static_cast<std::int64_t>(index_.size());
+    if (part) return for_each_place(*part, wrote.shape, all, put) ? std::optional(result) : std::nullopt;
+    if (wrote.numel() != all) return std::nullopt;
+    for (std::int64_t i = 0; i < all; ++i) put(i, i);
+    return result;
+  }
+
+ private:
+  static const RecordedTensor* recorded_result(const CaseFile& trace, const Origin& o) {
+    if (o.call >= trace.calls.size()) return nullptr;
+    const auto found = trace.calls[o.call].outputs.find(o.result);
+    return found == trace.calls[o.call].outputs.end() || !found->second.actual ? nullptr
+                                                                               : &*found->second.actual;
+  }
+
+  std::string name_;
+  std::vector<std::int64_t>
+      index_;  // of each place in the memory: which element of the result lies there, or -1
+};
+
 }  // namespace
 
 std::optional<std::string> overwritten_by(const CaseFile& trace, const Dump& dump, std::size_t call,
@@ -54,43 +112,34 @@ std::optional<std::string> overwritten_by(const CaseFile& trace, const Dump& dum
                                           const KnownResult& came) {
   int number = 0;
   while (output_name(*evidence.call().op, static_cast<std::size_t>(number)) != output) ++number;
-  const diff::Mask& diverging = evidence.mask(number);
-  TensorData left(came.data.dtype, came.data.shape);
-  left.memory = evidence.expectation().rounded(number);
-  std::string memory = std::to_string(call) + ":" + output;
+  TensorData right(came.data.dtype, came.data.shape);
+  right.memory = evidence.expectation().rounded(number);
+  Memory memory(trace, call, output, std::move(right));
   for (std::size_t k = call + 1; k < trace.calls.size(); ++k) {
     const RecordedCall& writer = trace.calls[k];
     for (const auto& [written, o] : writer.outputs) {
       if (!o.actual) continue;
-      const bool all = note_of(writer, "over." + written) == memory;
-      const auto part = parse_origin(note_of(writer, "onto." + written));
-      const bool some = part && std::to_string(part->call) + ":" + part->result == memory;
-      if (!all && !some) continue;
+      const bool all = memory.is_all_written(writer, written);
+      const auto part = memory.part_written(writer, written);
+      if (!all && !part) continue;
       std::vector<TensorData> candidates;
       if (const auto dumped = dump.result(k, written))
-        if (auto same = exactly_as(dump.peek(dumped->name), left.dtype))
+        if (auto same = exactly_as(dump.peek(dumped->name), came.data.dtype))
           candidates.push_back(std::move(*same));
-      if (auto own = all ? as_computed(writer, written, memory, left) : std::nullopt)
+      if (auto own = all ? as_computed(writer, written, memory.name(), memory.left) : std::nullopt)
         candidates.push_back(std::move(*own));
       candidates.push_back(tensor_of(*o.actual));
       std::optional<TensorData> first;
       for (const TensorData& wrote : candidates) {
-        if (wrote.dtype != left.dtype || wrote.shape != o.actual->shape) continue;
-        TensorData after = left;
-        if (all && wrote.numel() == left.numel())
-          after.memory = wrote.memory;
-        else if (all ||
-                 !for_each_place(*part, wrote.shape, left.numel(), [&](std::int64_t i, std::int64_t at) {
-                   std::memcpy(after.element(at), wrote.element(i),
-                               static_cast<std::size_t>(bytes(left.dtype)));
-                 }))
-          continue;
-        if (explains(after, came, diverging)) return name_of(trace, k);
+        if (wrote.dtype != came.data.dtype || wrote.shape != o.actual->shape) continue;
+        auto after = memory.after(wrote, part);
+        if (!after) continue;
+        if (explains(*after, came, evidence.mask(number))) return name_of(trace, k);
         if (!first) first = std::move(after);
       }
       if (!first) return std::nullopt;
-      left = std::move(*first);
-      if (all) memory = std::to_string(k) + ":" + written;
+      memory.left = std::move(*first);
+      if (all) memory.becomes(std::to_string(k) + ":" + written);
     }
   }
   return std::nullopt;

@@ -12,6 +12,7 @@
 //   parameter.ARGUMENT   "layers.0.act.weight": the parameter or buffer of a module that this input is; "0.weight#2" of the second module
 //                     that is called and has one of this name
 //   part.ARGUMENT     "offset(64)@strides(8,1)": the part of that parameter that it is, unless it is all of it
+//   alias.ARGUMENT    "encoder.weight,.." : other names of the same parameter
 //   state.ARGUMENT    "bn.running_mean": the same as parameter, of one that the program writes to, before or later
 // Calls of operators that Assay does not have are recorded under PyTorch's name and schema.
 #pragma once

@@ -46,6 +46,8 @@ std::string one_of(const BisectedCall& c) {
 }
 
 std::string algorithm(const BisectedCall& c) {
+  if (!c.diagnosis && !c.has_reference)
+    return "algorithm: it gave other numbers than PyTorch for the same, or another shape.";
   if (!c.diagnosis) return "algorithm: its result has another shape.";
   if (c.one_of.empty()) return "algorithm: wrong on the engine's own inputs and parameters.";
   return fmt::format(
@@ -173,7 +175,8 @@ std::string to_text(const Bisection& b, Style style) {
       b.calls, [](const BisectedCall& c) { return c.status == Status::no_reference && !c.says.empty(); });
   return s +
          (first == b.calls.end()
-              ? style.good(fmt::format("No call is at fault, of {} that the dump has.", judged)) + "\n" +
+              ? style.good(judged == 0 ? std::string("No call is at fault, as far as the inputs in the dump show.")
+                                       : fmt::format("No call is at fault, of {} that the dump has.", judged)) + "\n" +
                     (differing > 0
                          ? paragraph(fmt::format("{} without a reference {} other results than PyTorch's.",
                                                  counted(static_cast<std::size_t>(differing), "call"),

@@ -1,0 +1,24 @@
+// Results of the dump in another shape than the operator's.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "../call.h"
+
+namespace assay {
+
+// Whether the same numbers in the same order have both shapes for a reason that is no fault: dimensions of one element that are left
+// out, or leading ones that are joined, as of a linear module's result and that of its operator.
+bool is_another_view(const Shape& a, const Shape& b);
+
+// What `t` was before its dimensions were put into another order, and that order, if it is nearly `right` then: images with their
+// channels last.
+struct Rearranged {
+  TensorData before;
+  std::vector<std::size_t> order;
+};
+std::optional<Rearranged> rearranged_from(const TensorData& right, const TensorData& t);
+
+}  // namespace assay
