@@ -183,11 +183,22 @@ struct Binding {
 
 }  // namespace detail
 
+namespace detail {
+
+// "reference/relu.cpp" from "../../reference/relu.cpp": the compiler's path depends on the build.
+constexpr std::string_view from_reference(std::string_view path) {
+  const std::size_t at = path.rfind("reference/");
+  return at == std::string_view::npos ? path : path.substr(at);
+}
+
+}  // namespace detail
+
 // The reference of `op` whose result k is computed by the k-th functor; one object for the whole program.
 template <const Operator& op, class... F>
 const Reference* reference(std::string_view file = __builtin_FILE(), int line = __builtin_LINE()) {
   static_assert(sizeof...(F) == op.schema.result_count, "one functor for each result of the schema");
-  static const ReferenceOf object(op, {detail::Binding<op, F>::functions()...}, file, line);
+  static const ReferenceOf object(op, {detail::Binding<op, F>::functions()...}, detail::from_reference(file),
+                                  line);
   return &object;
 }
 
@@ -196,7 +207,8 @@ template <const Operator& op, class... F>
 WrongFormula wrong_formula(std::string_view name, std::string_view says, DtypeSet dtypes = op.dtypes,
                            std::string_view file = __builtin_FILE(), int line = __builtin_LINE()) {
   static_assert(sizeof...(F) == op.schema.result_count, "one functor for each result of the schema");
-  static const ReferenceOf object(op, {detail::Binding<op, F>::functions_of_results()...}, file, line);
+  static const ReferenceOf object(op, {detail::Binding<op, F>::functions_of_results()...},
+                                  detail::from_reference(file), line);
   return {name, says, &object, dtypes};
 }
 

@@ -60,6 +60,7 @@ void write_all(int fd, std::string_view content, const std::string& path) {
     const ssize_t written = ::write(fd, content.data(), content.size());
     if (written < 0) {
       if (errno == EINTR) continue;
+      if (errno == EPIPE && path == "-") return;  // who reads has seen enough
       cannot("write", path, errno);
     }
     content.remove_prefix(static_cast<std::size_t>(written));

@@ -64,8 +64,8 @@ void add_uncovered(Page& page, const RunResult& run) {
     page.body += fmt::format(
         "<tr><td>{} {}{}</td><td class=\"number\">{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
         badge(key.first), words(key.first),
-        key.second.empty() ? "" : ": " + html_text(shortened(key.second, 300)), grouped(u.rows),
-        names_html(u.impls), names_html(u.dtypes), names_html(u.ops));
+        key.second.empty() ? "" : ": " + html_text(shortened(without_words(key.first, key.second), 300)),
+        grouped(u.rows), names_html(u.impls), names_html(u.dtypes), names_html(u.ops));
   }
   page.body += "</tbody></table></div>\n";
   if (order.size() > kMostReasons)

@@ -67,9 +67,9 @@ struct RunResult {
   Machine machine;
   std::uint64_t seed = 0;
   double seconds = 0;
-  bool complete = true;    // false: interrupted or out of time
-  std::string incomplete;  // why, and how many cases were not run
-  std::uint64_t cases_not_run = 0;
+  bool complete = true;              // false: interrupted or out of time
+  std::string incomplete;            // why
+  std::uint64_t cases_not_run = 0;   // generated ones, each of which several kernels run
   std::optional<std::string> shard;  // "1/4"
   std::optional<FixtureCount> fixtures;
   std::vector<Row> rows;              // sorted by operator, dtype, impl

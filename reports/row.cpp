@@ -31,8 +31,10 @@ Verdict row_verdict(const Row& row) {
   if (count_of(row, Verdict::vacuous) > 0 && !could_show_a_fault(row)) return Verdict::vacuous;
   if (count_of(row, Verdict::suspicious) > 0) return Verdict::suspicious;
   if (count_of(row, Verdict::not_run) > 0) return Verdict::not_run;
-  if (count_of(row, Verdict::pass) > 0) return Verdict::pass;
-  return count_of(row, Verdict::refused) > 0 ? Verdict::refused : Verdict::not_run;
+  const bool refuses = count_of(row, Verdict::refused) > 0;
+  // What it passed may be arguments alone that it must reject: of its results nothing is known then.
+  if (count_of(row, Verdict::pass) > 0 && !(refuses && row.elements == 0)) return Verdict::pass;
+  return refuses ? Verdict::refused : Verdict::not_run;
 }
 
 bool fails(const Row& row, const Rules& rules) {

@@ -26,7 +26,7 @@ bool proves_too_little(const Row& row);
 inline constexpr std::string_view kNoCases = "no case of this row belongs to this run";
 
 // The most severe verdict among the row's counts, with these exceptions: vacuous (when there is no fault)
-// only when no case could have shown one or proves_too_little says so; refused only when every case was. A row without cases is not_run.
+// only when no case could have shown one or proves_too_little says so; refused only when every case was that has results to judge. A row without cases is not_run.
 Verdict row_verdict(const Row& row);
 
 // Who decides the exit code.

@@ -36,10 +36,12 @@ void add_runs(Headline& headline, const Report& report) {
                                        ? "nothing ran: there is no kernel to run"
                                        : "nothing ran: the machine lacks what every kernel needs"));
     if (!r.run.complete)
-      headline.warnings.push_back(fmt::format(
-          "{}incomplete: {}{}", of_file(report, r.name),
-          r.run.incomplete.empty() ? "the run was stopped" : r.run.incomplete,
-          r.run.cases_not_run > 0 ? fmt::format("; {} not run", counted(r.run.cases_not_run, "case")) : ""));
+      headline.warnings.push_back(
+          fmt::format("{}incomplete: {}{}", of_file(report, r.name),
+                      r.run.incomplete.empty() ? "the run was stopped" : r.run.incomplete,
+                      r.run.cases_not_run > 0
+                          ? fmt::format("; {} not run", counted(r.run.cases_not_run, "generated case"))
+                          : ""));
   }
   if (report.runs.empty()) return;
   headline.parts.push_back(

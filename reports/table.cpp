@@ -136,9 +136,10 @@ std::string summary(const Row& row, const Rules& rules) {
 std::string failure_text(const Row& row, const Failure& failure) {
   std::string out = paragraph(failure.case_text, "    ", "      ");
   if (!failure.detail.empty())
-    out +=
-        paragraph(failure.kind == row.verdict ? failure.detail : words(failure.kind) + ": " + failure.detail,
-                  "      ", "      ");
+    out += paragraph(failure.kind == row.verdict
+                         ? failure.detail
+                         : words(failure.kind) + ": " + without_words(failure.kind, failure.detail),
+                     "      ", "      ");
   if (!failure.diagnosis.empty()) out += paragraph("diagnosis: " + failure.diagnosis, "      ", "      ");
   return out + (failure.replay.empty()
                     ? command({"assay", "verify", "--impl", row.impl, "--case", failure.case_text}, 6)
@@ -247,9 +248,10 @@ std::string conclusion(const RunResult& run, const Rules& rules, const Style& st
   std::string out;
   if (!run.complete) {
     const std::string text = paragraph(
-        fmt::format(
-            "INCOMPLETE: {}{}", run.incomplete.empty() ? "the run was stopped" : run.incomplete,
-            run.cases_not_run > 0 ? fmt::format("; {} not run", counted(run.cases_not_run, "case")) : ""),
+        fmt::format("INCOMPLETE: {}{}", run.incomplete.empty() ? "the run was stopped" : run.incomplete,
+                    run.cases_not_run > 0
+                        ? fmt::format("; {} not run", counted(run.cases_not_run, "generated case"))
+                        : ""),
         "", "  ");
     out += style.doubtful(text.substr(0, text.size() - 1)) + "\n";
   }

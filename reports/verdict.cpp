@@ -28,4 +28,10 @@ std::string words(Verdict v) {
   }
 }
 
+std::string without_words(Verdict v, std::string_view text) {
+  const std::string front = words(v) + ": ";
+  if (text.starts_with(front)) text.remove_prefix(front.size());
+  return std::string(text);
+}
+
 }  // namespace assay

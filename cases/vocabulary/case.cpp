@@ -317,7 +317,8 @@ Case parse_case(std::string_view whole) {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (given[i]) continue;
     if (!arguments[i].has_default && !arguments[i].optional)
-      bad("argument", arguments[i].name, fmt::format("is missing: {}", c.op->schema.text));
+      throw CaseError(
+          fmt::format("bad case text: argument \"{}\" is missing: {}", arguments[i].name, c.op->schema.text));
     c.arguments[i] = arguments[i].has_default ? default_value(arguments[i]) : CaseValue{None{}};
   }
   return c;

@@ -16,8 +16,9 @@ std::vector<const Operator*>& all_operators() {
   return all;
 }
 
-// Levenshtein's distance.
-std::size_t distance(std::string_view a, std::string_view b) {
+}  // namespace
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -31,8 +32,6 @@ std::size_t distance(std::string_view a, std::string_view b) {
   }
   return row[b.size()];
 }
-
-}  // namespace
 
 void enrol_operator(const Operator& op) {
   if (find_operator(op.schema.name) != nullptr) return;
@@ -60,7 +59,8 @@ std::string_view nearest_operator(std::string_view name) {
   std::size_t least = ~std::size_t{0};
   for (const Operator* op : all_operators()) {
     // "add" should find add.Tensor, whatever its overload is called.
-    const std::size_t d = std::min(distance(name, op->schema.name), distance(name, op->schema.base));
+    const std::size_t d =
+        std::min(edit_distance(name, op->schema.name), edit_distance(name, op->schema.base));
     if (d < least) {
       least = d;
       best = op->schema.name;

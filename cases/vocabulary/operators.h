@@ -21,5 +21,7 @@ const Operator& operator_named(std::string_view name);
 
 // The known operator whose name is nearest by edit distance; empty if none is enrolled.
 std::string_view nearest_operator(std::string_view name);
+// Levenshtein's.
+std::size_t edit_distance(std::string_view a, std::string_view b);
 
 }  // namespace assay

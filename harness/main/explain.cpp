@@ -9,6 +9,7 @@
 #include "../judge/judge.h"
 #include "../run/lane.h"
 #include "commands.h"
+#include "reports/verdict.h"
 #include "vocabulary/case.h"
 #include "vocabulary/check.h"
 
@@ -93,7 +94,8 @@ int explain_command(const ExplainFlags& flags) {
   fmt::print("\nkernels, fastest first\n");
   for (const Kernel* k : kernels) {
     if (!k->unavailable.empty()) {
-      fmt::print("    {:<20} cannot run here: {}\n", k->name, k->unavailable);
+      fmt::print("    {:<20} cannot run here: {}\n", k->name,
+                 without_words(Verdict::not_run, k->unavailable));
       continue;
     }
     const Outcome& outcome = outcomes[next++];

@@ -19,6 +19,7 @@
 #include "commands.h"
 #include "reports/file.h"
 #include "vocabulary/case.h"
+#include "vocabulary/operators.h"
 
 namespace assay {
 namespace {
@@ -34,6 +35,9 @@ WorkerTable worker_table(std::span<const std::string> arguments) {
   for (const EnrolledKernel& e : enrolled_kernels()) table.kernels.push_back(e.kernel);
   return table;
 }
+
+// What a shell reports of who is ended by a pipe that nobody reads: how the command would have ended is not known.
+constexpr int kBrokenPipe = 141;
 
 std::vector<std::string> given_words;
 
@@ -61,16 +65,32 @@ int run_command(const Command& command) {
       return kEnvironment;
     }
     errno = e.code().value();  // fmt::print: what printed() says
-    return kWrongUsage;
+    return errno == EPIPE ? kBrokenPipe : kWrongUsage;
   } catch (const std::exception& e) {
     fmt::print(stderr, "assay: {}\n", e.what());
     return kEnvironment;
   }
 }
 
+// What CLI11 calls an unexpected argument, if it stands where a command does.
+std::string unknown_command(const CLI::App& app, std::string_view word) {
+  std::string nearest;
+  std::size_t least = ~std::size_t{0};
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (command->get_name() == word) return {};
+    if (const std::size_t d = edit_distance(word, command->get_name()); d < least) {
+      least = d;
+      nearest = command->get_name();
+    }
+  }
+  return fmt::format("there is no command \"{}\"; the nearest is \"{}\" (`assay --help` lists them)", word,
+                     nearest);
+}
+
 // What was printed may not have arrived: no success then.
 int printed(int code) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  if (errno == EPIPE) return code;  // who reads has seen enough
   fmt::print(stderr, "assay: cannot write standard output: {}\n", std::strerror(errno));
   return code == kFaultFound ? code : kWrongUsage;
 }
@@ -145,6 +165,11 @@ int assay_main(int argc, char** argv) {
     for (CLI::Option* option : command->get_options())
       if (option->get_type_size() != 0)
         option->check([](const std::string& text) { return text.empty() ? "is empty" : std::string(); });
+  if (argc > 1 && argv[1][0] != '-')
+    if (const std::string why = unknown_command(app, argv[1]); !why.empty()) {
+      fmt::print(stderr, "assay: {}\n", why);
+      return kWrongUsage;
+    }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

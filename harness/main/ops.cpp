@@ -8,6 +8,7 @@
 #include "../verify/verify.h"
 #include "commands.h"
 #include "reports/file.h"
+#include "reports/verdict.h"
 #include "shared_flags.h"
 #include "support.h"
 
@@ -154,7 +155,7 @@ void print_details(const Json& operators, bool contracts) {
       const auto head =
           fmt::format("      {:<20} {}", k["impl"].get<std::string>(), k["peer"] ? "peer  " : "");
       if (const auto why = k["unavailable"].get<std::string>(); !why.empty()) {
-        fmt::print("{}not here: {}\n", head, why);
+        fmt::print("{}not here: {}\n", head, without_words(Verdict::not_run, why));
         continue;
       }
       fmt::print("{}{}\n", head, contract_line(k));

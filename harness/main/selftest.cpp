@@ -131,8 +131,9 @@ void add_selftest(CLI::App& app, Command& chosen) {
       ->allow_extra_args(false)
       ->type_name("LIB.so");
   add_work(*command, o.cases, o.seed, o.jobs);
-  command->add_flag("!--no-rivals", o.rivals,
-                    "do not ask what other ways of comparing would have found: half the time");
+  command->add_flag_callback(
+      "--no-rivals", [flags] { flags->options.rivals = false; },
+      "do not ask what other ways of comparing would have found: half the time");
   command->add_option("--json", flags->json, "write the results; - is standard output")->type_name("F");
   command->callback([flags, &chosen] { chosen = [flags] { return selftest_command(*flags); }; });
 }

@@ -142,7 +142,7 @@ int verify_command(VerifyFlags& flags) {
   {
     ProgressLine line;
     const auto show = [&](const Progress& p) {
-      line.show(fmt::format("{:3.0f}%  {} of {} cases  {} faults  {}",
+      line.show(fmt::format("{:3.0f}%  {} of {} cases, each for all its kernels  {} faults  {}",
                             p.total == 0 ? 100.0 : 100.0 * double(p.done) / double(p.total), p.done, p.total,
                             p.faults, p.doing));
     };
@@ -187,7 +187,9 @@ void add_verify(CLI::App& app, Command& chosen) {
       "  assay verify mm --plugin ./libmine.so --impl 'plugin:*'   your own kernel\n"
       "  assay verify --case prelu:f32:self=2x6x5x7,weight=6:seed=1\n"
       "  assay verify 'softmax*' --impl cuda.emulated --check   CUDA kernels without a GPU, under a checker\n"
-      "  assay verify --fixtures cases/fixtures         recorded cases; what was recorded is judged too");
+      "  assay verify --fixtures cases/fixtures         recorded cases; what was recorded is judged too\n\n"
+      "Exit codes: 0 all well; 1 a fault was found; 2 wrong usage or unreadable input; 3 the environment lacks what was\n"
+      "asked for, or nothing ran; 130 interrupted. A run that --time cuts short exits by what it did.");
   auto flags = std::make_shared<VerifyFlags>();
   VerifyOptions& o = flags->options;
   add_choice(*command, o.patterns, flags->dtypes);

@@ -30,9 +30,7 @@ std::string device_models() {
 std::string cuda(const Registry& registry) {
   std::string why;
   for (const Kernel& k : registry.kernels())
-    if (k.name == "cuda.gpu") why = k.unavailable;
-  constexpr std::string_view kPrefix = "not run: ";
-  if (why.starts_with(kPrefix)) why.erase(0, kPrefix.size());
+    if (k.name == "cuda.gpu") why = without_words(Verdict::not_run, k.unavailable);
 #ifdef ASSAY_CUDA_TOOLKIT
   return fmt::format("toolkit {}; {}", ASSAY_CUDA_TOOLKIT, why.empty() ? device_models() : why);
 #else

@@ -168,7 +168,8 @@ void Registry::add_torch() {
   std::string missing;
   if (!std::filesystem::exists(environment.program)) {
     missing =
-        "this build has no PyTorch oracle: install python3-dev, pybind11-dev and python3-torch, then build again";
+        "this build has no PyTorch oracle, assay-torch: build the target `programs`, not `assay` alone; it takes python3-dev, "
+        "pybind11-dev and python3-torch";
   } else {
     try {
       add(environment, "");

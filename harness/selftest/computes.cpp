@@ -1,6 +1,7 @@
 #include "computes.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "../generate/cases.h"
 #include "../generate/data.h"
@@ -13,6 +14,22 @@ constexpr std::uint64_t kCountedCases = 32;     // are looked at
 constexpr std::int64_t kMostCounted = 1 << 12;  // elements of a call that is counted
 // Formulas of single elements add a few numbers; what is rounded more often than that is a sum.
 constexpr std::int64_t kTermsOfASum = 8;
+
+// Whether a result is no number of its dtype. Not so where numbers of the inputs are only moved or chosen from.
+bool rounds(Evaluation& evaluation, const Call& call) {
+  for (std::size_t k = 0; k < call.outputs.size(); ++k) {
+    const Dtype dtype = call.outputs[k].dtype;
+    if (!is_float(dtype)) continue;
+    std::size_t n = 1;
+    for (const std::int64_t size : call.outputs[k].shape) n *= static_cast<std::size_t>(size);
+    std::vector<double> values(n);
+    evaluation.values(static_cast<int>(k), values);
+    const Format& f = format(dtype);
+    if (std::ranges::any_of(values, [&](double x) { return !std::isnan(x) && round_to(x, f) != x; }))
+      return true;
+  }
+  return false;
+}
 
 }  // namespace
 
@@ -33,7 +50,9 @@ Computes::Computes(const Operator& op, Dtype dtype, std::uint64_t seed, std::uin
     }
     if (elements > kMostCounted || call.outputs.empty()) continue;
     const Arguments arguments(call);
-    const Work work = reference->evaluate(arguments.values(), call.outputs)->work();
+    const auto evaluation = reference->evaluate(arguments.values(), call.outputs);
+    rounds_ = rounds_ || rounds(*evaluation, call);
+    const Work work = evaluation->work();
     for (std::size_t a = 0; a < reads_.size(); ++a) reads_[a] = reads_[a] || work.bytes_of_argument[a] > 0;
     const Operations& o = work.operations;
     products_ |= o.multiplications > 0;
@@ -52,6 +71,8 @@ bool Computes::has(Concerns c) const {
   switch (c) {
     case Concerns::anything:
       return true;
+    case Concerns::rounding:
+      return rounds_ || arithmetic_;
     case Concerns::arithmetic:
       return arithmetic_;
     case Concerns::products:

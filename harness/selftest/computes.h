@@ -23,7 +23,7 @@ class Computes {
 
   std::vector<bool> reads_;          // by argument
   std::set<std::string> breakable_;  // arguments
-  bool arithmetic_ = false, products_ = false, sums_ = false, functions_ = false;
+  bool rounds_ = false, arithmetic_ = false, products_ = false, sums_ = false, functions_ = false;
 };
 
 }  // namespace assay

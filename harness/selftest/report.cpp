@@ -112,7 +112,7 @@ std::string selftest_table(const SelftestResult& result, const Style& style) {
   }
   if (!result.fit_nowhere.empty())
     text += fmt::format(
-        "\nNot planted: {} that fit no case: what they change is not there, or gives results of other shapes.\n",
+        "\nNot planted: {} that fit no case: what they change is not there, or gives results of other shapes or the same ones.\n",
         counted(result.fit_nowhere.size(), "variant"));
   text += fmt::format("\nOf {} (an operator, a right kernel, a dtype), called wrong: Assay {}",
                       counted(result.controls.size(), "row"), grouped(ours));

@@ -154,7 +154,7 @@ void Trial::plant_variants(const std::string& program) {
     if (v.name == none_.table_name || !selects(options_.variants, v.name)) continue;
     if (!v.dtypes.contains(subject_.dtype) || !computes.has(v)) continue;
     Suspect& s = plant(kernel_of(v.name, program), v.name, v.says);
-    s.fits = !v.arguments;
+    s.fits = !v.arguments && !(v.results && v.moves);
     s.planted.unobservable = unobservable(*subject_.op, v, subject_.dtype);
     s.variant = v;
   }
@@ -206,6 +206,12 @@ void Trial::examine_further(Examiner& examiner, std::mutex& generator, const std
   }
 }
 
+bool Trial::fits(const Suspect& suspect, const Finding& finding, const Call& call) {
+  if (finding.information == kPlantedHere) return true;
+  return suspect.variant && !suspect.variant->arguments && call.error.empty() &&
+         moves_results(*suspect.variant, call);
+}
+
 void Trial::examine(Examiner& examiner, const std::vector<Case>& cases, std::uint64_t valid,
                     const std::vector<Suspect*>& suspects) {
   // The reference first: what it gives is what a variant must change. Those that Assay has found still run for rivals.
@@ -230,7 +236,7 @@ void Trial::examine(Examiner& examiner, const std::vector<Case>& cases, std::uin
     for (std::size_t k = 0; k < open.size(); ++k) {
       const Finding& f = findings[controls + k];
       Planted& p = open[k]->planted;
-      open[k]->fits = open[k]->fits || (i < valid && f.information == kPlantedHere);
+      open[k]->fits = open[k]->fits || (i < valid && fits(*open[k], f, examined[i].call));
       if (f.applicable && !p.found) {
         ++p.cases;
         p.changed = p.changed || f.outputs != findings[0].outputs ||

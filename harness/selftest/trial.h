@@ -50,6 +50,8 @@ class Trial {
   // Runs these suspects and the controls. The first `valid` of the cases are allowed.
   void examine(Examiner& examiner, const std::vector<Case>& cases, std::uint64_t valid,
                const std::vector<Suspect*>& suspects);
+  // Whether the suspect does something in a case, whose finding this is.
+  static bool fits(const Suspect& suspect, const Finding& finding, const Call& call);
   // Cases behind those of the run, for a variant that changes few of those.
   void examine_further(Examiner& examiner, std::mutex& generator, const std::atomic<bool>& interrupted,
                        Suspect& suspect);

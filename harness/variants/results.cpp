@@ -1,7 +1,9 @@
 // Results that are lost, misplaced or stored wrongly.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "variant.h"
 
@@ -116,6 +118,7 @@ void add_numbers(std::vector<Variant>& all) {
              [](double x, const Format& f) {
                return std::isnan(x) ? x : x < 0 ? round_up(x, f) : round_down(x, f);
              });
+  all.back().concerns = Concerns::rounding;
   plant_each(all, "through_bf16", "stores results through bf16", wide | only(Dtype::f16),
              [](double x, const Format&) { return round_to(x, format(Dtype::bf16)); });
   plant_each(all, "through_f16", "stores results through f16", wide | only(Dtype::bf16),
@@ -153,6 +156,21 @@ void add_numbers(std::vector<Variant>& all) {
 }
 
 }  // namespace
+
+// They are shown their own numbers, counted from 1.
+bool moves_results(const Variant& variant, const Call& call) {
+  std::vector<VariantResult> results;
+  for (const Checked::Output& o : call.outputs) {
+    std::size_t n = 1;
+    for (const std::int64_t size : o.shape) n *= static_cast<std::size_t>(size);
+    std::vector<std::int64_t> own(n);
+    std::iota(own.begin(), own.end(), std::int64_t{1});
+    results.push_back({o.dtype, o.shape, {}, std::move(own), n});
+  }
+  std::vector<VariantResult> moved = results;
+  variant.results(moved, call);
+  return !std::ranges::equal(results, moved, {}, &VariantResult::integers, &VariantResult::integers);
+}
 
 void add_result_variants(const Operator& op, std::vector<Variant>& all) {
   add_moves(all);

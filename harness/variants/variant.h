@@ -34,7 +34,8 @@ struct VariantResult {
 };
 
 // What an operator must compute so that a variant of arithmetic is one: counted by its reference.
-enum class Concerns : std::uint8_t { anything, arithmetic, products, sums, functions };
+// `rounding`: a result that its dtype does not hold, and that is rounded therefore.
+enum class Concerns : std::uint8_t { anything, rounding, arithmetic, products, sums, functions };
 
 struct Variant {
   std::string name;  // "dim.last", "results.tail_of_8"
@@ -67,6 +68,9 @@ struct Variant {
 bool change_arguments(const Variant& variant, Call& call);
 // The operator's reference, or the wrong formula that the variant has instead.
 const Reference& formula_of(const Variant& variant, const Operator& op);
+
+// Whether a variant that moves results puts any of this call's elsewhere: of a single row, the first is every one.
+bool moves_results(const Variant& variant, const Call& call);
 
 // What the variant computes of a call, and how it stores that. Its arguments are not changed here.
 std::vector<VariantResult> results_of(const Variant& variant, const Call& call);

@@ -34,6 +34,18 @@ std::vector<const Operator*> select_operators(const std::vector<std::string>& pa
   return chosen;
 }
 
+void check_patterns(const Registry& registry, const std::vector<std::string>& globs,
+                    const std::vector<std::string>& patterns) {
+  if (globs.empty()) return;
+  for (const std::string& p : patterns)
+    if (std::ranges::none_of(
+            operators(), [&](const Operator* op) { return selects({p}, std::string(op->schema.name)); }) &&
+        std::ranges::any_of(registry.kernels(), [&](const Kernel& k) { return selects({p}, k.name); }))
+      throw SelectionError(fmt::format(
+          "no operator matches \"{}\", which names a kernel: kernels are comma-separated, --impl \"{},{}\"",
+          p, fmt::join(globs, ","), p));
+}
+
 void check_impls(const Registry& registry, const std::vector<const Operator*>& operators,
                  const std::vector<std::string>& globs) {
   std::set<std::string> names;

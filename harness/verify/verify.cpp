@@ -30,6 +30,7 @@ struct Subject {
 };
 
 std::vector<Subject> subjects(const Registry& registry, const VerifyOptions& options) {
+  check_patterns(registry, options.impls, options.patterns);
   const std::vector<const Operator*> chosen =
       options.only ? std::vector<const Operator*>{options.only->op} : select_operators(options.patterns);
   check_impls(registry, chosen, options.impls);

@@ -58,6 +58,9 @@ std::vector<const Operator*> select_operators(const std::vector<std::string>& pa
 bool selects(const std::vector<std::string>& globs, const std::string& name);
 // Whether any of them is PyTorch's, on the processor or a GPU: its registry is loaded only then.
 bool selects_torch(const std::vector<std::string>& globs);
+// Throws SelectionError for a pattern that names a kernel, where it was meant for the list of --impl.
+void check_patterns(const Registry& registry, const std::vector<std::string>& globs,
+                    const std::vector<std::string>& patterns);
 // Throws SelectionError for a glob that no kernel of these operators matches.
 void check_impls(const Registry& registry, const std::vector<const Operator*>& operators,
                  const std::vector<std::string>& globs);
