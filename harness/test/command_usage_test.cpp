@@ -76,6 +76,31 @@ TEST_F(CommandLine, WhatCannotBeReadIsWrongUsage) {
   EXPECT_THAT(bad.err, Not(HasSubstr("json.exception")));
 }
 
+TEST_F(CommandLine, WhatIsNearlyRightIsTold) {
+  expect_usage_error(assay({"verif"}), "there is no command \"verif\"; the nearest is \"verify\"");
+  expect_usage_error(verify({"relu", "--impl", "cpu.baseline", "cpu.avx2"}),
+                     "which names a kernel: kernels are comma-separated, --impl \"cpu.baseline,cpu.avx2\"");
+  expect_usage_error(assay({"explain", "relu"}), "argument \"self\" is missing");
+  EXPECT_THAT(assay({"selftest", "--help"}).out, Not(HasSubstr("{false}")));
+  EXPECT_THAT(assay({"verify", "--help"}).out, HasSubstr("Exit codes: 0 all well"));
+}
+
+TEST_F(CommandLine, ExplainNamesTheReferenceInTheCheckout) {
+  EXPECT_THAT(assay({"explain", "relu:f32:self=3"}).out, HasSubstr("\nreference  reference/relu.cpp:"));
+}
+
+// Who reads has seen enough: `assay ops | head`.
+TEST_F(CommandLine, AClosedPipeIsNoError) {
+  const Finished ops =
+      run_program("/bin/bash", {"-c", "\"$0\" ops --contracts | head -n 1 > /dev/null", ASSAY_PROGRAM});
+  EXPECT_EQ(ops.err, "");
+  const Finished json = run_program(
+      "/bin/bash",
+      {"-c", "\"$0\" ops --json - | head -n 1 > /dev/null; exit ${PIPESTATUS[0]}", ASSAY_PROGRAM});
+  EXPECT_EQ(json.err, "");
+  EXPECT_EQ(json.status, 0);
+}
+
 TEST_F(CommandLine, AFullDiskIsNoSuccess) {
   const std::string x = file("x.bin"), raw = "raw:f32[4]@" + x;
   std::ofstream(x, std::ios::binary) << std::string(16, '\0');

@@ -11,9 +11,11 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "harness/generate/data.h"
 #include "harness/registry/subprocess.h"
 #include "harness/selftest/report.h"
 #include "harness/variants/variant.h"
+#include "vocabulary/case.h"
 #include "vocabulary/operators.h"
 #include "vocabulary/wrong_formula.h"
 
@@ -68,6 +70,24 @@ TEST(Variants, WindowsThatAreReadElsewhereKeepTheirShapes) {
         v.name.starts_with("stride.") || v.name.starts_with("padding.") || v.name.starts_with("dilation.");
     EXPECT_TRUE(v.keeps_shapes || !of_windows) << v.name;
   }
+}
+
+// Rows of a result that has one row cannot be mixed up; a tail can be lost there.
+TEST(Variants, OfMovesConcernResultsInWhichTheyMoveSomething) {
+  const auto moves = [](std::string_view variant, const std::string& shape) {
+    const std::vector<Variant> all = variants_of(operator_named("relu"));
+    const auto v = std::ranges::find(all, variant, &Variant::name);
+    EXPECT_NE(v, all.end()) << variant;
+    return v != all.end() && moves_results(*v, materialise(parse_case("relu:f32:self=" + shape)));
+  };
+  for (const char* rows : {"results.first_row_for_all", "results.tail_overlaps"}) {
+    EXPECT_FALSE(moves(rows, "9")) << rows;
+    EXPECT_FALSE(moves(rows, "1x9")) << rows;
+    EXPECT_TRUE(moves(rows, "2x9")) << rows;
+  }
+  EXPECT_TRUE(moves("results.tail_of_8", "9"));
+  EXPECT_FALSE(moves("results.tail_of_8", "8"));
+  EXPECT_FALSE(moves("results.zero", "0"));
 }
 
 // An excuse for nothing hides a name that was mistyped.

@@ -67,9 +67,13 @@ TEST(RowVerdict, IsNotVacuousForAFewCasesThatHappenToBeUndecidable) {
   EXPECT_EQ(with(101, 10'000), vacuous);
 }
 
-TEST(RowVerdict, IsRefusedOnlyWhenEveryCaseIs) {
+TEST(RowVerdict, IsRefusedOnlyWhenEveryCaseWithResultsIs) {
   EXPECT_EQ(verdict_with({{refused, 3}}), refused);
-  EXPECT_EQ(verdict_with({{refused, 3}, {pass, 1}}), pass);
+  Row row = row_of("prelu", "torch", "f16", {{refused, 3}, {pass, 1}});
+  EXPECT_EQ(row_verdict(row), refused) << "it rejected arguments that are wrong, and gave no result";
+  row.elements = 1;
+  EXPECT_EQ(row_verdict(row), pass);
+  EXPECT_EQ(verdict_with({{pass, 1}}), pass) << "there are tensors without elements";
   EXPECT_EQ(verdict_with({{refused, 3}, {suspicious, 1}}), suspicious);
 }
 

@@ -106,8 +106,25 @@ TEST(Table, SaysThatTheRunIsIncomplete) {
   run.cases_not_run = 1234;
   run.shard = "2/4";
   const std::string text = table(run);
-  EXPECT_NE(text.find("\nINCOMPLETE: stopped by Ctrl-C; 1,234 cases not run\nFAILED: "), std::string::npos);
+  EXPECT_NE(text.find("\nINCOMPLETE: stopped by Ctrl-C; 1,234 generated cases not run\nFAILED: "),
+            std::string::npos);
   EXPECT_NE(text.find(", seed 42, shard 2/4.\n"), std::string::npos);
+}
+
+TEST(Table, SaysNoVerdictTwice) {
+  RunResult run;
+  Row row = row_of("relu", "cpu", "f32", {{Verdict::wrongly_accepted, 1}, {Verdict::crashed, 1}});
+  row.verdict = row_verdict(row);
+  Failure failure;
+  failure.kind = Verdict::wrongly_accepted;
+  failure.detail = words(failure.kind) + ": self has no dimension 3";
+  row.failures = {failure};
+  run.rows = {row};
+  const std::string text = table(run);
+  EXPECT_NE(text.find("  took arguments that are wrong: self has no dimension 3\n"), std::string::npos)
+      << text;
+  EXPECT_EQ(without_words(Verdict::not_run, "not run: no device"), "no device");
+  EXPECT_EQ(without_words(Verdict::not_run, "no device"), "no device");
 }
 
 TEST(Table, DtypesThatDoNotFitStandBelow) {
