@@ -35,7 +35,8 @@ std::string details(const Row& row) {
 }
 
 std::string message(const Row& row) {
-  if (!row.reason.empty()) return fmt::format("{}: {}", token(row.verdict), row.reason);
+  if (!row.reason.empty())
+    return fmt::format("{}: {}", token(row.verdict), without_words(row.verdict, row.reason));
   if (row.verdict == Verdict::refused && !row.refused.empty())
     return fmt::format("refused: {}", row.refused.begin()->first);
   if (!row.failures.empty()) return fmt::format("{}: {}", token(row.verdict), row.failures.front().detail);
