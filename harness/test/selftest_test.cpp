@@ -289,6 +289,15 @@ TEST(SelftestCommand, SaysWhatItWouldPlantAndWhatIsWrongWithItsArguments) {
   expect_usage_error(selftest_of({"relu", "--json", "/proc/nowhere/f.json"}), "--json /proc/nowhere");
 }
 
+// Results that are numbers of the inputs have no bits to cut off.
+TEST(SelftestCommand, PlantsRoundingWhereResultsAreRounded) {
+  const auto truncated = [](const char* op) {
+    return selftest_of({op, "--dtype", "f16", "--variant", "results.truncated", "--no-rivals"});
+  };
+  EXPECT_THAT(truncated("sqrt").out, HasSubstr("PASSED: 1 of 1 fault found"));
+  EXPECT_THAT(truncated("clone").err, HasSubstr("nothing to plant"));
+}
+
 TEST(SelftestCommand, ACutRunCallsNothingASurvivor) {
   const Finished f =
       run_program("/usr/bin/timeout", {"--preserve-status", "-s", "INT", "2", ASSAY_PROGRAM, "selftest",
