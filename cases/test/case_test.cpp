@@ -91,7 +91,7 @@ TEST_F(CaseText, ErrorsNameTheField) {
   error("prelu:f32:self=[2x3]@permuted,weight=1", "needs parameters");
   error("prelu:f32:self=[2x3]@strides(-1,1),weight=1", "stride -1 is negative");
   error("prelu:f32:self=f23[2],weight=1", "\"f23\" is not a dtype");
-  error("prelu:f32:self=2", "weight\": is missing");
+  error("prelu:f32:self=2", "argument \"weight\" is missing");
   error("prelu:f32:self=2,weight=1,bias=1", "has no such argument");
   error("prelu:f32:self=2,self=2,weight=1", "given twice");
   error("prelu:f32:self=2,weight=1:colour=red", "keys are");

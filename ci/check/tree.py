@@ -23,7 +23,7 @@ def files(root=ROOT):
         if Path(root) == ROOT:  # self-tests have trees without git
             said_once(f"git does not list the files here, so all of them are looked at, ignored ones too: "
                       f"{getattr(e, 'stderr', None) or e}")
-        listed = [str(p.relative_to(root)) for p in Path(root).rglob("*")]
+        listed = [f for f in (str(p.relative_to(root)) for p in Path(root).rglob("*")) if f.split("/")[0] != ".git"]
     return sorted({f for f in listed if f and (Path(root) / f).is_file() and not f.startswith("build/")})
 
 
