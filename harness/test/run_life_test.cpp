@@ -10,6 +10,7 @@
 #include <functional>
 #include <iterator>
 #include <set>
+#include <sstream>
 #include <thread>
 
 #include "run_fixture.h"
@@ -20,8 +21,9 @@ namespace {
 using namespace std::chrono_literals;
 
 std::string contents(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  std::ostringstream all;
+  all << std::ifstream(path, std::ios::binary).rdbuf();  // no exception of a process that ends meanwhile
+  return all.str();
 }
 
 // The processes whose command line holds this text.
