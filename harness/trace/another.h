@@ -23,8 +23,8 @@ bool is_nearly(double x, double y, double scale, double by);
 // many elements.
 bool are_alike(const TensorData& a, const TensorData& b, const std::vector<double>& within = {});
 
-// The nearest call whose result `came` is, which should be the one of this name: all of it, as the dump has it, or nearly so as it was recorded. Nothing if it says little,
-// such as zeros, or if `right`, what belongs there, is like that result as well.
+// The nearest call whose result `came` is, which should be the one of this name: all of it, as the dump has it, or nearly so as it
+// was recorded. Nothing if it says little, such as zeros, or if `right`, what belongs there, is like that result as well.
 std::optional<std::string> of_another_call(const CaseFile& trace, Dump& dump, std::size_t call,
                                            const std::string& name, const KnownResult& came,
                                            const TensorData& right);

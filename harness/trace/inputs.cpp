@@ -202,7 +202,9 @@ void Inputs::of_parameter(std::size_t k, const std::string& argument, const std:
 // Several modules may have given a name to parameters of their own: whose the dump's is, its numbers say.
 std::optional<std::string> Inputs::of_another_module(const TensorData& own,
                                                      const std::string& parameter) const {
-  for (const auto& [name, at] : parameters_.at(without_number(parameter))) {
+  const auto all = parameters_.find(without_number(parameter));
+  if (all == parameters_.end()) return std::nullopt;
+  for (const auto& [name, at] : all->second) {
     const RecordedCall& call = trace_.calls[at.first];
     if (name == parameter) continue;
     const TensorData recorded = recorded_argument(call, at.second);
@@ -213,13 +215,22 @@ std::optional<std::string> Inputs::of_another_module(const TensorData& own,
   return std::nullopt;
 }
 
+// Nothing if the trace does not have it: files are not to be trusted.
+const RecordedTensor* Inputs::recorded_result(const Origin& origin) const {
+  if (origin.call >= trace_.calls.size()) return nullptr;
+  const auto& outputs = trace_.calls[origin.call].outputs;
+  const auto found = outputs.find(origin.result);
+  return found == outputs.end() || !found->second.actual ? nullptr : &*found->second.actual;
+}
+
 void Inputs::of_result(std::size_t k, const Origin& origin, const TensorData& t, Seen& seen) {
   auto produced = known_part(results_, origin, t.shape, t.dtype);
   if (!produced) return;
   // What was read is not what the call gave, and no call that was recorded wrote there: NumPy may have.
-  const auto& given = trace_.calls[origin.call].outputs.at(origin.result).actual;
-  if (const auto part =
-          given && produced->written_by.empty() ? view_of(tensor_of(*given), origin, t.shape) : std::nullopt;
+  const RecordedTensor* const given = recorded_result(origin);
+  if (const auto part = given != nullptr && produced->written_by.empty()
+                            ? view_of(tensor_of(*given), origin, t.shape)
+                            : std::nullopt;
       part && !same_bits(*part, packed_copy(t)))
     return of_unrecorded({"what writes to memory without a call", {origin}}, seen);
   seen.assumed = produced->assumed;
@@ -249,10 +260,11 @@ void Inputs::of_unrecorded(const Through& through, Seen& seen) {
     if (known == results_.end()) continue;
     last = std::max(last, from.call);
     seen.assumed.insert(known->second.assumed.begin(), known->second.assumed.end());
-    const auto& recorded = trace_.calls[from.call].outputs.at(from.result).actual;
+    const RecordedTensor* const recorded = recorded_result(from);
     if (!known->second.lost_in.empty())
       seen.lost_in = known->second.lost_in;
-    else if (recorded && !are_alike(known->second.data, tensor_of(*recorded), known->second.within))
+    else if (recorded != nullptr &&
+             !are_alike(known->second.data, tensor_of(*recorded), known->second.within))
       seen.lost_in = through.op + ", which was not recorded";
   }
   seen.unrecorded = true;

@@ -54,6 +54,7 @@ class Inputs {
   void of_parameter(std::size_t call, const std::string& argument, const std::string& parameter,
                     const TensorData& t, Seen& seen, BisectedCall& result);
   std::optional<std::string> dumped_parameter(const RecordedCall& call, const std::string& argument) const;
+  const RecordedTensor* recorded_result(const Origin& origin) const;
   void of_result(std::size_t call, const Origin& origin, const TensorData& t, Seen& seen);
   void of_unrecorded(const Through& through, Seen& seen);
   std::optional<std::string> of_another_module(const TensorData& own, const std::string& parameter) const;
