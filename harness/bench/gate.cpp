@@ -3,14 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 
-#include "../verify/verify.h"
+#include "gate_subjects.h"
 #include "same_code.h"
 
 namespace assay {
@@ -20,26 +20,8 @@ using Json = nlohmann::json;
 
 constexpr int kRounds[] = {40, 120, 480, 1280, 3840};  // more only while it is not clear
 constexpr int kProcesses = 8;                          // at most, in which a finding is tried again
+constexpr double kPrecise = 0.5;  // half of such a process's interval, as a share of the threshold
 constexpr double kOpenSeconds = 300;
-
-bool own_kernel(const Kernel& k, const std::string& library) {
-  const std::vector<std::string>& a = k.environment.arguments;
-  return a.size() == 2 && a[0] == "--plugin" && a[1] == library;
-}
-
-std::vector<const Kernel*> kernels_of(const Registry& registry, const std::string& library) {
-  std::vector<const Kernel*> all;
-  for (const Kernel& k : registry.kernels())
-    if (own_kernel(k, library)) all.push_back(&k);
-  return all;
-}
-
-int level_of(const Kernel& k) {
-  constexpr std::string_view kLevels[] = {"baseline", "sse41", "avx2", "avx512", "amx"};
-  for (int i = 4; i >= 0; --i)
-    if (k.table_name.find(kLevels[i]) != std::string::npos) return i;
-  return -1;
-}
 
 }  // namespace
 
@@ -50,7 +32,7 @@ struct Gate::State {
   Registry base_registry;
   Modules modules;
   int candidate_module, base_module, second_module;
-  std::vector<Subject> subjects;
+  std::vector<GateSubject> subjects;
   std::map<int, Placement> placements;
   std::optional<Session> session;
   int session_threads = 0;
@@ -67,60 +49,7 @@ struct Gate::State {
     candidate_module = modules.add(options.candidate);
     base_module = modules.add_again(options.base);
     second_module = modules.add_again(options.base);
-    find_subjects();
-  }
-
-  void find_subjects() {
-    const std::vector<const Kernel*> theirs = kernels_of(base_registry, options.base);
-    std::vector<const Kernel*> ours = kernels_of(registry, options.candidate);
-    check_choice(ours);
-    for (const int threads : options.bench.threads)
-      for (const Cache cache : options.bench.caches)
-        for (const BenchCase& bench_case : options.bench.cases)
-          for (const Kernel* k : chosen(ours, *bench_case.c.op)) {
-            const auto base = std::ranges::find_if(
-                theirs, [&](const Kernel* b) { return b->op == k->op && b->table_name == k->table_name; });
-            subjects.push_back({&bench_case, k, base == theirs.end() ? nullptr : *base, cache, threads});
-          }
-  }
-
-  // Throws SelectionError for what is asked for and not there, and std::runtime_error if nothing of it runs here.
-  void check_choice(const std::vector<const Kernel*>& all) const {
-    std::vector<const Kernel*> wanted;
-    std::set<std::string> names;
-    for (const Kernel* k : all)
-      if (std::ranges::any_of(options.bench.cases, [&](const BenchCase& b) { return b.c.op == k->op; })) {
-        wanted.push_back(k);
-        names.insert(k->table_name);
-      }
-    if (wanted.empty())
-      throw SelectionError(fmt::format("{} has no kernel of {}{}", options.candidate,
-                                       options.bench.cases.front().c.op->schema.name,
-                                       options.bench.cases.size() > 1 ? " and the other cases" : ""));
-    for (const std::string& glob : options.bench.impls)
-      if (std::ranges::none_of(wanted, [&](const Kernel* k) { return is_named(*k, {glob}); }))
-        throw SelectionError(fmt::format("no kernel of {} matches --impl \"{}\"; there are: {}",
-                                         options.candidate, glob, fmt::join(names, ", ")));
-    std::erase_if(wanted, [&](const Kernel* k) { return !is_named(*k, options.bench.impls); });
-    if (std::ranges::none_of(wanted, [](const Kernel* k) { return k->unavailable.empty(); }))
-      throw std::runtime_error(fmt::format("nothing can be compared: {} does not run here: {}",
-                                           wanted.front()->table_name, wanted.front()->unavailable));
-  }
-
-  static bool is_named(const Kernel& k, const std::vector<std::string>& globs) {
-    return selects(globs, k.table_name) || selects(globs, k.name);
-  }
-
-  // Those that --impl names, or of each the one with the widest vectors that runs here.
-  std::vector<const Kernel*> chosen(const std::vector<const Kernel*>& all, const Operator& op) const {
-    std::vector<const Kernel*> some;
-    for (const Kernel* k : all)
-      if (k->op == &op && k->unavailable.empty() && is_named(*k, options.bench.impls)) some.push_back(k);
-    if (!options.bench.impls.empty()) return some;
-    int widest = -1;
-    for (const Kernel* k : some) widest = std::max(widest, level_of(*k));
-    std::erase_if(some, [&](const Kernel* k) { return level_of(*k) >= 0 && level_of(*k) < widest; });
-    return some;
+    subjects = gate_subjects(options, registry, base_registry);
   }
 
   Session& process(int threads, bool reversed = false) {
@@ -164,7 +93,7 @@ struct Gate::State {
     Json opened;
   };
 
-  Json open_request(const Subject& s, const std::vector<Side>& sides, std::uint64_t seed) const {
+  Json open_request(const GateSubject& s, const std::vector<Side>& sides, std::uint64_t seed) const {
     Json kernels = Json::array();
     for (const Side& side : sides)
       kernels.push_back({{"module", side.module},
@@ -189,7 +118,7 @@ struct Gate::State {
   }
 
   // In a process that nobody else is timed in: what it does there is its own doing.
-  Trouble alone(const Subject& s, const Side& side) {
+  Trouble alone(const GateSubject& s, const Side& side) {
     session.reset();
     try {
       const double patience = kOpenSeconds + 3 * options.bench.timeout;
@@ -205,7 +134,16 @@ struct Gate::State {
     }
   }
 
-  Pair time(const Subject& s, const Side& first, const Side& second, std::uint64_t seed, int more,
+  // How long rounds go on in a process: until its interval lies on one side of the threshold, or, where its median is to be
+  // compared with those of other processes, until that is known; and no longer than the options say.
+  enum class Until : std::uint8_t { decided, precise };
+  static bool enough(const std::vector<double>& logarithms, double threshold, Until until) {
+    const Estimate e = median_interval(logarithms);
+    if (until == Until::decided) return decide(e, threshold) != GateOutcome::Verdict::ambiguous;
+    return std::max(e.high - e.median, e.median - e.low) <= kPrecise * threshold;
+  }
+
+  Pair time(const GateSubject& s, const Side& first, const Side& second, std::uint64_t seed, Until until,
             bool reversed) {
     Pair pair;
     Session& process_ = process(s.threads, reversed);
@@ -217,10 +155,10 @@ struct Gate::State {
     pair.threshold = dram ? kThresholdDram : kThreshold;
     const char* const clock = s.threads > 1 ? "wall" : "cpu";
     std::vector<double> a, b, cpu, wall;
-    double seconds = options.bench.seconds;
+    double seconds = dram ? options.dram_seconds : options.bench.seconds;
     for (const int rounds : kRounds) {
       const auto begin = std::chrono::steady_clock::now();
-      const Json times = process_.ask({{"do", "measure"}, {"rounds", rounds * more}, {"seconds", seconds}},
+      const Json times = process_.ask({{"do", "measure"}, {"rounds", rounds}, {"seconds", seconds}},
                                       kOpenSeconds + 20 * seconds);
       seconds -= std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
       const auto append = [](std::vector<double>& to, const Json& list) {
@@ -231,9 +169,7 @@ struct Gate::State {
       append(cpu, times["kernels"][1]["cpu"]);
       append(wall, times["kernels"][1]["wall"]);
       pair.logarithms = log_ratios(a, b);
-      if (decide(median_interval(pair.logarithms), pair.threshold) != GateOutcome::Verdict::ambiguous ||
-          seconds <= 0)
-        break;
+      if (enough(pair.logarithms, pair.threshold, until) || seconds <= 0) break;
     }
     pair.ns = median_interval(b);
     pair.contention = median_interval(wall).median / median_interval(cpu).median;
@@ -257,8 +193,9 @@ struct Gate::State {
   // What is found in one process must hold in several: the same code differs by where it comes to lie, calls of less than a
   // microsecond by some percent. Each process has copies of the libraries of its own, and they are loaded in turn in one order and
   // the other. The first one, in which something was found, does not count.
-  GateOutcome judge(const Subject& s, const Side& first, const Side& second, std::uint64_t seed, Pair& pair) {
-    pair = time(s, first, second, seed, 1, false);
+  GateOutcome judge(const GateSubject& s, const Side& first, const Side& second, std::uint64_t seed,
+                    Pair& pair) {
+    pair = time(s, first, second, seed, Until::decided, false);
     if (!pair.timed()) return {};
     GateOutcome o = outcome_of(pair);
     if (o.verdict != GateOutcome::Verdict::regressed && o.verdict != GateOutcome::Verdict::improved) return o;
@@ -266,7 +203,8 @@ struct Gate::State {
     std::string said;
     for (int n = 1; n <= kProcesses; ++n) {
       session.reset();
-      const Pair again = time(s, first, second, seed + static_cast<std::uint64_t>(n), 1, n % 2 == 1);
+      const Pair again =
+          time(s, first, second, seed + static_cast<std::uint64_t>(n), Until::precise, n % 2 == 1);
       if (!again.timed()) {
         pair.first = again.first;
         pair.second = again.second;
@@ -277,11 +215,13 @@ struct Gate::State {
       said += fmt::format("{}{:+.1f}%", said.empty() ? "" : ", ", 100 * std::expm1(median));
       medians.push_back(median);
       if (medians.size() < 3) continue;
-      const Estimate e = mean_interval(medians);
-      o.ratio = {std::exp(e.median), std::exp(e.low), std::exp(e.high)};
-      if (decide(e, pair.threshold) == o.verdict) {
-        o.confirmed = true;
-        return o;
+      // By Student's interval; or by the sign test's, which one process that was disturbed does not widen, when there are enough.
+      for (const Estimate& e : {mean_interval(medians), median_interval(medians)}) {
+        o.ratio = {std::exp(e.median), std::exp(e.low), std::exp(e.high)};
+        if (decide(e, pair.threshold) == o.verdict) {
+          o.confirmed = true;
+          return o;
+        }
       }
     }
     o.note = fmt::format("{} by {:+.1f}% in one process, but {} in others", token(o.verdict),
@@ -292,7 +232,7 @@ struct Gate::State {
 
   // Whether the code is the same; or `unseen` becomes why that cannot be said. Asks where the two kernels begin in their files, and
   // what they refuse by.
-  bool same_machine_code(const Subject& s, std::string& unseen) {
+  bool same_machine_code(const GateSubject& s, std::string& unseen) {
     const Json where = process(s.threads).ask(
         {{"do", "entries"},
          {"kernels",
@@ -320,13 +260,13 @@ Gate::Gate(const GateOptions& options, std::string program)
     : state_(std::make_unique<State>(options, std::move(program))) {}
 Gate::~Gate() = default;
 
-const std::vector<Gate::Subject>& Gate::subjects() const { return state_->subjects; }
+const std::vector<GateSubject>& Gate::subjects() const { return state_->subjects; }
 
 nlohmann::json Gate::machine_limits() {
   return state_->process(state_->options.bench.threads.front()).ask({{"do", "bandwidths"}}, 120)["limits"];
 }
 
-BenchRow Gate::compare(const Subject& s) {
+BenchRow Gate::compare(const GateSubject& s) {
   BenchRow row;
   row.op = std::string(s.bench_case->c.op->schema.name);
   row.case_text = text(s.bench_case->c);
@@ -403,7 +343,7 @@ BenchRow Gate::compare(const Subject& s) {
   return row;
 }
 
-void Gate::try_canary(const Subject& s, Canary& canary) {
+void Gate::try_canary(const GateSubject& s, Canary& canary) {
   State& state = *state_;
   if (s.base == nullptr) return;
   State::Pair pair;
@@ -420,7 +360,7 @@ void Gate::try_canary(const Subject& s, Canary& canary) {
   canary.alarms += o.confirmed ? 1 : 0;
 }
 
-GateOutcome Gate::trial(const Subject& s, double slowed, std::uint64_t seed) {
+GateOutcome Gate::trial(const GateSubject& s, double slowed, std::uint64_t seed) {
   State& state = *state_;
   State::Pair pair;
   GateOutcome o;

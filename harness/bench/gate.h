@@ -7,16 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "bench.h"
+#include "gate_subjects.h"
 
 namespace assay {
-
-struct GateOptions {
-  BenchOptions bench;
-  std::string candidate;  // a library of kernels (assay/kernel.h); empty: ours
-  std::string base;
-  bool skip_unchanged = true;  // what is the same machine code is not timed
-};
 
 // What says whether this machine is fit to judge now: the baseline against a copy of itself.
 struct Canary {
@@ -31,23 +24,16 @@ class Gate {
   Gate(const GateOptions& options, std::string program);
   ~Gate();
 
-  // The cases and kernels to be compared, one row each, kernels that only one of them has included.
-  struct Subject {
-    const BenchCase* bench_case = nullptr;
-    const Kernel* candidate = nullptr;
-    const Kernel* base = nullptr;  // nullptr: the baseline has no such kernel
-    Cache cache = Cache::warm;
-    int threads = 1;
-  };
-  const std::vector<Subject>& subjects() const;
+  // What is compared, one row each, kernels that only one of them has included.
+  const std::vector<GateSubject>& subjects() const;
 
   // With an outcome, or why there is none, and whose fault that is: a baseline that is not right, or refuses, leaves a row that
   // is not run. Like those below it throws SessionStopped.
-  BenchRow compare(const Subject& subject);
+  BenchRow compare(const GateSubject& subject);
   // The baseline's kernel against its copy; an alarm if they differ beyond the threshold, twice.
-  void try_canary(const Subject& subject, Canary& canary);
+  void try_canary(const GateSubject& subject, Canary& canary);
   // One comparison of the candidate with itself, slowed by this share; for `--study`.
-  GateOutcome trial(const Subject& subject, double slowed, std::uint64_t seed);
+  GateOutcome trial(const GateSubject& subject, double slowed, std::uint64_t seed);
 
   nlohmann::json machine_limits();
 

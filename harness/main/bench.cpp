@@ -276,8 +276,10 @@ void add_bench(CLI::App& app, Command& chosen) {
       ->type_name("N");
   CLI::Option* time =
       command
-          ->add_option("--time", o.seconds,
-                       "seconds that the rounds of one case may take (default: 2; 4 with --against)")
+          ->add_option(
+              "--time", o.seconds,
+              "seconds that the rounds of one case may take (default: 2; with --against 4, or 12 where "
+              "the data comes from DRAM)")
           ->check(positive_number())
           ->type_name("S");
   command->add_option("--timeout", o.timeout, "seconds that one call of a kernel may take")
@@ -312,6 +314,7 @@ void add_bench(CLI::App& app, Command& chosen) {
   command->add_option("--json", flags->json, "write a benchmark file; - is standard output")->type_name("F");
   command->callback([flags, time, &chosen] {
     if (time->count() == 0 && !flags->against.empty()) flags->options.seconds = 4;
+    flags->dram_seconds = time->count() == 0 ? 12 : flags->options.seconds;
     chosen = [flags] {
       try {
         return bench_command(*flags);

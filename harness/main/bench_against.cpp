@@ -67,6 +67,7 @@ std::string line_of(const BenchRow& row, const Style& style) {
 Gate make_gate(const BenchFlags& flags) {
   GateOptions options;
   options.bench = flags.options;
+  options.dram_seconds = flags.dram_seconds;
   options.base = flags.against;
   options.skip_unchanged = !flags.all;
   if (flags.plugins.size() > 1)
@@ -97,14 +98,14 @@ int bench_against(const BenchFlags& flags) {
   context["seed"] = flags.options.seed;
   std::vector<BenchRow> rows;
   Canary canary;
-  const std::vector<Gate::Subject>& subjects = gate.subjects();
+  const std::vector<GateSubject>& subjects = gate.subjects();
   std::map<GateVerdict, int> counts;
   std::map<std::string, std::uint64_t> unseen;  // why it could not be seen whether code is the same
   int without = 0;
   std::size_t timed = 0, done = 0, contended = 0;
   {
     ProgressLine line;
-    for (const Gate::Subject& s : subjects) {
+    for (const GateSubject& s : subjects) {
       if (interrupted()) break;
       line.show(fmt::format(
           "{} of {}  {}  about {} left", done + 1, subjects.size(), text(s.bench_case->c).substr(0, 60),

@@ -22,6 +22,7 @@ struct BenchFlags {
   int study = 0;
   std::vector<double> slowed{0, 2, 3, 5};  // percent
   bool all = false;
+  double dram_seconds = 0;  // with --against, of cases whose data comes from memory
   BenchOptions options;
 };
 

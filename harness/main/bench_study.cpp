@@ -37,7 +37,7 @@ struct Study {
   std::string incomplete() const {
     return complete() ? "" : fmt::format("interrupted: {} of {} trials were made", done, all);
   }
-  void add(const Gate::Subject& s, double slowed, const GateOutcome& o) {
+  void add(const GateSubject& s, double slowed, const GateOutcome& o) {
     ++found[o.threshold][slowed][o.verdict];
     const bool missed = slowed >= 0.045 && o.verdict != GateVerdict::regressed;
     const bool alarm =
@@ -109,8 +109,8 @@ std::string json_of(Study& study, const BenchFlags& flags) {
 int bench_study(Gate& gate, const BenchFlags& flags) {
   ProgressLine line;
   const Stopwatch watch;
-  std::vector<Gate::Subject> subjects;
-  for (const Gate::Subject& s : gate.subjects())
+  std::vector<GateSubject> subjects;
+  for (const GateSubject& s : gate.subjects())
     if (s.base != nullptr) subjects.push_back(s);
   if (subjects.empty())
     throw UsageError(fmt::format("--against {}: it has none of these kernels", flags.against));
@@ -119,7 +119,7 @@ int bench_study(Gate& gate, const BenchFlags& flags) {
   study.all = flags.study * static_cast<int>(flags.slowed.size());
   for (int t = 0; t < flags.study && !interrupted(); ++t)
     for (const double percent : flags.slowed) {
-      const Gate::Subject& s = subjects[static_cast<std::size_t>(t) % subjects.size()];
+      const GateSubject& s = subjects[static_cast<std::size_t>(t) % subjects.size()];
       line.show(fmt::format(
           "trial {} of {}, {} left", t + 1, flags.study,
           study.done == 0 ? "?" : duration_text(watch.seconds() / study.done * (study.all - study.done))));
