@@ -21,14 +21,6 @@ Statistics<S> statistics(const Tensor<S>& input, std::int64_t row, std::int64_t 
   return once<S>(row, [&] { return Statistics<S>::of(n, eps, input, row * n); });
 }
 
-// In which row the element at i is.
-std::int64_t row_of(const Index& i, Sizes normalized_shape) {
-  std::int64_t row = 0;
-  for (int d = 0; d < i.rank() - static_cast<int>(normalized_shape.size()); ++d)
-    row = row * i.shape()[static_cast<std::size_t>(d)] + i[d];
-  return row;
-}
-
 RowShape normalized_rows(const Inputs& in, Sizes shape) {
   const assay_value& last = in.value("normalized_shape");
   return RowShape::blocks(shape, elements({last.as.integers, last.count}));
@@ -38,8 +30,7 @@ struct LayerNorm {
   template <class S>
   S operator()(const Tensor<S>& input, Sizes normalized_shape, const Tensor<S>* weight, const Tensor<S>* bias,
                double eps, const Index& i) const {
-    const std::int64_t n = elements(normalized_shape), row = row_of(i, normalized_shape),
-                       k = i.number() - row * n;
+    const std::int64_t n = elements(normalized_shape), row = i.number() / n, k = i.number() % n;
     S y = statistics(input, row, n, eps).normal(input.at(i.number()));
     if (weight != nullptr) y = y * weight->at(k);
     if (bias != nullptr) y = y + bias->at(k);

@@ -121,7 +121,7 @@ const std::invoke_result_t<Make>& once(std::int64_t number, const Make& make) {
   const detail::OnceHere& here = detail::once_here;
   if (here.tag != &detail::kOnceTag<Make> || here.number != number) detail::look_up<S>(number, make);
   const auto& slot = *static_cast<const Once::Slot<T>*>(here.slot);
-  read_nonfinite() |= slot.nonfinite;
+  if (slot.nonfinite) read_nonfinite() = true;  // a store for each element would be dear
   return *slot.value;
 }
 

@@ -11,6 +11,7 @@
 #include <limits>
 
 #include "../run/strided_copy.h"
+#include "farthest.h"
 
 namespace assay {
 namespace {
@@ -76,43 +77,6 @@ std::vector<std::size_t> differing(const std::vector<std::byte>& a, const std::v
   }
 }
 
-// Infinite where one of the two is not a number like the other.
-double relative_difference(double a, double b) {
-  if (!std::isfinite(a) || !std::isfinite(b)) return HUGE_VAL;
-  return std::fabs(a - b) / std::max(std::fabs(b), std::numeric_limits<double>::min());
-}
-
-// Of the elements those with the largest distances, the first of equal ones, in their order. Precondition: there are
-// more than `most`.
-void keep_largest(std::vector<std::size_t>& elements, const std::vector<double>& distances,
-                  std::size_t most) {
-  const auto nth_largest = [](std::vector<double>& some, std::size_t n) {
-    const auto nth = some.begin() + static_cast<std::ptrdiff_t>(n);
-    std::nth_element(some.begin(), nth, some.end(), std::greater<>());
-    return *nth;
-  };
-  // Few of them can be among the largest: those that are like the largest of a sample, if they are enough.
-  constexpr std::size_t kSample = 1024;
-  std::vector<double> candidates;
-  if (const std::size_t step = distances.size() / kSample; step > 1) {
-    for (std::size_t k = 0; k < distances.size(); k += step) candidates.push_back(distances[k]);
-    const double like = nth_largest(candidates, std::min(most / step * 5 / 4, candidates.size() - 1));
-    candidates.clear();
-    std::ranges::copy_if(distances, std::back_inserter(candidates), [&](double d) { return d >= like; });
-  }
-  if (candidates.size() < most) candidates = distances;
-  const double least = nth_largest(candidates, most - 1);
-  const auto larger = std::ranges::count_if(candidates, [&](double d) { return d > least; });
-  std::size_t room = most - static_cast<std::size_t>(larger);  // for those that are equal to it
-  std::size_t kept = 0;
-  for (std::size_t k = 0; k < distances.size(); ++k) {
-    if (distances[k] < least || (distances[k] == least && room == 0)) continue;
-    if (distances[k] == least) --room;
-    elements[kept++] = elements[k];
-  }
-  elements.resize(kept);
-}
-
 // Every element of one placement against the reference; the first and worst divergence in words.
 class Comparison {
  public:
@@ -128,7 +92,7 @@ class Comparison {
     const auto result = [&](std::size_t e) { return load(packed.data() + e * size, shape.dtype); };
     // The rounded reference is always admissible: the interval is needed for the others only.
     std::vector<std::size_t> others = unlike_reference(output, packed);
-    keep_farthest(others, packed, values, shape.dtype);
+    if (others.size() > kMostIntervals) keep_farthest(others, packed, values, shape.dtype, kMostIntervals);
     if (others.empty()) return count(values.size());
     const Expectation::Intervals& intervals = expectation_.intervals(output, others, contract_);
     for (const std::size_t e : others)
@@ -182,27 +146,6 @@ class Comparison {
   std::string place(int output, std::int64_t e, const Checked::Output& shape) const {
     return output_name(*expectation_.call().op, static_cast<std::size_t>(output)) +
            index_text(shape.shape, e);
-  }
-
-  // Of a large tensor, the elements that are farthest from the reference, in their order.
-  static void keep_farthest(std::vector<std::size_t>& elements, const std::vector<std::byte>& packed,
-                            const std::vector<double>& values, Dtype dtype) {
-    if (elements.size() <= kMostIntervals) return;
-    constexpr std::size_t kAtOnce = 256;
-    const auto size = static_cast<std::size_t>(bytes(dtype));
-    std::vector<double> distances(elements.size());
-    std::array<double, kAtOnce> results;  // from element `begin` on
-    std::size_t begin = 0, end = 0;
-    for (std::size_t k = 0; k < elements.size(); ++k) {
-      const std::size_t e = elements[k];
-      if (e >= end) {
-        begin = e / kAtOnce * kAtOnce;
-        end = std::min(begin + kAtOnce, values.size());
-        load_all(packed.data() + begin * size, dtype, std::span(results).first(end - begin));
-      }
-      distances[k] = relative_difference(results[e - begin], values[e]);
-    }
-    keep_largest(elements, distances, kMostIntervals);
   }
 
   void count(std::size_t elements) { judgement_.elements += elements; }

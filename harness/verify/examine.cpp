@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <deque>
+#include <iterator>
 #include <mutex>
 #include <optional>
+#include <utility>
 
 #include "../generate/data.h"
 #include "../generate/properties.h"
@@ -81,13 +83,18 @@ const Kernel& Examiner::threaded(const Kernel& kernel) {
 
 std::vector<Examined> Examiner::examine(std::span<const Case> cases, std::span<const Kernel* const> kernels,
                                         const ExamineOptions& options) {
+  std::vector<Examined> all;
   std::vector<Call> calls;
   std::vector<std::uint64_t> choices;
-  for (const Case& c : cases) {
-    calls.push_back(materialise(c));
-    choices.push_back(c.seed);
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    calls.push_back(materialise(cases[i]));
+    choices.push_back(cases[i].seed);
+    // A large case is run and judged while its data is in the caches, and not after others.
+    if (!is_large(calls.back()) && i + 1 < cases.size()) continue;
+    std::ranges::move(examine(std::exchange(calls, {}), choices, kernels, options), std::back_inserter(all));
+    choices.clear();
   }
-  return examine(std::move(calls), choices, kernels, options);
+  return all;
 }
 
 std::vector<Examined> Examiner::examine(std::vector<Call> calls, std::span<const std::uint64_t> choices,
