@@ -14,15 +14,7 @@ using nlohmann::json;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-class BisectParameters : public RecordedExample {
- protected:
-  static json json_of(const std::string& program) {
-    const Finished f = bisect_program(program, {"--json", "-"});
-    json b = json::parse(f.out, nullptr, false);
-    EXPECT_TRUE(b.is_object()) << f.err << f.out;
-    return b;
-  }
-};
+class BisectParameters : public RecordedExample {};
 
 // One tensor for three weights, which the dump has as the module does.
 TEST_F(BisectParameters, APartIsComparedWithThatPart) {

@@ -17,17 +17,6 @@ using ::testing::Not;
 
 class BisectPrograms : public RecordedExample {
  protected:
-  static json json_of(const std::string& program) {
-    const Finished f = bisect_program("torch.manual_seed(0)\n" + program, {"--json", "-"});
-    json b = json::parse(f.out, nullptr, false);
-    EXPECT_TRUE(b.is_object()) << f.err << f.out;
-    return b;
-  }
-  static std::string with(std::string program, const std::string& what, const std::string& by) {
-    const std::size_t at = program.find(what);
-    EXPECT_NE(at, std::string::npos) << what;
-    return program.replace(at, what.size(), by);
-  }
   static Finished recorded(const std::string& program) {
     write_file(file("own.py"), "import torch\ntorch.manual_seed(0)\n" + program);
     return run_program(ASSAY_PROGRAM, {"record", file("own.py"), "-o", file("own.h5")});

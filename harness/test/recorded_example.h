@@ -69,6 +69,19 @@ class RecordedExample : public ::testing::Test {
     more.insert(more.begin(), {"bisect", file("program.h5"), file("program.npz"), "--time", "1"});
     return run_program(ASSAY_PROGRAM, more);
   }
+  // What that says, as JSON, of a program whose random numbers are the same each time.
+  static nlohmann::json json_of(const std::string& program) {
+    const Finished f = bisect_program("torch.manual_seed(0)\n" + program, {"--json", "-"});
+    nlohmann::json b = nlohmann::json::parse(f.out, nullptr, false);
+    EXPECT_TRUE(b.is_object()) << f.err << f.out;
+    return b;
+  }
+  // The first `what` in a program, replaced.
+  static std::string with(std::string program, const std::string& what, const std::string& by) {
+    const std::size_t at = program.find(what);
+    EXPECT_NE(at, std::string::npos) << what;
+    return program.replace(at, what.size(), by);
+  }
   static Finished bisect(std::vector<std::string> more = {}) {
     more.insert(more.begin(), {"bisect", file("trace.h5"), file("dump.npz"), "--time", "1"});
     return run_program(ASSAY_PROGRAM, more);
