@@ -214,15 +214,10 @@ struct Gate::State {
       const double median = median_interval(again.logarithms).median;
       said += fmt::format("{}{:+.1f}%", said.empty() ? "" : ", ", 100 * std::expm1(median));
       medians.push_back(median);
-      if (medians.size() < 3) continue;
-      // By Student's interval; or by the sign test's, which one process that was disturbed does not widen, when there are enough.
-      for (const Estimate& e : {mean_interval(medians), median_interval(medians)}) {
-        o.ratio = {std::exp(e.median), std::exp(e.low), std::exp(e.high)};
-        if (decide(e, pair.threshold) == o.verdict) {
-          o.confirmed = true;
-          return o;
-        }
-      }
+      Estimate over;
+      o.confirmed = agree(medians, o.verdict, pair.threshold, over);
+      o.ratio = {std::exp(over.median), std::exp(over.low), std::exp(over.high)};
+      if (o.confirmed) return o;
     }
     o.note = fmt::format("{} by {:+.1f}% in one process, but {} in others", token(o.verdict),
                          100 * (std::exp(median_interval(pair.logarithms).median) - 1), said);

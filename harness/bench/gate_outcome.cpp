@@ -17,4 +17,14 @@ GateOutcome::Verdict decide(const Estimate& e, double threshold) {
   return e.low >= -limit && e.high <= limit ? same : ambiguous;
 }
 
+bool agree(std::span<const double> medians, GateOutcome::Verdict verdict, double threshold, Estimate& over) {
+  constexpr std::size_t kFewest = 3;
+  if (medians.size() < kFewest) return false;
+  for (const Estimate& e : {median_interval(medians), mean_interval(medians)}) {
+    over = e;
+    if (decide(e, threshold) == verdict) return true;
+  }
+  return false;
+}
+
 }  // namespace assay

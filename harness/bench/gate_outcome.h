@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -31,6 +32,10 @@ std::string_view token(GateOutcome::Verdict verdict);
 
 // By the interval of the logarithms of ratios: wholly beyond the threshold on one side, wholly inside, or neither.
 GateOutcome::Verdict decide(const Estimate& logarithms, double threshold);
+
+// Whether several processes, by the medians of their logarithms, say so too: three or more by Student's interval, or eight and more
+// by the sign test's, which one that was disturbed does not widen. `over` becomes the interval that decided, or the last one.
+bool agree(std::span<const double> medians, GateOutcome::Verdict verdict, double threshold, Estimate& over);
 
 inline constexpr double kThreshold = 0.01;
 inline constexpr double kThresholdDram =

@@ -99,5 +99,25 @@ TEST(BenchStatistics, TheDetectableEffectIsDetected) {
   EXPECT_EQ(spread(std::vector<double>{1, 2, 3, 4, 100}), 1.4826);
 }
 
+TEST(GateOutcome, SeveralProcessesAgreeOrDoNot) {
+  using enum GateOutcome::Verdict;
+  Estimate over;
+  const auto says = [&](std::vector<double> medians, GateOutcome::Verdict verdict) {
+    return agree(medians, verdict, 0.03, over);
+  };
+  EXPECT_FALSE(says({0.05, 0.05}, regressed)) << "too few";
+  EXPECT_TRUE(says({0.05, 0.051, 0.049}, regressed));
+  EXPECT_NEAR(over.median, 0.05, 1e-12);
+  EXPECT_FALSE(says({0.05, 0.051, 0.049}, improved));
+  EXPECT_TRUE(says({-0.05, -0.051, -0.049}, improved));
+  EXPECT_FALSE(says({0.05, 0.051, 0.02}, regressed));
+  // One that others disturbed: eight are enough if all of them are beyond the threshold.
+  EXPECT_FALSE(says({0.054, 0.187, 0.054, 0.047, 0.051, 0.045, 0.075}, regressed));
+  EXPECT_TRUE(says({0.054, 0.187, 0.054, 0.047, 0.051, 0.045, 0.075, 0.057}, regressed));
+  EXPECT_EQ(over.low, 0.045);
+  EXPECT_EQ(over.high, 0.187);
+  EXPECT_FALSE(says({0.054, 0.187, 0.054, 0.047, 0.051, 0.029, 0.075, 0.057}, regressed));
+}
+
 }  // namespace
 }  // namespace assay
