@@ -164,7 +164,7 @@ class SchemaParser {
         expect(')');
       } else if (accept('?')) {
         a.optional = true;
-      } else if (accept('[')) {
+      } else if (!a.list && accept('[')) {  // a list of lists is none of ATen's types
         a.list = true;
         a.optional_items = a.optional;
         a.optional = false;
