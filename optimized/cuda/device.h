@@ -17,7 +17,7 @@
 #include <string>
 #include <type_traits>
 
-#if defined(__CUDACC__)
+#if defined(ASSAY_CUDA_GPU)
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -57,7 +57,7 @@ struct alignas(n * sizeof(T)) Vector {
   T element[n];
 };
 
-#if defined(__CUDACC__)
+#if defined(ASSAY_CUDA_GPU)
 template <std::size_t bytes>
 using Word = std::conditional_t<
     bytes == 16, uint4,
