@@ -54,6 +54,8 @@ if(ASSAY_NVCC)
   set(CMAKE_CUDA_STANDARD 20)
   set(CMAKE_CUDA_STANDARD_REQUIRED ON)
   set(CMAKE_CUDA_EXTENSIONS OFF)
+  # Of the host's code, which does no more than launch kernels. Those are optimised in any case.
+  string(REPLACE "-O3" "-O1" CMAKE_CUDA_FLAGS_RELEASE "${CMAKE_CUDA_FLAGS_RELEASE}")
   set(CMAKE_CUDA_VISIBILITY_PRESET hidden)
   set(CMAKE_CUDA_RUNTIME_LIBRARY None)  # linked by name: what links our kernels is linked as C++
   if(ASSAY_CCACHE AND NOT CMAKE_CUDA_COMPILER_LAUNCHER)

@@ -15,7 +15,7 @@
 
 #include "device.h"
 #include "memory.h"
-#if !defined(__CUDACC__)
+#if !defined(ASSAY_CUDA_GPU)
 #include "ptx/run.h"
 #endif
 #include "vocabulary/kernel.h"
@@ -33,6 +33,7 @@ inline dim3 blocks_for(std::int64_t count, std::int64_t each) {
   return dim3(static_cast<unsigned>(blocks < 1 ? 1 : blocks > most ? most : blocks));
 }
 
+#if defined(__CUDACC__) || !defined(ASSAY_CUDA_GPU)  // there is no kernel in what only calls CUDA
 // This thread among those of a launch in one dimension, and how many they are.
 __device__ __forceinline__ std::int64_t global_thread() {
   return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -40,6 +41,7 @@ __device__ __forceinline__ std::int64_t global_thread() {
 __device__ __forceinline__ std::int64_t global_threads() {
   return static_cast<std::int64_t>(gridDim.x) * blockDim.x;
 }
+#endif
 
 template <auto kernel>
 struct KernelName {};
@@ -60,7 +62,7 @@ struct Launcher<kernel, void (*)(P...)> {
     check(cudaGetLastError(), "launching a kernel");
   }
 };
-#else
+#elif !defined(ASSAY_CUDA_GPU)
 template <auto kernel, class... P>
 struct Launcher<kernel, void (*)(P...)> {
   static void run(dim3 grid, dim3 block, std::size_t shared, P... arguments) {
@@ -109,7 +111,7 @@ struct OnDevice<function, void (*)(P...)> {
 template <auto function>
 inline constexpr auto on_device = &OnDevice<function, decltype(+function)>::run;
 
-#if !defined(__CUDACC__) && !defined(ASSAY_CUDA_CHECKED)
+#if !defined(ASSAY_CUDA_GPU) && !defined(ASSAY_CUDA_CHECKED)
 // `function`, its launches as compiled to PTX.
 template <auto function, class F>
 struct AsPtx;
@@ -145,7 +147,7 @@ consteval const char* from_optimized(const char* path) {
              .flags = ASSAY_CHECKS_ARGUMENTS | (more_flags)})
 
 // The entries of a table of kernels: `function`, for operator `op`, under one contract.
-#if defined(__CUDACC__)
+#if defined(ASSAY_CUDA_GPU)
 #define ASSAY_CUDA(op, function, contract_text)                                                  \
   ASSAY_CUDA_ENTRY(op, ::assay::cuda::on_device<function>, "cuda.gpu", ::assay::cuda::no_device, \
                    contract_text, ASSAY_ON_DEVICE)

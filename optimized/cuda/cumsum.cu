@@ -46,7 +46,7 @@ __device__ __forceinline__ C cumsum_before(C value, int lanes, C& total) {
   return warps_before + before;
 }
 
-// Budget: 78 registers, 1.00 sectors, 1.00 passes.
+// Budget: 80 registers, 4 bytes spilled, 1.00 sectors, 1.00 passes.
 template <class T>
 __global__ void __launch_bounds__(kRowThreads)
     cumsum_along_kernel(void* out, Dtype out_type, const void* in, Dtype in_type, Rows<2> plan) {

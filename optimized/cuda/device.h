@@ -17,7 +17,7 @@
 #include <string>
 #include <type_traits>
 
-#if defined(__CUDACC__)
+#if defined(ASSAY_CUDA_GPU)  // by nvcc, and by a C++ compiler in what only calls CUDA
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -25,6 +25,7 @@
 
 #define ASSAY_CUDA_BACKEND gpu
 #define ASSAY_UNROLL _Pragma("unroll")
+#define ASSAY_ROLLED _Pragma("unroll 1")
 #define ASSAY_SHARED(T, name, ...) __shared__ T name __VA_ARGS__
 #define ASSAY_SHARED_DYNAMIC(T, name)                                     \
   extern __shared__ __align__(16) unsigned char assay_dynamic_shared_[]; \
@@ -36,6 +37,7 @@
 
 #define ASSAY_CUDA_BACKEND emulated
 #define ASSAY_UNROLL
+#define ASSAY_ROLLED
 #define ASSAY_SHARED(T, name, ...)                                                              \
   static const char assay_key_##name = 0;                                                       \
   using assay_type_##name = T __VA_ARGS__;                                                      \
@@ -57,7 +59,7 @@ struct alignas(n * sizeof(T)) Vector {
   T element[n];
 };
 
-#if defined(__CUDACC__)
+#if defined(ASSAY_CUDA_GPU)
 template <std::size_t bytes>
 using Word = std::conditional_t<
     bytes == 16, uint4,

@@ -127,7 +127,7 @@ __device__ __forceinline__ Out element_at(const Op& op, const Inputs<sizeof...(I
   return applied<Out>(op, widened(static_cast<const In*>(in.data[k])[offset[k + 1]])...);
 }
 
-// Budget: 48 registers, 1.29 sectors.
+// Budget: 40 registers, 1.29 sectors.
 template <class Op, class Out, class... In>
 __global__ void elementwise_kernel(Op op, Out* out, Inputs<sizeof...(In)> in,
                                    Space<sizeof...(In) + 1> space) {
@@ -144,7 +144,7 @@ struct Types {
 };
 
 // Of any dtypes that are computed in C once they have the output's.
-// Budget: 48 registers, 1.03 sectors.
+// Budget: 40 registers, 1.03 sectors.
 template <class Op, class C, std::size_t... k>
 __global__ void elementwise_mixed_kernel(Op op, void* out, Inputs<sizeof...(k)> in, Types<sizeof...(k)> types,
                                          Space<sizeof...(k) + 1> space) {

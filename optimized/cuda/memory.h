@@ -16,7 +16,7 @@ const char* no_device();
 // The same of a build without CUDA.
 const char* not_built();
 
-#if defined(__CUDACC__)
+#if defined(ASSAY_CUDA_GPU)
 // Throws std::runtime_error that says what was being done, where, and what CUDA calls the error. After an error that leaves
 // the process without its device it prints that and aborts.
 void check(cudaError_t error, const char* doing, const char* file = __builtin_FILE(),

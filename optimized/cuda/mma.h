@@ -4,14 +4,14 @@
 
 #include "device.h"
 
-#if !defined(__CUDACC__)
+#if !defined(ASSAY_CUDA_GPU)
 #include "emulation/mma.h"
 #endif
 
 namespace assay::cuda {
 inline namespace ASSAY_CUDA_BACKEND {
 
-#if defined(__CUDACC__)
+#if defined(ASSAY_CUDA_GPU)
 
 // Four matrices of 8 x 8 elements of 16 bits. Lane i gives the address of row i % 8 of matrix i / 8, in shared memory, and
 // gets of matrix j in r[j] the elements (i / 4, 2 (i % 4)) and its right neighbour; of transposed matrices in the second

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <bit>
+#include <utility>
 
 #include "cpu/space.h"
 #include "device.h"
@@ -51,18 +52,26 @@ struct Space {
     for (int d = 0; narrow && d < rank; ++d) by_size[d] = Divisor(static_cast<std::uint32_t>(size[d]));
   }
 
-  // Where element `i` lies in each tensor. Dimensions below `first` are left out: `i` counts rows then.
+  // Where element `i` lies in each tensor. Dimensions below `first` are left out: `i` counts rows then. As a loop that stays
+  // one: kernels have this in many places, for tensors of few dimensions.
   __device__ void locate(std::int64_t i, std::int64_t (&offset)[operands], int first = 0) const {
     for (int k = 0; k < operands; ++k) offset[k] = 0;
-    for (int d = first; d < rank; ++d) {
-      std::int64_t index = i, rest = 0;
-      if (d + 1 < rank) {
-        rest = narrow ? by_size[d].quotient(static_cast<std::uint32_t>(i)) : i / size[d];
-        index = i - rest * size[d];
-      }
-      for (int k = 0; k < operands; ++k) offset[k] += index * stride[k][d];
+    int d = first;
+    ASSAY_ROLLED
+    for (; d + 1 < rank; ++d) {
+      const std::int64_t rest = narrow ? by_size[d].quotient(static_cast<std::uint32_t>(i)) : i / size[d];
+      move(offset, i - rest * size[d], d, std::make_index_sequence<operands>{});
       i = rest;
     }
+    if (d < rank) move(offset, i, d, std::make_index_sequence<operands>{});
+  }
+
+ private:
+  // Not a loop, for nvcc unrolls what is around one.
+  template <std::size_t... k>
+  __device__ __forceinline__ void move(std::int64_t (&offset)[operands], std::int64_t by, int d,
+                                       std::index_sequence<k...>) const {
+    ((offset[k] += by * stride[k][d]), ...);
   }
 };
 

@@ -1,7 +1,7 @@
 // What of cuBLASLt is called, loaded at run time. <cublasLt.h> is only compiled against.
 #pragma once
 
-#if defined(__CUDACC__) && __has_include(<cublasLt.h>)
+#if defined(ASSAY_CUDA_GPU) && __has_include(<cublasLt.h>)
 
 #include <cublasLt.h>
 

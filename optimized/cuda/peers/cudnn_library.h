@@ -1,7 +1,7 @@
 // What of cuDNN is called, loaded at run time. <cudnn.h> is only compiled against.
 #pragma once
 
-#if defined(__CUDACC__) && __has_include(<cudnn.h>)
+#if defined(ASSAY_CUDA_GPU) && __has_include(<cudnn.h>)
 
 #include <cudnn.h>
 

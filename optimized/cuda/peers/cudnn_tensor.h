@@ -1,7 +1,7 @@
 // Tensors as cuDNN describes them: a dtype, and for each dimension a size and a stride.
 #pragma once
 
-#if defined(__CUDACC__) && __has_include(<cudnn.h>)
+#if defined(ASSAY_CUDA_GPU) && __has_include(<cudnn.h>)
 
 #include <vector>
 
