@@ -29,8 +29,7 @@ std::vector<std::string> seeds() {
       "add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
       "assay::f(Tensor(a!) self, int[2]? stride=[1, 2], str mode=\"a,)b\", Tensor?[] more=[]) -> (Tensor x, Tensor)",
       "clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
-      "g(SymInt[] a, float b=1e-05, bool c=False, ScalarType? d=None) -> ()",
-      "h(int[2][380616140] a) -> Tensor"};
+      "g(SymInt[] a, float b=1e-05, bool c=False, ScalarType? d=None) -> ()"};
 }
 
 // What does not fit an int does not compile either, by the rules of the language; at run time it would be undefined.
