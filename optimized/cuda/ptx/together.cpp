@@ -1,7 +1,7 @@
 // What the lanes of a warp do together: shfl, vote, activemask, barriers, ldmatrix, mma.
 #include <algorithm>
 
-#include "../emulation/mma.h"
+#include "../emulation/tensor.h"
 #include "lanes.h"
 #include "operations.h"
 
@@ -82,16 +82,18 @@ void load_matrices(Warp& warp, const Instruction& i, std::uint32_t) {
 // mma.m16n8k16 {d0-3}, {a0-3}, {b0-1}, {c0-3}
 template <class T>
 void multiply_add(Warp& warp, const Instruction& i, std::uint32_t) {
-  unsigned a[kWarp][4], b[kWarp][2];
-  float d[kWarp][4];
+  emulation::TensorOperands operands;
+  const auto bits = [&](std::size_t k, std::uint32_t lane) {
+    return static_cast<std::uint32_t>(warp.row(i.row[k])[lane]);
+  };
   for (std::uint32_t l = 0; l < kWarp; ++l) {
-    for (std::size_t k = 0; k < 4; ++k) a[l][k] = static_cast<unsigned>(warp.row(i.row[4 + k])[l]);
-    for (std::size_t k = 0; k < 2; ++k) b[l][k] = static_cast<unsigned>(warp.row(i.row[8 + k])[l]);
-    for (std::size_t k = 0; k < 4; ++k) d[l][k] = get<float>(warp.row(i.row[10 + k])[l]);
+    for (std::size_t k = 0; k < 4; ++k) operands.a_of(l, k) = bits(4 + k, l);
+    for (std::size_t k = 0; k < 2; ++k) operands.b_of(l, k) = bits(8 + k, l);
+    for (std::size_t k = 0; k < 4; ++k) operands.d_of(l, k) = std::bit_cast<float>(bits(10 + k, l));
   }
-  emulation::tensor_product<T>(d, a, b);
+  emulation::tensor_product<T>(operands);
   for (std::uint32_t l = 0; l < kWarp; ++l)
-    for (std::size_t k = 0; k < 4; ++k) warp.row(i.row[k])[l] = put<float>(d[l][k]);
+    for (std::size_t k = 0; k < 4; ++k) warp.row(i.row[k])[l] = put<float>(operands.d_of(l, k));
 }
 
 }  // namespace
