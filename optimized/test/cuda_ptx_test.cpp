@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cuda/emulation/regions.h"
+#include "cuda/ptx/lanes.h"
 #include "cuda/ptx/module.h"
 #include "cuda/ptx/run.h"
 
@@ -83,8 +84,14 @@ TEST_P(Instructions, DoWhatTheIsaSays) {
       std::string(".reg .pred p, q;\nmov.u64 %d, 0;\nmov.u64 %e, 0;\n") +
       "ld.global.u64 %x, [%in];\nld.global.u64 %y, [%in+8];\nld.global.u64 %z, [%in+16];\n" + c.instruction +
       "\nst.global.u64 [%out], %d;\n";
-  ASSERT_EQ(run_kernel(kernel(body), in, out, {.block = 1}), "");
-  EXPECT_EQ(out[0], c.result) << std::hex << out[0] << " for " << c.result;
+  const bool avx2 = in_avx2();
+  for (const bool vectors : {false, avx2})
+    for (const unsigned lanes : {1u, kWarp}) {
+      in_avx2() = vectors;
+      ASSERT_EQ(run_kernel(kernel(body), in, out, {.block = lanes}), "");
+      EXPECT_EQ(out[0], c.result) << std::hex << out[0] << " for " << c.result << ", " << lanes << " lanes"
+                                  << (vectors ? ", by AVX2" : "");
+    }
 }
 
 constexpr float kInf = std::numeric_limits<float>::infinity(), kNan = std::numeric_limits<float>::quiet_NaN();

@@ -114,7 +114,7 @@ void Scheduler::run_block(uint3 index) {
   barrier_sum_ = 0;
   checker_block(index);
   while (fault_.empty()) {
-    const int next = ready_.take(options_.order, random_);
+    const int next = next_ready();
     if (next < 0) break;
     resume(static_cast<unsigned>(next));
   }
@@ -148,7 +148,7 @@ void Scheduler::bind(unsigned thread) {
   checker_thread(thread);
 }
 
-void Scheduler::resume(unsigned thread) {
+void Scheduler::prepare(unsigned thread) {
   Thread& t = threads_[thread];
   bind(thread);
   if (t.fiber == nullptr) {
@@ -160,6 +160,12 @@ void Scheduler::resume(unsigned thread) {
     idle_.pop_back();
   }
   fiber_ = t.fiber;
+}
+
+int Scheduler::next_ready() { return fault_.empty() ? ready_.take(options_.order, random_) : -1; }
+
+void Scheduler::resume(unsigned thread) {
+  prepare(thread);
   checker_enable(true);
   Fiber::switch_to(main_, *fiber_);
   checker_enable(false);
@@ -173,26 +179,26 @@ void Scheduler::fiber_main() {
     checker_enable(false);
     s.finish_thread();
     // A thread that has not begun goes on right here.
-    const int next = s.fault_.empty() ? s.ready_.take(s.options_.order, s.random_) : -1;
-    if (next >= 0 && s.threads_[static_cast<std::size_t>(next)].fiber == nullptr) {
-      s.bind(static_cast<unsigned>(next));
-      s.threads_[static_cast<std::size_t>(next)].fiber = s.fiber_;
-      checker_enable(true);
-      continue;
-    }
-    if (next >= 0) s.ready_.add(static_cast<unsigned>(next));
     s.idle_.push_back(s.fiber_);
-    Fiber* const self = s.fiber_;
-    s.fiber_ = &s.main_;
-    Fiber::switch_to(*self, s.main_);
+    s.pass_on();
   }
+}
+
+void Scheduler::pass_on() {
+  Fiber* const self = fiber_;
+  const int next = next_ready();
+  if (next < 0) {
+    fiber_ = &main_;
+  } else {
+    prepare(static_cast<unsigned>(next));
+    checker_enable(true);
+  }
+  if (fiber_ != self) Fiber::switch_to(*self, *fiber_);
 }
 
 void Scheduler::leave() {
   checker_enable(false);
-  Fiber* const self = fiber_;
-  fiber_ = &main_;
-  Fiber::switch_to(*self, main_);
+  pass_on();
 }
 
 void Scheduler::finish_thread() {
@@ -230,15 +236,12 @@ int Scheduler::wait_for_block(Barrier kind, int predicate, Location where) {
   checker_enable(false);
   Thread& t = threads_[current_];
   t.where = where;
-  if (at_barrier_ != 0)
-    for (unsigned i = 0; i < count_; ++i) {
-      const Thread& other = threads_[i];
-      if (other.state != Thread::State::at_barrier) continue;
-      if (other.where.line != where.line || std::strcmp(other.where.file, where.file) != 0)
-        fail("divergent __syncthreads(): " + name(i) + " waits at " + text(other.where) + ", " + here() +
-             " at " + text(where));
-      break;
-    }
+  if (at_barrier_ == 0) first_at_barrier_ = current_;
+  // All that wait do so where the first one does.
+  const Location there = threads_[first_at_barrier_].where;
+  if (there.line != where.line || (there.file != where.file && std::strcmp(there.file, where.file) != 0))
+    fail("divergent __syncthreads(): " + name(first_at_barrier_) + " waits at " + text(there) + ", " +
+         here() + " at " + text(where));
   barrier_kind_ = kind;
   barrier_sum_ += predicate != 0 ? 1 : 0;
   t.state = Thread::State::at_barrier;
@@ -334,10 +337,7 @@ void* Scheduler::allocate(const void* key, std::size_t bytes, const char* name) 
   base += (kBetween - reinterpret_cast<std::uintptr_t>(base) % kBetween) % kBetween;
   std::byte* address = base + shared_used_ + variables_.size() * kBetween;
   if (options_.order == Order::random) {
-    for (std::size_t i = 0; i < bytes; i += 8) {
-      const std::uint64_t r = random_();
-      std::memcpy(address + i, &r, std::min<std::size_t>(8, bytes - i));
-    }
+    random_.fill(address, bytes);
   } else {
     std::memset(address, 0xff, bytes);  // NaN, in every format
   }

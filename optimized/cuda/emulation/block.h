@@ -1,6 +1,7 @@
 // The threads of one block, and who of them goes on.
 #pragma once
 
+#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,6 +25,12 @@ class Random {
     state_ ^= state_ << 25;
     state_ ^= state_ >> 27;
     return state_ * 0x2545f4914f6cdd1du;
+  }
+  void fill(std::byte* memory, std::size_t bytes) {
+    for (std::size_t i = 0; i < bytes; i += 8) {
+      const std::uint64_t r = (*this)();
+      std::memcpy(memory + i, &r, bytes - i < 8 ? bytes - i : 8);
+    }
   }
 
  private:
@@ -95,9 +102,12 @@ class Scheduler {
   };
 
   void run_block(uint3 index);
-  void resume(unsigned thread);
+  int next_ready();  // the thread that goes on, or -1
   void bind(unsigned thread);
-  void leave();  // the running thread waits
+  void prepare(unsigned thread);  // makes it the running one, with a fiber
+  void resume(unsigned thread);
+  void pass_on();  // from the running thread to the next one, or back to run_block()
+  void leave();    // the running thread waits
   void finish_thread();
   void complete_barrier();
   void end_block();
@@ -114,7 +124,7 @@ class Scheduler {
   std::vector<Warp> warps_;
   ReadySet ready_;
   unsigned current_ = 0;
-  unsigned alive_ = 0, at_barrier_ = 0;
+  unsigned alive_ = 0, at_barrier_ = 0, first_at_barrier_ = 0;
   Barrier barrier_kind_ = Barrier::plain;
   int barrier_sum_ = 0, barrier_result_ = 0;
   std::string fault_;

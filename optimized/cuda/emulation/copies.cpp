@@ -11,25 +11,26 @@ namespace assay::cuda::emulation {
 
 void Copies::add(unsigned thread, void* to, const void* from, int bytes) {
   used_ = true;
-  queues_[thread].open.push_back({to, from, bytes});
+  queues_[thread].copies.push_back({to, from, bytes});
 }
 
 void Copies::end_group(unsigned thread) {
   if (!used_) return;
   Queue& q = queues_[thread];
-  q.groups.push_back(std::move(q.open));
-  q.open.clear();
+  q.ends.push_back(q.copies.size());
 }
 
 void Copies::arrive(unsigned thread, std::size_t groups) {
   if (!used_) return;
   Queue& q = queues_[thread];
-  for (; q.groups.size() > groups; q.groups.pop_front())
-    for (const Copy& c : q.groups.front()) {
+  for (; q.ends.size() - q.first > groups; ++q.first)
+    for (; q.begin < q.ends[q.first]; ++q.begin) {
+      const Copy& c = q.copies[q.begin];
       const auto bytes = static_cast<std::size_t>(c.bytes);
       std::memcpy(c.to, c.from, bytes);
       std::memset(static_cast<char*>(c.to) + bytes, 0, 16 - bytes);
     }
+  if (q.first == q.ends.size() && q.begin == q.copies.size()) q.clear();
 }
 
 void copy_async(void* shared, const void* global, int bytes, const void* caller) {

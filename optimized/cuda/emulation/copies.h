@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <deque>
 #include <vector>
 
 namespace assay::cuda::emulation {
@@ -11,7 +10,9 @@ class Copies {
  public:
   // A block begins, and with it `threads` queues; what another one left is forgotten.
   void clear(std::size_t threads) {
-    if (used_ || queues_.size() < threads) queues_.assign(threads, {});
+    if (queues_.size() < threads) queues_.resize(threads);
+    if (used_)
+      for (Queue& q : queues_) q.clear();
     used_ = false;
   }
   void add(unsigned thread, void* to, const void* from, int bytes);
@@ -26,8 +27,15 @@ class Copies {
     int bytes;
   };
   struct Queue {
-    std::vector<Copy> open;
-    std::deque<std::vector<Copy>> groups;
+    std::vector<Copy> copies;       // of groups, one after another, and those of the open one
+    std::vector<std::size_t> ends;  // of groups
+    std::size_t first = 0;          // the first group that has not been performed, and
+    std::size_t begin = 0;          // its first copy
+    void clear() {
+      copies.clear();
+      ends.clear();
+      first = begin = 0;
+    }
   };
   std::vector<Queue> queues_;
   bool used_ = false;

@@ -25,11 +25,20 @@ std::uint64_t register_of(T x) {
     return put<T>(x);
 }
 
+// Whether a row has the same number in all these lanes.
+bool is_one(const std::uint64_t* row, std::uint32_t lanes) {
+  std::uint64_t differing = 0;
+  const std::uint64_t first = row[std::countr_zero(lanes)];
+  each_lane(lanes, [&](std::uint32_t l) { differing |= row[l] ^ first; });
+  return differing == 0;
+}
+
 // A vector is one access, as wide as its elements together.
 template <class T>
 void load(Warp& warp, const Instruction& i, std::uint32_t lanes) {
   const std::size_t n = i.vector;
-  if (i.control == 1) {  // one address for all lanes
+  // One address for all lanes: a constant, or an element of a parameter.
+  if (i.control == 1 || (i.space == StateSpace::param && is_one(warp.row(i.row[n]), lanes))) {
     const auto one = static_cast<std::uint32_t>(std::countr_zero(lanes));
     const std::byte* from = warp.memory(i.space, address(warp, i, n, 0, one), n * sizeof(T), false, one);
     for (std::size_t k = 0; k < n; ++k) {
@@ -113,7 +122,7 @@ void start_copy(Warp& warp, const Instruction& i, std::uint32_t lanes) {
     const std::uint64_t bytes = i.control == 1 ? warp.row(i.row[3])[l] & 0xffffffffu : 16;
     if (bytes > 16) warp.fail("a copy of " + std::to_string(bytes) + " bytes", l);
     if (from % 16 != 0) warp.fail("misaligned: a copy from no multiple of 16", l);
-    for (std::uint64_t b = 0; b < bytes; ++b) warp.memory(StateSpace::global, from + b, 1, false, l);
+    if (bytes != 0) warp.memory(StateSpace::global, from, bytes, false, l, 1);
     std::memset(to, 0xff, 16);
     warp.block().copies.add(warp.thread(l), to, std::bit_cast<const void*>(from), static_cast<int>(bytes));
   });

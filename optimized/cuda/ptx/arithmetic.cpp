@@ -219,11 +219,12 @@ Handler approximation(const Parts& p) {
   if (!has_only(p, {"approx", "full", "ftz"})) return nullptr;
   const bool ftz = has(p, "ftz");
   const auto f32 = [&]<double (*op)(double)>() -> Handler {
-    return ftz ? &unary<float, float, &approximate<true, op>> : &unary<float, float, &approximate<false, op>>;
+    return ftz ? best_unary<float, float, &approximate<true, op>>()
+               : best_unary<float, float, &approximate<false, op>>();
   };
   if (p.back() == "f64") {
-    if (p[0] == "rcp") return &unary<double, double, &upper_half<&one_over>>;
-    if (p[0] == "rsqrt") return &unary<double, double, &upper_half<&one_over_root>>;
+    if (p[0] == "rcp") return best_unary<double, double, &upper_half<&one_over>>();
+    if (p[0] == "rsqrt") return best_unary<double, double, &upper_half<&one_over_root>>();
     return nullptr;
   }
   if (p.back() != "f32") return nullptr;
@@ -235,7 +236,7 @@ Handler approximation(const Parts& p) {
   if (p[0] == "tanh") return f32.operator()<&hyperbolic_tangent>();
   if (p[0] == "sin") return f32.operator()<&sine>();
   if (p[0] == "cos") return f32.operator()<&cosine>();
-  if (p[0] == "div") return &binary<float, float, &div<float>>;
+  if (p[0] == "div") return best_binary<float, float, &div<float>>();
   return nullptr;
 }
 
@@ -246,44 +247,48 @@ Handler of_floats(const Parts& p, Instruction& i) {
   const bool is_extreme = p[0] == "min" || p[0] == "max";
   if (p.size() > 3 || !(is_extreme ? has_only(p, {"NaN"}) : has_only(p, {"rn", "rz", "rm", "rp"})))
     return nullptr;
-  if (p[0] == "add") return nearest ? &binary<T, T, &add<T>> : &rounded<&binary<T, T, &opaque_add<T>>>;
-  if (p[0] == "sub") return nearest ? &binary<T, T, &sub<T>> : &rounded<&binary<T, T, &opaque_sub<T>>>;
-  if (p[0] == "mul") return nearest ? &binary<T, T, &mul<T>> : &rounded<&binary<T, T, &opaque_mul<T>>>;
-  if (p[0] == "fma") return nearest ? &ternary<T, T, T, &fused<T>> : &rounded<&ternary<T, T, T, &fused<T>>>;
-  if (p[0] == "abs") return &unary<T, T, &absolute<T>>;
-  if (p[0] == "neg") return &unary<T, T, &negated<T>>;
-  if (p[0] == "min") return has(p, "NaN") ? &binary<T, T, &smaller_nan<T>> : &binary<T, T, &smaller<T>>;
-  if (p[0] == "max") return has(p, "NaN") ? &binary<T, T, &larger_nan<T>> : &binary<T, T, &larger<T>>;
-  if (p[0] == "copysign") return &binary<T, T, &copied_sign<T>>;
+  if (p[0] == "add") return nearest ? best_binary<T, T, &add<T>>() : &rounded<&binary<T, T, &opaque_add<T>>>;
+  if (p[0] == "sub") return nearest ? best_binary<T, T, &sub<T>>() : &rounded<&binary<T, T, &opaque_sub<T>>>;
+  if (p[0] == "mul") return nearest ? best_binary<T, T, &mul<T>>() : &rounded<&binary<T, T, &opaque_mul<T>>>;
+  if (p[0] == "fma")
+    return nearest ? best_ternary<T, T, T, &fused<T>>() : &rounded<&ternary<T, T, T, &fused<T>>>;
+  if (p[0] == "abs") return best_unary<T, T, &absolute<T>>();
+  if (p[0] == "neg") return best_unary<T, T, &negated<T>>();
+  if (p[0] == "min")
+    return has(p, "NaN") ? best_binary<T, T, &smaller_nan<T>>() : best_binary<T, T, &smaller<T>>();
+  if (p[0] == "max")
+    return has(p, "NaN") ? best_binary<T, T, &larger_nan<T>>() : best_binary<T, T, &larger<T>>();
+  if (p[0] == "copysign") return best_binary<T, T, &copied_sign<T>>();
   if (!nearest) return nullptr;
-  if (p[0] == "div") return &binary<T, T, &div<T>>;
-  if (p[0] == "sqrt") return &unary<T, T, &root<T>>;
-  if (p[0] == "rcp") return &unary<T, T, &reciprocal<T>>;
+  if (p[0] == "div") return best_binary<T, T, &div<T>>();
+  if (p[0] == "sqrt") return best_unary<T, T, &root<T>>();
+  if (p[0] == "rcp") return best_unary<T, T, &reciprocal<T>>();
   return nullptr;
 }
 
 template <class T>
 Handler of_integers(const Parts& p) {
-  if (p[0] == "mul" && p.size() == 3 && p[1] == "lo") return &binary<T, T, &mul<T>>;
-  if (p[0] == "mad" && p.size() == 3 && p[1] == "lo") return &ternary<T, T, T, &mad<T>>;
+  if (p[0] == "mul" && p.size() == 3 && p[1] == "lo") return best_binary<T, T, &mul<T>>();
+  if (p[0] == "mad" && p.size() == 3 && p[1] == "lo") return best_ternary<T, T, T, &mad<T>>();
   if constexpr (sizeof(T) > 1) {
-    if (p[0] == "mul" && p.size() == 3 && p[1] == "hi") return &binary<T, T, &mul_high<T>>;
-    if (p[0] == "mad" && p.size() == 3 && p[1] == "hi") return &ternary<T, T, T, &mad_high<T>>;
+    if (p[0] == "mul" && p.size() == 3 && p[1] == "hi") return best_binary<T, T, &mul_high<T>>();
+    if (p[0] == "mad" && p.size() == 3 && p[1] == "hi") return best_ternary<T, T, T, &mad_high<T>>();
   }
   if constexpr (sizeof(T) == 2 || sizeof(T) == 4) {
-    if (p[0] == "mul" && p.size() == 3 && p[1] == "wide") return &binary<std::uint64_t, T, &mul_wide<T>>;
+    if (p[0] == "mul" && p.size() == 3 && p[1] == "wide")
+      return best_binary<std::uint64_t, T, &mul_wide<T>>();
     if (p[0] == "mad" && p.size() == 3 && p[1] == "wide")
-      return &ternary<std::uint64_t, T, std::uint64_t, &mad_wide<T>>;
+      return best_ternary<std::uint64_t, T, std::uint64_t, &mad_wide<T>>();
   }
   if (p.size() != 2) return nullptr;
-  if (p[0] == "add") return &binary<T, T, &add<T>>;
-  if (p[0] == "sub") return &binary<T, T, &sub<T>>;
-  if (p[0] == "div") return &binary<T, T, &div<T>>;
-  if (p[0] == "rem") return &binary<T, T, &rem<T>>;
-  if (p[0] == "min") return &binary<T, T, &smaller<T>>;
-  if (p[0] == "max") return &binary<T, T, &larger<T>>;
-  if (p[0] == "neg") return &unary<T, T, &negated<T>>;
-  if (p[0] == "abs") return &unary<T, T, &absolute<T>>;
+  if (p[0] == "add") return best_binary<T, T, &add<T>>();
+  if (p[0] == "sub") return best_binary<T, T, &sub<T>>();
+  if (p[0] == "div") return best_binary<T, T, &div<T>>();
+  if (p[0] == "rem") return best_binary<T, T, &rem<T>>();
+  if (p[0] == "min") return best_binary<T, T, &smaller<T>>();
+  if (p[0] == "max") return best_binary<T, T, &larger<T>>();
+  if (p[0] == "neg") return best_unary<T, T, &negated<T>>();
+  if (p[0] == "abs") return best_unary<T, T, &absolute<T>>();
   return nullptr;
 }
 
@@ -297,8 +302,10 @@ Handler arithmetic_handler(const Parts& p, Instruction& i) {
     using S = std::int8_t;
     using U = std::uint8_t;
     using I = std::int32_t;
-    if (a) return b ? &ternary<I, I, I, &four_products<S, S>> : &ternary<I, I, I, &four_products<S, U>>;
-    return b ? &ternary<I, I, I, &four_products<U, S>> : &ternary<I, I, I, &four_products<U, U>>;
+    if (a)
+      return b ? best_ternary<I, I, I, &four_products<S, S>>()
+               : best_ternary<I, I, I, &four_products<S, U>>();
+    return b ? best_ternary<I, I, I, &four_products<U, S>>() : best_ternary<I, I, I, &four_products<U, U>>();
   }
   if (has(p, "approx") || has(p, "full")) return approximation(p);
   if (has(p, "ftz")) return nullptr;

@@ -37,7 +37,7 @@ template <class T, bool left>
 void shift(Warp& warp, const Instruction& i, std::uint32_t lanes) {
   std::uint64_t *d = warp.row(i.row[0]), *a = warp.row(i.row[1]), *b = warp.row(i.row[2]);
   constexpr std::uint32_t width = 8 * sizeof(T);
-  each_lane(lanes, [=](std::uint32_t l) {
+  in_vectors(lanes, [=](std::uint32_t l) {
     const auto by = static_cast<std::uint32_t>(b[l]);
     const T x = get<T>(a[l]);
     if constexpr (left)
@@ -62,7 +62,7 @@ template <class T>
 void insert(Warp& warp, const Instruction& i, std::uint32_t lanes) {
   std::uint64_t* r[5];
   for (std::size_t k = 0; k < 5; ++k) r[k] = warp.row(i.row[k]);
-  each_lane(lanes, [=](std::uint32_t l) {
+  in_vectors(lanes, [=](std::uint32_t l) {
     const std::uint32_t at = r[3][l] & 255, count = r[4][l] & 255;
     const std::uint64_t mask =
         at >= 64 ? 0 : (count >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1) << at;
@@ -104,7 +104,7 @@ std::uint32_t permuted(std::uint32_t a, std::uint32_t b, std::uint32_t selection
 void any_logic(Warp& warp, const Instruction& i, std::uint32_t lanes) {  // lop3.b32 d, a, b, c, table
   std::uint64_t* r[5];
   for (std::size_t k = 0; k < 5; ++k) r[k] = warp.row(i.row[k]);
-  each_lane(lanes, [=](std::uint32_t l) {
+  in_vectors(lanes, [=](std::uint32_t l) {
     std::uint64_t d = 0;
     for (std::uint32_t k = 0; k < 8; ++k)
       if ((r[4][l] >> k & 1) != 0)
@@ -132,20 +132,20 @@ T reversed(T a) {
 
 template <class T>
 Handler logic(std::string_view name) {
-  if (name == "and") return &binary<T, T, &both<T>>;
-  if (name == "or") return &binary<T, T, &either<T>>;
-  if (name == "xor") return &binary<T, T, &one_of<T>>;
-  if (name == "not") return &unary<T, T, &inverted<T>>;
-  if (name == "cnot") return &unary<T, T, &is_zero<T>>;
-  if (name == "shl") return &shift<T, true>;
-  if (name == "shr") return &shift<T, false>;
+  if (name == "and") return best_binary<T, T, &both<T>>();
+  if (name == "or") return best_binary<T, T, &either<T>>();
+  if (name == "xor") return best_binary<T, T, &one_of<T>>();
+  if (name == "not") return best_unary<T, T, &inverted<T>>();
+  if (name == "cnot") return best_unary<T, T, &is_zero<T>>();
+  if (name == "shl") return best<&shift<T, true>>();
+  if (name == "shr") return best<&shift<T, false>>();
   using U = std::make_unsigned_t<T>;
   if constexpr (sizeof(T) >= 4) {
-    if (name == "bfi") return &insert<T>;
-    if (name == "bfe") return &ternary<T, T, std::uint32_t, &extract<T>>;
-    if (name == "popc") return &unary<std::uint32_t, U, &count_ones<U>>;
-    if (name == "clz") return &unary<std::uint32_t, U, &count_leading<U>>;
-    if (name == "brev") return &unary<U, U, &reversed<U>>;
+    if (name == "bfi") return best<&insert<T>>();
+    if (name == "bfe") return best_ternary<T, T, std::uint32_t, &extract<T>>();
+    if (name == "popc") return best_unary<std::uint32_t, U, &count_ones<U>>();
+    if (name == "clz") return best_unary<std::uint32_t, U, &count_leading<U>>();
+    if (name == "brev") return best_unary<U, U, &reversed<U>>();
   }
   return nullptr;
 }
@@ -155,20 +155,20 @@ Handler logic(std::string_view name) {
 Handler bits_handler(const Parts& p, Instruction&) {
   using U = std::uint32_t;
   if (p.size() == 2 && p.back() == "pred") {
-    if (p[0] == "not") return &unary<std::uint64_t, std::uint8_t, &not_true>;
+    if (p[0] == "not") return best_unary<std::uint64_t, std::uint8_t, &not_true>();
     return p[0] == "and" || p[0] == "or" || p[0] == "xor" ? logic<std::uint8_t>(p[0]) : nullptr;
   }
   const bool b32 = p.back() == "b32";
-  if (p[0] == "prmt") return p.size() == 2 && b32 ? &ternary<U, U, U, &permuted> : nullptr;
-  if (p[0] == "lop3") return p.size() == 2 && b32 ? &any_logic : nullptr;
+  if (p[0] == "prmt") return p.size() == 2 && b32 ? best_ternary<U, U, U, &permuted>() : nullptr;
+  if (p[0] == "lop3") return p.size() == 2 && b32 ? best<&any_logic>() : nullptr;
   if (p[0] == "shf") {
     if (p.size() != 4 || (p[1] != "l" && p[1] != "r") || (p[2] != "wrap" && p[2] != "clamp") || !b32)
       return nullptr;
     if (p[1] == "l")
-      return p[2] == "wrap" ? &ternary<U, U, U, &funnel<true, true>>
-                            : &ternary<U, U, U, &funnel<true, false>>;
-    return p[2] == "wrap" ? &ternary<U, U, U, &funnel<false, true>>
-                          : &ternary<U, U, U, &funnel<false, false>>;
+      return p[2] == "wrap" ? best_ternary<U, U, U, &funnel<true, true>>()
+                            : best_ternary<U, U, U, &funnel<true, false>>();
+    return p[2] == "wrap" ? best_ternary<U, U, U, &funnel<false, true>>()
+                          : best_ternary<U, U, U, &funnel<false, false>>();
   }
   if (p.size() != 2) return nullptr;
   return of_integer(p.back(), [&](auto t) { return logic<typename decltype(t)::type>(p[0]); });

@@ -66,20 +66,18 @@ struct Ordered {
   }
 };
 
-enum Combination : std::uint8_t { none, with_and, with_or, with_xor };
+// What becomes of a comparison and c: bit 2 * comparison + c.
+enum Combination : std::uint8_t { none = 0b1100, with_and = 0b1000, with_or = 0b1110, with_xor = 0b0110 };
 
 // setp p, a, b; or, with a predicate c, setp.and p, a, b, c
 template <class T, class C>
 void compare(Warp& warp, const Instruction& i, std::uint32_t lanes) {
   std::uint64_t *p = warp.row(i.row[0]), *a = warp.row(i.row[1]), *b = warp.row(i.row[2]),
                 *c = warp.row(i.row[3]);
-  const std::uint8_t combination = i.control;
-  each_lane(lanes, [=](std::uint32_t l) {
-    std::uint64_t is = C::is(get<T>(a[l]), get<T>(b[l]));
-    if (combination == with_and) is &= c[l];
-    if (combination == with_or) is |= c[l];
-    if (combination == with_xor) is ^= c[l];
-    p[l] = is & 1;
+  const std::uint64_t combination = i.control == 0 ? std::uint64_t{none} : i.control;
+  in_vectors(lanes, [=](std::uint32_t l) {
+    const std::uint64_t is = C::is(get<T>(a[l]), get<T>(b[l]));
+    p[l] = combination >> (2 * is + (c[l] & 1)) & 1;
   });
 }
 
@@ -87,27 +85,27 @@ template <class T>
 void select(Warp& warp, const Instruction& i, std::uint32_t lanes) {
   std::uint64_t *d = warp.row(i.row[0]), *a = warp.row(i.row[1]), *b = warp.row(i.row[2]),
                 *p = warp.row(i.row[3]);
-  each_lane(lanes, [=](std::uint32_t l) { d[l] = put<T>(get<T>((p[l] & 1) != 0 ? a[l] : b[l])); });
+  in_vectors(lanes, [=](std::uint32_t l) { d[l] = put<T>(get<T>((p[l] & 1) != 0 ? a[l] : b[l])); });
 }
 
 template <class T>
 Handler comparison(std::string_view name) {
   const bool is_float = std::is_floating_point_v<T>;
-  if (name == "eq") return &compare<T, Equal>;
-  if (name == "ne") return &compare<T, NotEqual>;
-  if (name == "lt" || (name == "lo" && !is_float)) return &compare<T, Less>;
-  if (name == "le" || (name == "ls" && !is_float)) return &compare<T, LessEqual>;
-  if (name == "gt" || (name == "hi" && !is_float)) return &compare<T, Swapped<Less>>;
-  if (name == "ge" || (name == "hs" && !is_float)) return &compare<T, Swapped<LessEqual>>;
+  if (name == "eq") return best<&compare<T, Equal>>();
+  if (name == "ne") return best<&compare<T, NotEqual>>();
+  if (name == "lt" || (name == "lo" && !is_float)) return best<&compare<T, Less>>();
+  if (name == "le" || (name == "ls" && !is_float)) return best<&compare<T, LessEqual>>();
+  if (name == "gt" || (name == "hi" && !is_float)) return best<&compare<T, Swapped<Less>>>();
+  if (name == "ge" || (name == "hs" && !is_float)) return best<&compare<T, Swapped<LessEqual>>>();
   if (!is_float) return nullptr;
-  if (name == "equ") return &compare<T, OrUnordered<Equal>>;
-  if (name == "neu") return &compare<T, OrUnordered<NotEqual>>;
-  if (name == "ltu") return &compare<T, OrUnordered<Less>>;
-  if (name == "leu") return &compare<T, OrUnordered<LessEqual>>;
-  if (name == "gtu") return &compare<T, OrUnordered<Swapped<Less>>>;
-  if (name == "geu") return &compare<T, OrUnordered<Swapped<LessEqual>>>;
-  if (name == "num") return &compare<T, Ordered>;
-  if (name == "nan") return &compare<T, Unordered>;
+  if (name == "equ") return best<&compare<T, OrUnordered<Equal>>>();
+  if (name == "neu") return best<&compare<T, OrUnordered<NotEqual>>>();
+  if (name == "ltu") return best<&compare<T, OrUnordered<Less>>>();
+  if (name == "leu") return best<&compare<T, OrUnordered<LessEqual>>>();
+  if (name == "gtu") return best<&compare<T, OrUnordered<Swapped<Less>>>>();
+  if (name == "geu") return best<&compare<T, OrUnordered<Swapped<LessEqual>>>>();
+  if (name == "num") return best<&compare<T, Ordered>>();
+  if (name == "nan") return best<&compare<T, Unordered>>();
   return nullptr;
 }
 
@@ -116,12 +114,12 @@ Handler comparison(std::string_view name) {
 Handler comparison_handler(const Parts& p, Instruction& i) {
   if (p[0] == "selp") {
     if (p.size() != 2) return nullptr;
-    return of_number(p[1], [](auto t) -> Handler { return &select<typename decltype(t)::type>; });
+    return of_number(p[1], [](auto t) -> Handler { return best<&select<typename decltype(t)::type>>(); });
   }
   if (p[0] != "setp" || p.size() < 3 || p.size() > 4) return nullptr;
   if (p.size() == 4) {
-    i.control = p[2] == "and" ? with_and : p[2] == "or" ? with_or : p[2] == "xor" ? with_xor : none;
-    if (i.control == none) return nullptr;
+    i.control = p[2] == "and" ? with_and : p[2] == "or" ? with_or : p[2] == "xor" ? with_xor : 0;
+    if (i.control == 0) return nullptr;
   }
   return of_number(p.back(), [&](auto t) { return comparison<typename decltype(t)::type>(p[1]); });
 }

@@ -69,7 +69,7 @@ void convert(Warp& warp, const Instruction& i, std::uint32_t lanes) {
   std::uint64_t *d = warp.row(i.row[0]), *from = warp.row(i.row[1]);
   const std::uint8_t rounding = i.control & 3;
   const bool whole = (i.control & 4) != 0;  // to a whole number
-  each_lane(lanes, [=](std::uint32_t l) {
+  in_vectors(lanes, [=](std::uint32_t l) {
     const A a = get<A>(from[l]);
     if constexpr (std::is_integral_v<R> && std::is_integral_v<A>) {
       d[l] = put<R>(saturate ? clamped<R>(a) : static_cast<R>(a));
@@ -143,7 +143,11 @@ Handler conversion(const Parts& p, Instruction& i) {
           return saturate ? &directed<&convert<R, A, true>> : &directed<&convert<R, A, false>>;
         }
         if (to_whole && std::is_class_v<R>) return nullptr;
-        return saturate ? &convert<R, A, true> : &convert<R, A, false>;
+        if (saturate) return &convert<R, A, true>;
+        constexpr bool has_vectors =  // others: not with GCC 12
+            std::is_integral_v<A> && (std::is_integral_v<R> || std::is_same_v<R, float>);
+        if constexpr (has_vectors) return best<&convert<R, A, false>>();
+        return &convert<R, A, false>;
       }
     });
   });
@@ -152,7 +156,7 @@ Handler conversion(const Parts& p, Instruction& i) {
 template <class T>
 void copy(Warp& warp, const Instruction& i, std::uint32_t lanes) {
   std::uint64_t *d = warp.row(i.row[0]), *a = warp.row(i.row[1]);
-  each_lane(lanes, [=](std::uint32_t l) { d[l] = put<T>(get<T>(a[l])); });
+  in_vectors(lanes, [=](std::uint32_t l) { d[l] = put<T>(get<T>(a[l])); });
 }
 
 // mov.b64 d, {a, b} and mov.b64 {d, e}, a: `control` is how many parts the vector has, negative for the first form, with
@@ -163,7 +167,7 @@ void pack(Warp& warp, const Instruction& i, std::uint32_t lanes) {
   const std::uint64_t mask = (std::uint64_t{1} << width) - 1;
   for (std::uint32_t k = 0; k < count; ++k) {
     std::uint64_t *d = warp.row(i.row[0]), *a = warp.row(i.row[1 + k]);
-    each_lane(lanes, [=](std::uint32_t l) { d[l] = (k == 0 ? 0 : d[l]) | (a[l] & mask) << k * width; });
+    in_vectors(lanes, [=](std::uint32_t l) { d[l] = (k == 0 ? 0 : d[l]) | (a[l] & mask) << k * width; });
   }
 }
 template <class T>
@@ -172,7 +176,7 @@ void unpack(Warp& warp, const Instruction& i, std::uint32_t lanes) {
   const std::uint64_t mask = (std::uint64_t{1} << width) - 1;
   for (std::uint32_t k = count; k-- > 0;) {
     std::uint64_t *d = warp.row(i.row[k]), *a = warp.row(i.row[count]);
-    each_lane(lanes, [=](std::uint32_t l) {
+    in_vectors(lanes, [=](std::uint32_t l) {
       const std::uint64_t bits = a[l];
       d[l] = bits >> k * width & mask;
     });
@@ -182,7 +186,7 @@ void unpack(Warp& warp, const Instruction& i, std::uint32_t lanes) {
 template <std::uint64_t window, bool add>
 void to_window(Warp& warp, const Instruction& i, std::uint32_t lanes) {
   std::uint64_t *d = warp.row(i.row[0]), *a = warp.row(i.row[1]);
-  each_lane(lanes, [=](std::uint32_t l) { d[l] = add ? a[l] | window : a[l] & ~window; });
+  in_vectors(lanes, [=](std::uint32_t l) { d[l] = add ? a[l] | window : a[l] & ~window; });
 }
 
 }  // namespace
@@ -190,24 +194,26 @@ void to_window(Warp& warp, const Instruction& i, std::uint32_t lanes) {
 Handler conversion_handler(const Parts& p, Instruction& i) {
   if (p[0] == "cvt") return conversion(p, i);
   if (p[0] == "mov" && p.size() == 2) {
-    if (p[1] == "pred") return &copy<std::uint8_t>;
-    return of_number(p[1], [](auto t) -> Handler { return &copy<typename decltype(t)::type>; });
+    if (p[1] == "pred") return best<&copy<std::uint8_t>>();
+    return of_number(p[1], [](auto t) -> Handler { return best<&copy<typename decltype(t)::type>>(); });
   }
   if (p.size() == 2 && (p[0] == "pack" || p[0] == "unpack")) {  // the linker's names of mov with a vector
     const bool packs = p[0] == "pack";
     return of_integer(p[1], [&](auto t) -> Handler {
       using T = typename decltype(t)::type;
       if ((i.vector != 2 && i.vector != 4) || sizeof(T) < i.vector) return nullptr;
-      return packs ? &pack<T> : &unpack<T>;
+      return packs ? best<&pack<T>>() : best<&unpack<T>>();
     });
   }
   if (p[0] != "cvta") return nullptr;
   const bool to = p.size() == 4 && p[1] == "to";
   if ((!to && p.size() != 3) || (p.back() != "u64" && p.back() != "u32")) return nullptr;
   const std::string_view space = p[p.size() - 2];
-  if (space == "global" || space == "param") return &copy<std::uint64_t>;
-  if (space == "shared") return to ? &to_window<kSharedWindow, false> : &to_window<kSharedWindow, true>;
-  if (space == "local") return to ? &to_window<kLocalWindow, false> : &to_window<kLocalWindow, true>;
+  if (space == "global" || space == "param") return best<&copy<std::uint64_t>>();
+  if (space == "shared")
+    return to ? best<&to_window<kSharedWindow, false>>() : best<&to_window<kSharedWindow, true>>();
+  if (space == "local")
+    return to ? best<&to_window<kLocalWindow, false>>() : best<&to_window<kLocalWindow, true>>();
   return nullptr;
 }
 

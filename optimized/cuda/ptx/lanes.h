@@ -49,6 +49,7 @@ std::uint64_t put(T x) {
     return x;
 }
 
+// f of each lane of the mask, one after another.
 template <class F>
 void each_lane(std::uint32_t lanes, F f) {
   if (lanes == ~0u) {
@@ -58,23 +59,70 @@ void each_lane(std::uint32_t lanes, F f) {
   }
 }
 
+// The same where f does no more than compute registers of its lane, so that several may be computed at once. Rows are one
+// or apart.
+template <class F>
+void in_vectors(std::uint32_t lanes, F f) {
+  if (lanes == ~0u) {
+#ifndef __clang__
+#pragma GCC ivdep
+#endif
+    for (std::uint32_t lane = 0; lane < kWarp; ++lane) f(lane);
+  } else {
+    each_lane(lanes, f);
+  }
+}
+
 template <class R, class A, R (*op)(A)>
 void unary(Warp& warp, const Instruction& i, std::uint32_t lanes) {
   std::uint64_t *d = warp.row(i.row[0]), *a = warp.row(i.row[1]);
-  each_lane(lanes, [=](std::uint32_t l) { d[l] = put<R>(op(get<A>(a[l]))); });
+  in_vectors(lanes, [=](std::uint32_t l) { d[l] = put<R>(op(get<A>(a[l]))); });
 }
 
 template <class R, class T, R (*op)(T, T)>
 void binary(Warp& warp, const Instruction& i, std::uint32_t lanes) {
   std::uint64_t *d = warp.row(i.row[0]), *a = warp.row(i.row[1]), *b = warp.row(i.row[2]);
-  each_lane(lanes, [=](std::uint32_t l) { d[l] = put<R>(op(get<T>(a[l]), get<T>(b[l]))); });
+  in_vectors(lanes, [=](std::uint32_t l) { d[l] = put<R>(op(get<T>(a[l]), get<T>(b[l]))); });
 }
 
 template <class R, class T, class C, R (*op)(T, T, C)>
 void ternary(Warp& warp, const Instruction& i, std::uint32_t lanes) {
   std::uint64_t *d = warp.row(i.row[0]), *a = warp.row(i.row[1]), *b = warp.row(i.row[2]),
                 *c = warp.row(i.row[3]);
-  each_lane(lanes, [=](std::uint32_t l) { d[l] = put<R>(op(get<T>(a[l]), get<T>(b[l]), get<C>(c[l]))); });
+  in_vectors(lanes, [=](std::uint32_t l) { d[l] = put<R>(op(get<T>(a[l]), get<T>(b[l]), get<C>(c[l]))); });
+}
+
+// Whether handlers that are chosen from now on are those for AVX2 and FMA, as they are where the processor has both: their
+// loops are compiled to vectors, and a fused multiply-add is one instruction, not a call. Tests turn it off.
+bool& in_avx2();
+
+#if defined(__x86_64__)
+template <Handler handler>
+[[gnu::target("avx2,fma"), gnu::flatten]] void with_avx2(Warp& warp, const Instruction& i,
+                                                         std::uint32_t lanes) {
+  handler(warp, i, lanes);
+}
+#endif
+
+// `handler` as it is compiled for this processor.
+template <Handler handler>
+Handler best() {
+#if defined(__x86_64__)
+  if (in_avx2()) return &with_avx2<handler>;
+#endif
+  return handler;
+}
+template <class R, class A, R (*op)(A)>
+Handler best_unary() {
+  return best<&unary<R, A, op>>();
+}
+template <class R, class T, R (*op)(T, T)>
+Handler best_binary() {
+  return best<&binary<R, T, op>>();
+}
+template <class R, class T, class C, R (*op)(T, T, C)>
+Handler best_ternary() {
+  return best<&ternary<R, T, C, op>>();
 }
 
 }  // namespace assay::cuda::ptx

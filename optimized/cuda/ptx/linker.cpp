@@ -6,6 +6,7 @@
 #include "forms.h"
 #include "names.h"
 #include "operations.h"
+#include "rows.h"
 #include "text.h"
 
 namespace assay::cuda::ptx {
@@ -15,6 +16,12 @@ namespace {
 constexpr std::size_t kMostInstructions = 1 << 19, kMostText = 1 << 25;  // bytes, of .loc and comments, too
 constexpr std::int32_t kMostRows = 1 << 18;
 constexpr int kMostCalls = 20;  // in each other
+
+// The ; of a statement, or the : of a label.
+std::size_t end_of_statement(Text text) {
+  const auto end = text.find(';');
+  return text[0] == '$' ? std::min(text.substr(0, end).find(':'), end) : end;
+}
 
 class Linker {
  public:
@@ -33,6 +40,7 @@ class Linker {
     exit.text = remember("exit");
     program_.code.push_back(exit);
     names_.place_dynamic_memory();
+    share_rows(program_);
     return std::move(program_);
   }
 
@@ -69,7 +77,7 @@ class Linker {
     while (!(text = without_leading_space(text)).empty()) {
       if (program_.code.size() > kMostInstructions || program_.rows > kMostRows)
         throw error(text, "a kernel that is too long");
-      const auto end = text.find_first_of(text[0] == '$' ? ":;" : ";");
+      const auto end = end_of_statement(text);
       if (text[0] == '{') {
         frame.scopes.emplace_back();
         text.remove_prefix(1);
@@ -98,7 +106,7 @@ class Linker {
   void statement(Text s, Frame& frame) {
     if (s.empty()) return;
     if (s[0] != '.') return instruction(s, frame);
-    const auto kind = s.substr(0, std::min(s.find_first_of(" \t\r\n"), s.size()));
+    const auto kind = s.substr(0, std::min(find_space(s), s.size()));
     if (kind == ".pragma") return;
     if (kind == ".reg")
       names_.declare_registers(s, frame.scopes.back());
@@ -138,13 +146,13 @@ class Linker {
     i.place = place_;
     Text rest = s;
     if (s[0] == '@') {
-      const Text guard = s.substr(0, s.find_first_of(" \t\r\n"));
+      const Text guard = s.substr(0, find_space(s));
       i.guard_negated = guard.starts_with("@!");
       if (guard == "@_" || guard == "@!_") throw error(s, "a condition that is no register");
       i.guard = names_.written(guard.substr(i.guard_negated ? 2 : 1), frame.scopes);
       rest = trimmed(s.substr(guard.size()));
     }
-    const Text name = rest.substr(0, rest.find_first_of(" \t\r\n"));
+    const Text name = rest.substr(0, find_space(rest));
     std::vector<Text> parts = split(name, '.');
     if (parts.empty() || parts[0].empty()) throw error(s, "an instruction is missing");
     const std::vector<Text> operands = split(rest.substr(name.size()), ',');
@@ -198,6 +206,7 @@ class Linker {
     std::size_t row = 0, addresses = 0, next = 0;
     const auto add = [&](bool writes, Text o) {
       if (o.empty()) throw error(s, "an operand is missing");
+      i.written = static_cast<std::uint8_t>(i.written + (writes ? 1 : 0));
       i.row.at(row++) = writes ? names_.written(o, scopes) : names_.read(o, scopes);
     };
     for (const char* f = form; *f != '\0'; ++f) {
@@ -223,6 +232,7 @@ class Linker {
       }
     }
     if (next != operands.size()) throw error(s, "another number of operands than it has");
+    i.operands = static_cast<std::uint8_t>(row);
   }
 
   // Parameters of calls are rows, by variable and offset. False for those of the kernel, which lie in memory.
@@ -251,6 +261,8 @@ class Linker {
       if (known == parameter_rows_.end()) known = parameter_rows_.emplace(key, names_.new_row()).first;
       i.row[0] = store ? known->second : names_.written(value, frame.scopes);
       i.row[1] = store ? names_.read(value, frame.scopes) : known->second;
+      i.written = 1;
+      i.operands = 2;
       program_.code.push_back(i);
       offset += bytes;
     }

@@ -30,8 +30,10 @@ class Reader {
   Text word() {
     at_end();
     const std::size_t begin = at_;
-    while (at_ < text_.size() && !is_space(text_[at_]) && Text("(){};,").find(text_[at_]) == Text::npos)
-      ++at_;
+    const auto ends = [](char c) {
+      return is_space(c) || c == '(' || c == ')' || c == '{' || c == '}' || c == ';' || c == ',';
+    };
+    while (at_ < text_.size() && !ends(text_[at_])) ++at_;
     if (begin == at_) throw error_at(text_, text_.substr(at_, 1), "a word is missing");
     return text_.substr(begin, at_ - begin);
   }
@@ -70,7 +72,7 @@ void blank_comments(std::string& text) {
   bool quoted = false;
   for (std::size_t at = 0; at < text.size(); ++at) {
     if (text[at] == '"' || text[at] == '\n') quoted = text[at] == '"' && !quoted;
-    if (!quoted && text.compare(at, 2, "//") == 0)
+    if (!quoted && text[at] == '/' && at + 1 < text.size() && text[at + 1] == '/')
       for (; at < text.size() && text[at] != '\n'; ++at) text[at] = ' ';
   }
 }

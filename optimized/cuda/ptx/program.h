@@ -30,10 +30,11 @@ struct Instruction {
   std::uint8_t vector = 1;   // registers that a load or a store moves
   std::uint8_t control = 0;  // what the handler wants to know of modifiers: a comparison, a count
   bool guard_negated = false;
-  std::int32_t guard = -1;               // the row of its predicate, or -1
-  std::int32_t target = -1;              // of a branch
-  std::int32_t mask = -1;                // the row that holds the mask of warp_barrier, or -1: all lanes
-  std::array<std::int64_t, 2> offset{};  // of addresses
+  std::int32_t guard = -1;                 // the row of its predicate, or -1
+  std::int32_t target = -1;                // of a branch
+  std::int32_t mask = -1;                  // the row that holds the mask of warp_barrier, or -1: all lanes
+  std::array<std::int64_t, 2> offset{};    // of addresses
+  std::uint8_t written = 0, operands = 0;  // rows that are destinations; all rows
   // Destinations first: at most the 14 of mma.m16n8k16.
   std::array<std::int32_t, 14> row{};
   std::int32_t text = 0;    // Program::texts

@@ -8,6 +8,10 @@
 #include <stdexcept>
 #include <string_view>
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 #include "../emulation/block.h"
 #include "../emulation/text.h"
 #include "module.h"
@@ -20,12 +24,25 @@ using emulation::Order;
 
 std::uint32_t first(std::uint32_t lanes) { return static_cast<std::uint32_t>(std::countr_zero(lanes)); }
 
+// The lowest bits of a row.
+std::uint32_t bits_of(const std::uint64_t* row) {
+  std::uint32_t bits = 0;
+#if defined(__SSE2__)
+  for (std::uint32_t lane = 0; lane < kWarp; lane += 2) {
+    const __m128i two = _mm_loadu_si128(reinterpret_cast<const __m128i*>(row + lane));
+    const int signs = _mm_movemask_pd(_mm_castsi128_pd(_mm_slli_epi64(two, 63)));
+    bits |= static_cast<std::uint32_t>(signs) << lane;
+  }
+#else
+  for (std::uint32_t lane = 0; lane < kWarp; ++lane) bits |= static_cast<std::uint32_t>(row[lane] & 1) << lane;
+#endif
+  return bits;
+}
+
 // Lanes of `among` whose predicate lets them do the instruction.
 std::uint32_t guarded(Warp& warp, const Instruction& i, std::uint32_t among) {
   if (i.guard < 0) return among;
-  const std::uint64_t* p = warp.row(i.guard);
-  std::uint32_t set = 0;
-  for (std::uint32_t lane = 0; lane < kWarp; ++lane) set |= static_cast<std::uint32_t>(p[lane] & 1) << lane;
+  const std::uint32_t set = bits_of(warp.row(i.guard));
   return among & (i.guard_negated ? ~set : set);
 }
 
@@ -49,6 +66,15 @@ void meet(Warp& warp, const Instruction& i, std::int32_t pc, std::uint32_t came)
   if (i.run != nullptr) i.run(warp, i, mask);
   warp.in_warp &= ~mask;
   for (std::uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) warp.pc[first(lanes)] = pc + 1;
+}
+
+// Whether these lanes are what each of them waits for.
+bool are_all(Warp& warp, const Instruction& i, std::uint32_t lanes) {
+  if (i.mask < 0) return lanes == ~0u;
+  const std::uint64_t* mask = warp.row(i.mask);
+  for (std::uint32_t left = lanes; left != 0; left &= left - 1)
+    if (static_cast<std::uint32_t>(mask[first(left)]) != lanes) return false;
+  return true;
 }
 
 // Runs the lanes that are furthest behind, together, until they part, wait, end or come to others. False if none can run.
@@ -80,7 +106,7 @@ bool run_together(Warp& warp, const Program& program) {
         continue;
       case Flow::branch:
         if (doing == 0) continue;
-        if (doing == active && i.target > pc && i.target < others) {
+        if (doing == active && i.target < others) {
           pc = i.target - 1;
           continue;
         }
@@ -97,6 +123,10 @@ bool run_together(Warp& warp, const Program& program) {
         leave_at(active, pc);
         return true;
       case Flow::warp_barrier:
+        if (doing == active && are_all(warp, i, active)) {
+          if (i.run != nullptr) i.run(warp, i, active);
+          continue;
+        }
         leave_at(active & ~doing, pc + 1);
         if (doing != 0) meet(warp, i, pc, doing);
         return true;
@@ -125,7 +155,7 @@ void run_block(Block& block, std::vector<Warp>& warps, const emulation::Options&
   const std::uint32_t threads = block.launch.block.x * block.launch.block.y * block.launch.block.z;
   block.copies.clear(threads);
   if (options.order == Order::random)
-    for (std::byte& b : block.shared) b = static_cast<std::byte>(random());
+    random.fill(block.shared.data(), block.shared.size());
   else
     std::fill(block.shared.begin(), block.shared.end(), std::byte{0xff});
   std::fill(block.local.begin(), block.local.end(), std::byte{0xff});

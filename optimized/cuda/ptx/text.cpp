@@ -8,7 +8,6 @@
 namespace assay::cuda::ptx {
 namespace {
 
-constexpr Text kSpace = " \t\r\n\v\f";
 constexpr std::size_t kLongestToken = 80;
 constexpr std::size_t kLargestAlignment = 1024, kLargestVariable = std::size_t{1} << 30;
 
@@ -21,15 +20,19 @@ std::runtime_error error_at(Text whole, Text token, std::string_view what) {
                             std::string(shown) + (shown.size() < token.size() ? "\"..." : "\""));
 }
 
-bool is_space(char c) { return kSpace.find(c) != Text::npos; }
+std::size_t find_space(Text s) {
+  const auto at = std::find_if(s.begin(), s.end(), is_space);
+  return at == s.end() ? Text::npos : static_cast<std::size_t>(at - s.begin());
+}
 
 Text without_leading_space(Text s) {
-  s.remove_prefix(std::min(s.find_first_not_of(kSpace), s.size()));
+  while (!s.empty() && is_space(s.front())) s.remove_prefix(1);
   return s;
 }
 Text trimmed(Text s) {
   s = without_leading_space(s);
-  return s.substr(0, s.find_last_not_of(kSpace) + 1);
+  while (!s.empty() && is_space(s.back())) s.remove_suffix(1);
+  return s;
 }
 
 std::vector<Text> split(Text s, char separator) {
@@ -40,9 +43,9 @@ std::vector<Text> split(Text s, char separator) {
     if (i == s.size() || (s[i] == separator && depth == 0)) {
       parts.push_back(trimmed(s.substr(begin, i - begin)));
       begin = i + 1;
-    } else if (Text("{[(").find(s[i]) != Text::npos) {
+    } else if (s[i] == '{' || s[i] == '[' || s[i] == '(') {
       ++depth;
-    } else if (Text("}])").find(s[i]) != Text::npos) {
+    } else if (s[i] == '}' || s[i] == ']' || s[i] == ')') {
       --depth;
     }
   }
@@ -53,7 +56,7 @@ std::vector<Text> split(Text s, char separator) {
 std::vector<Text> words(Text s) {
   std::vector<Text> found;
   for (s = without_leading_space(s); !s.empty(); s = without_leading_space(s)) {
-    found.push_back(s.substr(0, s.find_first_of(kSpace)));
+    found.push_back(s.substr(0, find_space(s)));
     s.remove_prefix(found.back().size());
   }
   return found;

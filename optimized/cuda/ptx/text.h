@@ -15,7 +15,9 @@ using Text = std::string_view;
 // "line 12: WHAT: "TOKEN"". The token is a part of `whole`; a long one is cut.
 std::runtime_error error_at(Text whole, Text token, std::string_view what);
 
-bool is_space(char c);
+// Char by char: the standard library's searches for one of several call a function for each.
+inline bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+std::size_t find_space(Text s);  // npos where there is none
 Text trimmed(Text s);
 Text without_leading_space(Text s);
 // At separators that stand in no brackets.

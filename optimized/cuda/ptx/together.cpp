@@ -132,6 +132,15 @@ Handler warp_handler(const Parts& p, Instruction& i) {
   return nullptr;
 }
 
+bool& in_avx2() {
+#if defined(__x86_64__)
+  static thread_local bool own = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#else
+  static thread_local bool own = false;
+#endif
+  return own;
+}
+
 bool choose_operation(const Parts& p, Instruction& i) {
   if (p[0] == "bar" || p[0] == "barrier") {
     std::string_view rest[3];

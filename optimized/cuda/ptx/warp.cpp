@@ -44,21 +44,20 @@ void Warp::begin() {
     if (s.kind == Special::Kind::ctaid) std::fill_n(row(s.row), kWarp, index[s.dimension]);
 }
 
-std::byte* Warp::memory(StateSpace space, std::uint64_t address, std::size_t bytes, bool write,
-                        std::uint32_t lane) {
+std::byte* Warp::looked_up(StateSpace space, std::uint64_t address, std::size_t bytes, std::size_t alignment,
+                           bool write, std::uint32_t lane) {
   if (space == StateSpace::generic) {
     space = (address & kSharedWindow) != 0  ? StateSpace::shared
             : (address & kLocalWindow) != 0 ? StateSpace::local
                                             : StateSpace::global;
     address &= ~(kSharedWindow | kLocalWindow);
   }
-  if (address % bytes != 0)
+  if (address % alignment != 0)
     fail("misaligned: " + std::to_string(bytes) + " bytes at " + std::to_string(address % 4096) + " mod 4096",
          lane);
   if (space == StateSpace::global) {
-    if (region_.has(address, bytes, write)) return std::bit_cast<std::byte*>(address);
-    if (const char* wrong = emulation::regions().objection(address, bytes, write)) fail(wrong, lane);
-    region_ = emulation::regions().find(address, bytes, write);
+    region() = emulation::regions().find(address, bytes, write);
+    if (region().end == 0) fail(emulation::regions().objection(address, bytes, write), lane);
     return std::bit_cast<std::byte*>(address);
   }
   std::vector<std::byte>& all = space == StateSpace::shared  ? block_.shared
