@@ -19,7 +19,6 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr int kRounds[] = {40, 120, 480, 1280, 3840};  // more only while it is not clear
-constexpr int kProcesses = 8;                          // at most, in which a finding is tried again
 constexpr double kPrecise = 0.5;  // half of such a process's interval, as a share of the threshold
 constexpr double kOpenSeconds = 300;
 
@@ -201,10 +200,10 @@ struct Gate::State {
     if (o.verdict != GateOutcome::Verdict::regressed && o.verdict != GateOutcome::Verdict::improved) return o;
     std::vector<double> medians;
     std::string said;
-    for (int n = 1; n <= kProcesses; ++n) {
+    while (medians.size() < kConfirmations) {
+      const std::size_t n = medians.size() + 1;
       session.reset();
-      const Pair again =
-          time(s, first, second, seed + static_cast<std::uint64_t>(n), Until::precise, n % 2 == 1);
+      const Pair again = time(s, first, second, seed + n, Until::precise, n % 2 == 1);
       if (!again.timed()) {
         pair.first = again.first;
         pair.second = again.second;
@@ -215,9 +214,13 @@ struct Gate::State {
       said += fmt::format("{}{:+.1f}%", said.empty() ? "" : ", ", 100 * std::expm1(median));
       medians.push_back(median);
       Estimate over;
-      o.confirmed = agree(medians, o.verdict, pair.threshold, over);
+      const std::optional<GateOutcome::Verdict> verdict = settle(medians, o.verdict, pair.threshold, over);
       o.ratio = {std::exp(over.median), std::exp(over.low), std::exp(over.high)};
-      if (o.confirmed) return o;
+      if (verdict) {
+        o.verdict = *verdict;
+        o.confirmed = true;
+        return o;
+      }
     }
     o.note = fmt::format("{} by {:+.1f}% in one process, but {} in others", token(o.verdict),
                          100 * (std::exp(median_interval(pair.logarithms).median) - 1), said);

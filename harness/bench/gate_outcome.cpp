@@ -27,4 +27,13 @@ bool agree(std::span<const double> medians, GateOutcome::Verdict verdict, double
   return false;
 }
 
+std::optional<GateOutcome::Verdict> settle(std::span<const double> medians, GateOutcome::Verdict found,
+                                           double threshold, Estimate& over) {
+  using enum GateOutcome::Verdict;
+  if (agree(medians, found, threshold, over)) return found;
+  const GateOutcome::Verdict opposite = found == regressed ? improved : regressed;
+  if (medians.size() >= kConfirmations && agree(medians, opposite, threshold, over)) return opposite;
+  return std::nullopt;
+}
+
 }  // namespace assay

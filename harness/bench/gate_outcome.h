@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,6 +37,12 @@ GateOutcome::Verdict decide(const Estimate& logarithms, double threshold);
 // Whether several processes, by the medians of their logarithms, say so too: three or more by Student's interval, or eight and more
 // by the sign test's, which one that was disturbed does not widen. `over` becomes the interval that decided, or the last one.
 bool agree(std::span<const double> medians, GateOutcome::Verdict verdict, double threshold, Estimate& over);
+
+inline constexpr std::size_t kConfirmations = 12;  // at most; of twelve the sign test lets one disagree
+// What the processes say in which something that was `found` in another one is tried again: the same, as soon as they agree; the
+// opposite, if they do after all of them, because it was that other one which was disturbed; or nothing yet.
+std::optional<GateOutcome::Verdict> settle(std::span<const double> medians, GateOutcome::Verdict found,
+                                           double threshold, Estimate& over);
 
 inline constexpr double kThreshold = 0.01;
 inline constexpr double kThresholdDram =

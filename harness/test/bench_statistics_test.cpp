@@ -119,5 +119,24 @@ TEST(GateOutcome, SeveralProcessesAgreeOrDoNot) {
   EXPECT_FALSE(says({0.054, 0.187, 0.054, 0.047, 0.051, 0.029, 0.075, 0.057}, regressed));
 }
 
+TEST(GateOutcome, AFindingIsSettledByOtherProcesses) {
+  using enum GateOutcome::Verdict;
+  Estimate over;
+  const auto settled = [&](const std::vector<double>& medians, GateOutcome::Verdict found) {
+    return settle(medians, found, 0.01, over);
+  };
+  EXPECT_EQ(settled({0.05, 0.051, 0.049}, regressed), regressed);
+  EXPECT_EQ(settled({0.05, 0.051, 0.049}, improved), std::nullopt) << "before all have been asked";
+  // As one baseline was that others disturbed: it alone found an improvement.
+  std::vector<double> medians = {0.068, 0.049, 0.036, 0.046, 0.064, 0.048, 0.048, 0.077, 0.05, 0.05, 0.06};
+  EXPECT_EQ(settled(medians, improved), std::nullopt);
+  medians.push_back(-0.2);
+  EXPECT_EQ(settled(medians, improved), regressed) << "one of twelve may disagree";
+  EXPECT_EQ(over.low, 0.036);
+  medians[0] = -0.01;
+  EXPECT_EQ(settled(medians, improved), std::nullopt);
+  EXPECT_EQ(settled(medians, regressed), std::nullopt);
+}
+
 }  // namespace
 }  // namespace assay
