@@ -20,6 +20,7 @@ using Json = nlohmann::json;
 
 constexpr int kRounds[] = {40, 120, 480, 1280, 3840};  // more only while it is not clear
 constexpr double kPrecise = 0.5;  // half of such a process's interval, as a share of the threshold
+constexpr double kPatience = 2;  // as many times longer rounds go on where the median is beyond the threshold
 constexpr double kOpenSeconds = 300;
 
 }  // namespace
@@ -142,6 +143,11 @@ struct Gate::State {
     return std::max(e.high - e.median, e.median - e.low) <= kPrecise * threshold;
   }
 
+  // What has not been decided, and looks like a finding.
+  static bool is_suspect(const Pair& pair) {
+    return std::fabs(median_interval(pair.logarithms).median) > std::log1p(pair.threshold);
+  }
+
   Pair time(const GateSubject& s, const Side& first, const Side& second, std::uint64_t seed, Until until,
             bool reversed) {
     Pair pair;
@@ -155,6 +161,7 @@ struct Gate::State {
     const char* const clock = s.threads > 1 ? "wall" : "cpu";
     std::vector<double> a, b, cpu, wall;
     double seconds = dram ? options.dram_seconds : options.bench.seconds;
+    bool patient = false;
     for (const int rounds : kRounds) {
       const auto begin = std::chrono::steady_clock::now();
       const Json times = process_.ask({{"do", "measure"}, {"rounds", rounds}, {"seconds", seconds}},
@@ -168,7 +175,12 @@ struct Gate::State {
       append(cpu, times["kernels"][1]["cpu"]);
       append(wall, times["kernels"][1]["wall"]);
       pair.logarithms = log_ratios(a, b);
-      if (enough(pair.logarithms, pair.threshold, until) || seconds <= 0) break;
+      if (enough(pair.logarithms, pair.threshold, until)) break;
+      if (seconds <= 0) {
+        if (patient || until != Until::decided || !is_suspect(pair)) break;
+        patient = true;
+        seconds += kPatience * (dram ? options.dram_seconds : options.bench.seconds);
+      }
     }
     pair.ns = median_interval(b);
     pair.contention = median_interval(wall).median / median_interval(cpu).median;

@@ -31,7 +31,7 @@ int level_of(const Kernel& k) {
 }
 
 bool is_named(const Kernel& k, const std::vector<std::string>& globs) {
-  return selects(globs, k.table_name) || selects(globs, k.name);
+  return selects(globs, k.table_name, k.name);
 }
 
 void check_choice(const GateOptions& options, const std::vector<const Kernel*>& all) {
@@ -51,6 +51,10 @@ void check_choice(const GateOptions& options, const std::vector<const Kernel*>& 
       throw SelectionError(fmt::format("no kernel of {} matches --impl \"{}\"; there are: {}",
                                        options.candidate, glob, fmt::join(names, ", ")));
   std::erase_if(wanted, [&](const Kernel* k) { return !is_named(*k, options.bench.impls); });
+  if (wanted.empty())
+    throw SelectionError(fmt::format("--impl \"{}\" leaves no kernel of {}; there are: {}",
+                                     fmt::join(options.bench.impls, ","), options.candidate,
+                                     fmt::join(names, ", ")));
   if (std::ranges::none_of(wanted, [](const Kernel* k) { return k->unavailable.empty(); }))
     throw std::runtime_error(fmt::format("nothing can be compared: {} does not run here: {}",
                                          wanted.front()->table_name, wanted.front()->unavailable));

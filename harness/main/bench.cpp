@@ -176,7 +176,7 @@ int bench_command(BenchFlags& flags) {
   };
   // A peer that is wrong is the peer's affair, unless it was asked for by name.
   for (const BenchRow& r : rows)
-    if (r.status == BenchRow::Status::failed && (!r.peer || !options.impls.empty())) return kFaultFound;
+    if (r.status == BenchRow::Status::failed && (!r.peer || names(options.impls, r.impl))) return kFaultFound;
   if (interrupted()) return kInterrupted;
   return count(BenchRow::Status::measured) == 0 ? kEnvironment : kAllWell;
 }

@@ -193,7 +193,9 @@ void add_verify(CLI::App& app, Command& chosen) {
   auto flags = std::make_shared<VerifyFlags>();
   VerifyOptions& o = flags->options;
   add_choice(*command, o.patterns, flags->dtypes);
-  command->add_option("--impl", o.impls, "shell globs on kernel names (cpu.avx2, 'cpu.*', torch)")
+  command
+      ->add_option("--impl", o.impls,
+                   "shell globs on kernel names (cpu.avx2, 'cpu.*', torch); '!cuda.*': all but these")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("GLOB");

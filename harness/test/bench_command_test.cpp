@@ -166,6 +166,7 @@ TEST_F(BenchCommand, WrongUsageIsTwoAndSaysWhatIsWrong) {
   says(bench({"--case", relu, "--rounds", "2"}), "--rounds");
   says(bench({"--case", "relu:f32:self=4x"}), "self is \"4x\"");
   says(bench({"--case", relu, "--impl", "gpu.*"}), "no kernel matches --impl \"gpu.*\"");
+  says(bench({"--case", relu, "--impl", "!*"}), "--impl \"!*\" leaves no kernel");
   says(bench({"--shapes", "/nowhere/shapes.txt"}), "/nowhere/shapes.txt");
   says(bench({"--case", relu, "--shapes", "/nowhere"}), "excludes");
   says(bench({"relu", "--dtype", "i64"}), "has no case of these operators and dtypes");

@@ -97,6 +97,7 @@ TEST_F(GateCommand, KernelsThatAreNotThereAreNamed) {
   };
   says(gate(plugin(""), plugin(""), "good,nosuch"),
        "matches --impl \"nosuch\"; there are: crashes, escapes, good,");
+  says(gate(plugin(""), plugin(""), "!*"), "--impl \"!*\" leaves no kernel of ");
   says(run_program(ASSAY_PROGRAM, {"bench", "--case", "mm:f32:self=2x2,mat2=2x2", "--plugin", plugin(""),
                                    "--against", plugin("")}),
        "bench_test_plugin.so has no kernel of mm");

@@ -22,6 +22,26 @@ TEST_F(CommandLine, ListsEndWithTheirWord) {
   EXPECT_EQ(rows[0]["dtype"], "f32");
 }
 
+// Kernels that are left out by --impl; those that remain have not been asked for.
+TEST_F(CommandLine, LeavesKernelsOut) {
+  const Finished f = verify(
+      {"relu", "--impl", "!cuda.*,!torch,!cpu.[!b]*", "--dtype", "f32", "--cases", "20", "--json", "-"});
+  EXPECT_EQ(f.status, 0) << f.err;
+  std::set<std::string> impls;
+  for (const json& row : results(f)) {
+    impls.insert(row["impl"]);
+    EXPECT_FALSE(row["named"].get<bool>());
+  }
+  EXPECT_EQ(impls.count("cpu.baseline"), 1u);
+  for (const std::string& impl : impls)
+    EXPECT_TRUE(impl == "cpu.baseline" || (impl.find("cuda") != 0 && impl.find("cpu") != 0)) << impl;
+  const Finished both =
+      verify({"relu", "--impl", "cpu.*,!cpu.[!b]*", "--dtype", "f32", "--cases", "20", "--json", "-"});
+  ASSERT_EQ(results(both).size(), 1u);
+  EXPECT_EQ(results(both)[0]["impl"], "cpu.baseline");
+  EXPECT_TRUE(results(both)[0]["named"].get<bool>());
+}
+
 TEST_F(CommandLine, SaysWhatItIs) {
   const Finished help = assay({});
   EXPECT_EQ(help.status, 0);
@@ -42,6 +62,8 @@ TEST_F(CommandLine, WrongUsageIsTwoAndSaysWhatIsWrong) {
   expect_usage_error(verify({"relu", "--impl", "gpu.*"}),
                      "no kernel matches --impl \"gpu.*\"; there are: cpu.");
   expect_usage_error(verify({"relu", "--impl", "gpu"}), ", torch");
+  expect_usage_error(verify({"relu", "--impl", "!gpu"}), "no kernel matches --impl \"!gpu\"; there are: ");
+  expect_usage_error(verify({"relu", "--impl", "!*"}), "--impl \"!*\" leaves no kernel; there are: cpu.");
   expect_usage_error(verify({"relu", "--dtype", "f31"}), "--dtype f31");
   expect_usage_error(verify({"relu", "--time", "soon"}), "--time is \"soon\"");
   expect_usage_error(verify({"relu", "--shard", "3/2"}), "there is no shard 3 of 2");

@@ -38,7 +38,7 @@ class FixtureRun {
     recording_ = true;
     for (const auto& [key, tally] : rows_) {
       Row row = tally.row();
-      row.named = !options_.impls.empty() && !key.first->name.starts_with(kFixturePrefix);
+      row.named = names(options_.impls, key.first->name) && !key.first->name.starts_with(kFixturePrefix);
       record_failures(row, *key.first);
       result.rows.push_back(std::move(row));
     }

@@ -9,10 +9,29 @@
 
 namespace assay {
 
+namespace {
+
+bool excludes(const std::string& glob) { return glob.starts_with('!'); }
+// What it says of names, without the "!".
+bool matches(const std::string& glob, const std::string& name) {
+  return fnmatch(glob.c_str() + (excludes(glob) ? 1 : 0), name.c_str(), 0) == 0;
+}
+
+}  // namespace
+
+bool names(const std::vector<std::string>& globs, const std::string& name) {
+  return std::ranges::any_of(globs, [&](const std::string& g) { return !excludes(g) && matches(g, name); });
+}
+
+bool selects(const std::vector<std::string>& globs, const std::string& name, const std::string& other) {
+  const auto leaves_out = [&](const std::string& g) {
+    return excludes(g) && (matches(g, name) || matches(g, other));
+  };
+  if (std::ranges::any_of(globs, leaves_out)) return false;
+  return std::ranges::all_of(globs, excludes) || names(globs, name) || names(globs, other);
+}
 bool selects(const std::vector<std::string>& globs, const std::string& name) {
-  return globs.empty() || std::ranges::any_of(globs, [&](const std::string& g) {
-           return fnmatch(g.c_str(), name.c_str(), 0) == 0;
-         });
+  return selects(globs, name, name);
 }
 
 bool selects_torch(const std::vector<std::string>& globs) {
@@ -48,17 +67,21 @@ void check_patterns(const Registry& registry, const std::vector<std::string>& gl
 
 void check_impls(const Registry& registry, const std::vector<const Operator*>& operators,
                  const std::vector<std::string>& globs) {
-  std::set<std::string> names;
+  std::set<std::string> all;
   for (const Operator* op : operators)
-    for (const Kernel* k : registry.kernels_of(*op)) names.insert(k->name);
+    for (const Kernel* k : registry.kernels_of(*op)) all.insert(k->name);
   for (const std::string& g : globs)
-    if (std::ranges::none_of(names, [&](const std::string& n) { return selects({g}, n); })) {
+    if (std::ranges::none_of(all, [&](const std::string& n) { return matches(g, n); })) {
       // PyTorch's are in the registry only where they are asked for.
+      if (excludes(g) && (matches(g, "torch") || matches(g, "torch.cuda"))) continue;
       if (std::ranges::any_of(operators, [](const Operator* op) { return op->schema.ns == "aten"; }))
-        names.insert("torch");
+        all.insert("torch");
       throw SelectionError(
-          fmt::format("no kernel matches --impl \"{}\"; there are: {}", g, fmt::join(names, ", ")));
+          fmt::format("no kernel matches --impl \"{}\"; there are: {}", g, fmt::join(all, ", ")));
     }
+  if (!globs.empty() && std::ranges::none_of(all, [&](const std::string& n) { return selects(globs, n); }))
+    throw SelectionError(fmt::format("--impl \"{}\" leaves no kernel; there are: {}", fmt::join(globs, ","),
+                                     fmt::join(all, ", ")));
 }
 
 }  // namespace assay

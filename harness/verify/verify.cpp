@@ -95,7 +95,7 @@ class Run {
     RunResult result;
     for (const auto& [key, tally] : rows_) {
       result.rows.push_back(tally.row());
-      result.rows.back().named = !options_.impls.empty();
+      result.rows.back().named = names(options_.impls, key.first->name);
     }
     record_failures(result);
     result.seed = options_.seed;

@@ -54,14 +54,18 @@ RunResult verify(const Registry& registry, const VerifyOptions& options, const s
 // The operators whose names match one of the globs (all without globs). Throws SelectionError for a glob that matches
 // nothing.
 std::vector<const Operator*> select_operators(const std::vector<std::string>& patterns);
-// Whether the kernel's name matches one of the globs, or there are none.
+// Whether the kernel's name matches one of the globs, or there are none but those that begin with "!"; and none of these.
 bool selects(const std::vector<std::string>& globs, const std::string& name);
+// The same of a kernel that has two names.
+bool selects(const std::vector<std::string>& globs, const std::string& name, const std::string& other);
+// Whether a glob that matches asks for it, which not to exclude it is not.
+bool names(const std::vector<std::string>& globs, const std::string& name);
 // Whether any of them is PyTorch's, on the processor or a GPU: its registry is loaded only then.
 bool selects_torch(const std::vector<std::string>& globs);
 // Throws SelectionError for a pattern that names a kernel, where it was meant for the list of --impl.
 void check_patterns(const Registry& registry, const std::vector<std::string>& globs,
                     const std::vector<std::string>& patterns);
-// Throws SelectionError for a glob that no kernel of these operators matches.
+// Throws SelectionError for a glob that no kernel of these operators matches, and where all of them leave none.
 void check_impls(const Registry& registry, const std::vector<const Operator*>& operators,
                  const std::vector<std::string>& globs);
 

@@ -1,5 +1,5 @@
-// Kernels of branches and loops that are drawn, as PTX, against the same by each lane alone: that lanes that part meet again, and
-// that registers which share a row keep their numbers.
+// Kernels of branches and loops that are drawn, as PTX, against the same by each lane alone: that lanes that part meet again,
+// and that registers which share a row keep their numbers.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 

@@ -144,7 +144,10 @@ void Scheduler::end_block() {
 void Scheduler::bind(unsigned thread) {
   current_ = thread;
   const dim3 block = launch_->block;
-  threadIdx = {thread % block.x, thread / block.x % block.y, thread / block.x / block.y};
+  if (block.y == 1 && block.z == 1)
+    threadIdx = {thread, 0, 0};
+  else
+    threadIdx = {thread % block.x, thread / block.x % block.y, thread / block.x / block.y};
   checker_thread(thread);
 }
 
@@ -300,19 +303,16 @@ void Scheduler::wait_for_warp(const char* operation, unsigned mask, void* slot, 
                text(other.where));
     }
   if (all) {
-    void* slots[kWarp] = {};
+    void* slots[kWarp];
     for (unsigned m = mask; m != 0; m &= m - 1) {
       const auto i = static_cast<unsigned>(std::countr_zero(m));
       slots[i] = threads_[first + i].slot;
+      threads_[first + i].state = Thread::State::ready;
     }
     complete(slots, mask);
     checker_warp(current_ / kWarp, mask, std::strcmp(operation, "__syncwarp") == 0);
     warp.waiting &= ~mask;
-    for (unsigned m = mask; m != 0; m &= m - 1) {
-      const auto i = first + static_cast<unsigned>(std::countr_zero(m));
-      threads_[i].state = Thread::State::ready;
-      if (i != current_) ready_.add(i);
-    }
+    ready_.add_lanes(first, mask & ~(1u << lane));
     // Whoever came last may as well be the last to go on.
     if (options_.order != Order::random) {
       checker_enable(true);

@@ -52,6 +52,7 @@ class ReadySet {
  public:
   void clear(unsigned threads) { words_.assign((threads + 63) / 64, 0); }
   void add(unsigned thread) { words_[thread / 64] |= std::uint64_t{1} << thread % 64; }
+  void add_lanes(unsigned first, unsigned mask) { words_[first / 64] |= std::uint64_t{mask} << first % 64; }
   // A thread, which is no longer in the set, or -1.
   int take(Order order, Random& random);
 

@@ -10,8 +10,10 @@ namespace assay::cuda::ptx {
 namespace {
 
 using Row = std::int32_t;
-using Position = std::int32_t;                           // of an instruction
+using Position = std::int32_t;  // of an instruction
+// Kernels of ours take a tenth. PTX can be written that takes any number.
 constexpr std::size_t kMostBits = std::size_t{1} << 29;  // of parts and the rows that they need
+constexpr int kMostPasses = 64;
 
 template <class F>
 void each_read(const Instruction& i, F f) {
@@ -121,7 +123,7 @@ std::vector<Row> crossing(const Program& program, const std::vector<Part>& parts
   return which;
 }
 
-// False if it would take too much memory.
+// False if it would take too much memory, or time.
 bool find_intervals(const Program& program, const std::vector<Part>& parts,
                     std::vector<Interval>& intervals) {
   Row count = 0;
@@ -146,7 +148,9 @@ bool find_intervals(const Program& program, const std::vector<Part>& parts,
         if (const Row w = which[static_cast<std::size_t>(r)]; w >= 0) written.add(k, w);
       });
     }
-  for (bool more = true; more;) {
+  bool more = true;
+  for (int pass = 0; more; ++pass) {
+    if (pass == kMostPasses) return false;
     more = false;
     for (std::size_t k = parts.size(); k-- > 0;)
       for (const std::size_t next : parts[k].next)
