@@ -47,7 +47,8 @@ void check_choice(const GateOptions& options, const std::vector<const Kernel*>& 
                                      options.bench.cases.front().c.op->schema.name,
                                      options.bench.cases.size() > 1 ? " and the other cases" : ""));
   for (const std::string& glob : options.bench.impls)
-    if (std::ranges::none_of(wanted, [&](const Kernel* k) { return is_named(*k, {glob}); }))
+    if (!glob.starts_with('!') &&
+        std::ranges::none_of(wanted, [&](const Kernel* k) { return is_named(*k, {glob}); }))
       throw SelectionError(fmt::format("no kernel of {} matches --impl \"{}\"; there are: {}",
                                        options.candidate, glob, fmt::join(names, ", ")));
   std::erase_if(wanted, [&](const Kernel* k) { return !is_named(*k, options.bench.impls); });
