@@ -29,21 +29,25 @@ struct Statement {
   Block one, other;
 };
 
-rc::Gen<Block> blocks(int depth) {
-  return rc::gen::exec([depth] {
-    const auto variable = [] { return *rc::gen::inRange(0u, kVariables); };
-    Block block;
-    for (int n = *rc::gen::inRange(1, 6); n > 0; --n) {
-      Statement s{};
-      s.kind = static_cast<Statement::Kind>(*rc::gen::inRange(0, depth == 0 ? 2 : 4));
-      s.a = variable(), s.b = variable(), s.c = variable(), s.d = variable();
-      s.operation = *rc::gen::element("add.u32", "sub.u32", "xor.b32", "mul.lo.u32");
-      if (s.kind >= Statement::choose) s.one = *blocks(depth - 1);
-      if (s.kind == Statement::choose) s.other = *blocks(depth - 1);
-      block.push_back(s);
-    }
-    return block;
-  });
+// Any from `first` to below `end`, small programs not more often than large ones.
+std::uint32_t draw(std::uint32_t first, std::uint32_t end) {
+  return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(first, end));
+}
+
+Block draw_block(int depth) {
+  Block block;
+  for (std::uint32_t n = draw(1, 6); n > 0; --n) {
+    Statement s{};
+    s.kind = static_cast<Statement::Kind>(draw(0, depth == 0 ? 2 : 4));
+    s.a = draw(0, kVariables), s.b = draw(0, kVariables), s.c = draw(0, kVariables),
+    s.d = draw(0, kVariables);
+    constexpr const char* kOperations[] = {"add.u32", "sub.u32", "xor.b32", "mul.lo.u32"};
+    s.operation = kOperations[draw(0, 4)];
+    if (s.kind >= Statement::choose) s.one = draw_block(depth - 1);
+    if (s.kind == Statement::choose) s.other = draw_block(depth - 1);
+    block.push_back(s);
+  }
+  return block;
 }
 
 // As nvcc writes it: every result is a register of its own, but for variables, of which there are few.
@@ -134,8 +138,8 @@ std::string kernel_of(const Block& block) {
   return w.text + "ret;\n}\n";
 }
 
-RC_GTEST_PROP(PtxPrograms, DoWhatEachLaneDoesAlone, ()) {
-  const Block block = *rc::gen::resize(rc::kNominalSize, blocks(3));
+void check_a_program() {
+  const Block block = draw_block(3);
   const auto start = *rc::gen::container<std::vector<std::uint32_t>>(kLanes * kVariables,
                                                                      rc::gen::arbitrary<std::uint32_t>());
   const std::string text = kernel_of(block);
@@ -153,6 +157,11 @@ RC_GTEST_PROP(PtxPrograms, DoWhatEachLaneDoesAlone, ()) {
     execute(block, v);
     RC_ASSERT(memory[lane * kVariables] == v[0]);
   }
+}
+
+// A hundred times, and ten each time: of some faults of share_rows() a program in fifty tells.
+RC_GTEST_PROP(PtxPrograms, DoWhatEachLaneDoesAlone, ()) {
+  for (int k = 0; k < 10; ++k) check_a_program();
 }
 
 // A chain of a thousand results, of which one is needed at a time.
