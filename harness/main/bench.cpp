@@ -279,7 +279,7 @@ void add_bench(CLI::App& app, Command& chosen) {
           ->add_option(
               "--time", o.seconds,
               "seconds that the rounds of one case may take (default: 2; with --against 4, or 12 where "
-              "the data comes from DRAM)")
+              "the data comes from DRAM, and three times that for what looks like a finding)")
           ->check(positive_number())
           ->type_name("S");
   command->add_option("--timeout", o.timeout, "seconds that one call of a kernel may take")

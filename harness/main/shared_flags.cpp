@@ -16,7 +16,9 @@ constexpr std::uint64_t kMostLanes = 4096;
 }  // namespace
 
 void add_choice(CLI::App& command, std::vector<std::string>& patterns, std::vector<std::string>& dtypes) {
-  command.add_option("PATTERN", patterns, "shell globs on operator names; all without")->type_name("");
+  command
+      .add_option("PATTERN", patterns, "shell globs on operator names ('!conv*': all but these); all without")
+      ->type_name("");
   command.add_option("--dtype", dtypes, "only results of these dtypes")
       ->delimiter(',')
       ->allow_extra_args(false)

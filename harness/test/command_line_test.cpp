@@ -63,6 +63,8 @@ TEST_F(CommandLine, WrongUsageIsTwoAndSaysWhatIsWrong) {
                      "no kernel matches --impl \"gpu.*\"; there are: cpu.");
   expect_usage_error(verify({"relu", "--impl", "gpu"}), ", torch");
   expect_usage_error(verify({"relu", "--impl", "!gpu"}), "no kernel matches --impl \"!gpu\"; there are: ");
+  expect_usage_error(verify({"!prelo"}), "no operator matches \"!prelo\"");
+  expect_usage_error(verify({"relu", "!re*"}), "\"relu\" \"!re*\" leaves no operator");
   expect_usage_error(verify({"relu", "--impl", "!*"}), "--impl \"!*\" leaves no kernel; there are: cpu.");
   expect_usage_error(verify({"relu", "--dtype", "f31"}), "--dtype f31");
   expect_usage_error(verify({"relu", "--time", "soon"}), "--time is \"soon\"");

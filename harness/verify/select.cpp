@@ -43,13 +43,15 @@ std::vector<const Operator*> select_operators(const std::vector<std::string>& pa
   for (const Operator* op : operators())
     if (selects(patterns, std::string(op->schema.name))) chosen.push_back(op);
   for (const std::string& p : patterns)
-    if (std::ranges::none_of(chosen,
-                             [&](const Operator* op) { return selects({p}, std::string(op->schema.name)); }))
+    if (std::ranges::none_of(operators(),
+                             [&](const Operator* op) { return matches(p, std::string(op->schema.name)); }))
       throw SelectionError(
           p.find(':') != std::string::npos
               ? fmt::format("no operator matches \"{}\"; to run a case, write --case \"{}\"", p, p)
               : fmt::format("no operator matches \"{}\"; the nearest name is \"{}\" (`assay ops` lists them)",
                             p, nearest_operator(p)));
+  if (chosen.empty())
+    throw SelectionError(fmt::format("\"{}\" leaves no operator", fmt::join(patterns, "\" \"")));
   return chosen;
 }
 

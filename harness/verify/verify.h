@@ -51,8 +51,8 @@ struct SelectionError : std::invalid_argument {
 RunResult verify(const Registry& registry, const VerifyOptions& options, const std::atomic<bool>& interrupted,
                  const std::function<void(const Progress&)>& progress);
 
-// The operators whose names match one of the globs (all without globs). Throws SelectionError for a glob that matches
-// nothing.
+// The operators that globs select, as selects() says. Throws SelectionError for a glob that matches nothing, and where all of them
+// leave none.
 std::vector<const Operator*> select_operators(const std::vector<std::string>& patterns);
 // Whether the kernel's name matches one of the globs, or there are none but those that begin with "!"; and none of these.
 bool selects(const std::vector<std::string>& globs, const std::string& name);

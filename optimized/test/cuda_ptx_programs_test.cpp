@@ -175,5 +175,21 @@ TEST(PtxRows, AreSharedByWhatIsNotNeededTogether) {
   EXPECT_LE(module.kernel("k")->rows, 4);  // the number 1, and two that take turns
 }
 
+// A register that block 0 writes and block 1 only reads is ~0 there, though both, and what has its row later, run in one warp.
+TEST(PtxRows, WhatNobodyHasWrittenIsPoisonInEveryBlock) {
+  Module module(
+      ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p0)\n{\n.reg .pred %p;\n"
+      ".reg .b64 %a<4>;\n.reg .b32 %t<4>;\nld.param.u64 %a0, [p0];\nmov.u32 %t0, %ctaid.x;\n"
+      "mul.wide.u32 %a1, %t0, 4;\nadd.s64 %a2, %a0, %a1;\nsetp.eq.u32 %p, %t0, 0;\n@%p mov.u32 %t1, 5;\n"
+      "st.global.u32 [%a2], %t1;\nmov.u32 %t2, 7;\nst.global.u32 [%a2+8], %t2;\nret;\n}\n");
+  std::vector<std::uint32_t> memory(4);
+  const void* const pointer = memory.data();
+  const emulation::Argument argument = {&pointer, sizeof pointer};
+  emulation::regions().add(memory.data(), memory.size() * 4, true);
+  run(*module.kernel("k"), {.grid = 2, .block = 1, .argument_list = &argument, .argument_count = 1}, {});
+  emulation::regions().forget(memory.data());
+  EXPECT_EQ(memory, (std::vector<std::uint32_t>{5, ~0u, 7, 7}));
+}
+
 }  // namespace
 }  // namespace assay::cuda::ptx

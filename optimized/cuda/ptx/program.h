@@ -62,6 +62,7 @@ struct Program {
   std::vector<Instruction> code;
   std::vector<Constant> constants;
   std::vector<Special> specials;
+  std::vector<std::int32_t> unwritten;  // rows that may be read where nobody has written: ~0 when a block begins
   std::vector<Parameter> parameters;
   std::size_t parameter_bytes = 0;
   std::size_t shared_bytes = 0;  // of static variables; dynamic ones begin at a multiple of 16 behind them

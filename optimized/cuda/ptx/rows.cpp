@@ -124,8 +124,8 @@ std::vector<Row> crossing(const Program& program, const std::vector<Part>& parts
 }
 
 // False if it would take too much memory, or time.
-bool find_intervals(const Program& program, const std::vector<Part>& parts,
-                    std::vector<Interval>& intervals) {
+bool find_intervals(const Program& program, const std::vector<Part>& parts, std::vector<Interval>& intervals,
+                    std::vector<Row>& unwritten) {
   Row count = 0;
   const std::vector<Row> which = crossing(program, parts, count);
   if (parts.size() * static_cast<std::size_t>(count) > kMostBits) return false;
@@ -165,6 +165,7 @@ bool find_intervals(const Program& program, const std::vector<Part>& parts,
     needed.each(k, at(parts[k].begin));
     for (const std::size_t next : parts[k].next) needed.each(next, at(parts[k].end - 1));
   }
+  needed.each(0, [&](Row w) { unwritten.push_back(rows[static_cast<std::size_t>(w)]); });
   return true;
 }
 
@@ -197,12 +198,16 @@ std::int32_t number_rows(const std::vector<Interval>& intervals, std::vector<Row
 void share_rows(Program& program) {
   const std::vector<Part> parts = parts_of(program.code);
   std::vector<Interval> intervals(static_cast<std::size_t>(program.rows));
-  if (!find_intervals(program, parts, intervals)) return;
+  std::vector<Row> unwritten;
+  if (!find_intervals(program, parts, intervals, unwritten)) return;
   std::vector<Row> number(static_cast<std::size_t>(program.rows), -1);
   Row taken = 0;
   for (Constant& c : program.constants) number[static_cast<std::size_t>(c.row)] = taken, c.row = taken++;
   for (Special& s : program.specials) number[static_cast<std::size_t>(s.row)] = taken, s.row = taken++;
+  const Row own = taken;
   taken = number_rows(intervals, number, taken);
+  for (const Row r : unwritten)  // constants and special registers are needed from the start, too
+    if (const Row row = number[static_cast<std::size_t>(r)]; row >= own) program.unwritten.push_back(row);
   const auto renumber = [&](std::int32_t& row) { row = number[static_cast<std::size_t>(row)]; };
   for (Instruction& i : program.code) {
     if (i.guard >= 0) renumber(i.guard);

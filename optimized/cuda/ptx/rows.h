@@ -6,8 +6,8 @@
 
 namespace assay::cuda::ptx {
 
-// Renumbers the rows of a program that is linked. Those of constants and special registers stay their own. What is read where
-// nobody has written is ~0, as before, unless it shares its row.
+// Renumbers the rows of a program that is linked. Those of constants and special registers stay their own. What may be read where
+// nobody has written keeps its row until then, and is listed (Program::unwritten).
 void share_rows(Program& program);
 
 }  // namespace assay::cuda::ptx

@@ -39,6 +39,7 @@ void Warp::begin() {
   live = lanes == kWarp ? ~0u : (1u << lanes) - 1;
   in_warp = at_barrier = 0;
   std::fill(std::begin(pc), std::end(pc), 0);
+  for (const std::int32_t r : block_.program.unwritten) std::fill_n(row(r), kWarp, ~std::uint64_t{0});
   const std::uint32_t index[] = {block_.index.x, block_.index.y, block_.index.z};
   for (const Special& s : block_.program.specials)
     if (s.kind == Special::Kind::ctaid) std::fill_n(row(s.row), kWarp, index[s.dimension]);
