@@ -25,6 +25,7 @@ inline constexpr Operator argmax{
     .positions = 1,
     .shapes = "self=[*] -> [reduced(*,dim,keepdim)]",
     .domains = "dim: filled_axis(self)",
+    .unobservable = "results.in_half_the_bits: places beyond 2^31 take gigabytes",
     .source = "torch.argmax",
 };
 

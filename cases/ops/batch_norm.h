@@ -23,6 +23,7 @@ inline constexpr Operator native_batch_norm{
         "running_mean: given unless training; running_var: given unless training; momentum: fraction; eps: "
         "epsilon",
     .ranges = "running_var: 0..4, -0.1..0.1",
+    .unobservable = "momentum.*: it concerns running statistics, which are no results of this operator",
     .source = "Ioffe and Szegedy 2015; torch.nn.functional.batch_norm",
 };
 

@@ -24,6 +24,9 @@ inline constexpr Operator convolution{
         "stride: positives(input); padding: naturals(input); dilation: positives(input); "
         "output_padding: naturals(input)",
     .properties = kRowIndependent,
+    .unobservable =
+        "results.negative_zero_lost (f64 f32 bf16): whether a sum begins with a zero is left to the "
+        "kernel, and so is the sign of a sum of zeros",
     .source = "torch.nn.functional.conv2d, torch.nn.functional.conv_transpose2d",
 };
 
@@ -46,6 +49,9 @@ inline constexpr Operator convolution_backward{
         "stride: positives(input); padding: naturals(input); dilation: positives(input); "
         "output_padding: naturals(input); output_mask: mask",
     .gradient_of = "convolution()",
+    .unobservable =
+        "results.negative_zero_lost (f64 f32 bf16): whether a sum begins with a zero is left to the "
+        "kernel, and so is the sign of a sum of zeros",
     .source = "torch.nn.grad, tools/autograd/derivatives.yaml of PyTorch, convolution",
 };
 

@@ -14,6 +14,9 @@ inline constexpr Operator cumsum{
     .shapes = "self=[*] -> [*]",
     .domains = "dim: axis(self); dtype: dtype",
     .properties = kRowwise,
+    .unobservable =
+        "results.negative_zero_lost: whether a sum begins with a zero is left to the kernel, and so is the "
+        "sign of a sum of zeros",
     .source = "torch.cumsum",
 };
 

@@ -28,6 +28,7 @@ inline constexpr Operator div_tensor_mode{
     .domains = "other: nonzero; rounding_mode: one_of(trunc, floor) for integers",
     .properties = kElementwise,
     .in_place = "self",
+    .unobservable = "rounding_mode.always_* (u8): of numbers without sign, trunc is floor",
     .source = "torch.div",
 };
 

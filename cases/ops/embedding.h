@@ -14,6 +14,10 @@ inline constexpr Operator embedding{
     .in_integers = true,
     .shapes = "weight=[N,D] indices=[*] -> [*,D]",
     .domains = "indices: index(weight); padding_idx: integer",
+    .unobservable =
+        "padding_idx.*: it concerns the gradient alone; "
+        "scale_grad_by_freq.*: it concerns the gradient alone; "
+        "sparse.*: it concerns the gradient alone",
     .source = "torch.nn.functional.embedding",
 };
 

@@ -30,6 +30,7 @@ inline constexpr Operator native_layer_norm_backward{
         "[*,*M], [*M], [*M]",
     .domains = "output_mask: mask(input, weight, bias)",
     .gradient_of = "native_layer_norm(-, mean, rstd)",
+    .unobservable = "bias.dropped: the gradient does not depend on the bias",
     .source = "tools/autograd/derivatives.yaml of PyTorch, native_layer_norm",
 };
 

@@ -12,6 +12,10 @@ inline constexpr Operator log{
     .properties = kElementwise,
     .ranges = "self: 0..1, 1..2, 0..1000",
     .in_place = "self",
+    .unobservable =
+        "results.negative_zero_lost: the formula never gives -0; "
+        "results.subnormal_as_zero: the formula never gives a subnormal number; "
+        "results.small_as_zero (bf16): numbers next to 1 have logarithms above 2^-10",
     .source = "torch.log",
 };
 

@@ -39,6 +39,13 @@ inline constexpr Operator max_pool2d_with_indices_backward{
     .domains =
         "kernel_size: window; stride: positives; padding: naturals; dilation: positives; indices: place(self)",
     .gradient_of = "max_pool2d_with_indices(-, indices)",
+    .unobservable =
+        "results.negative_zero_lost: whether a sum begins with a zero is left to the kernel, and so is the "
+        "sign of a sum of zeros; "
+        "kernel_size.*: the indices say where gradients go; "
+        "stride.*: the indices say where gradients go; "
+        "padding.*: the indices say where gradients go; "
+        "dilation.*: the indices say where gradients go",
     .source = "tools/autograd/derivatives.yaml of PyTorch, max_pool2d_with_indices",
 };
 

@@ -14,6 +14,7 @@ inline constexpr Operator maximum{
     .shapes = "self=[*]~ other=[*]~ -> [*]",
     .properties = kElementwise,
     .in_place = "self",
+    .unobservable = "self.swapped_with_other: the formula is symmetric",
     .source = "torch.maximum; IEEE 754-2019, 9.6",
 };
 

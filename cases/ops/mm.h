@@ -12,6 +12,9 @@ inline constexpr Operator mm{
     .in_integers = true,
     .shapes = "self=[M,K] mat2=[K,N] -> [M,N]",
     .properties = kRowIndependent,
+    .unobservable =
+        "results.negative_zero_lost (f64 f32 bf16): whether a sum begins with a zero is left to the "
+        "kernel, and so is the sign of a sum of zeros",
     .source = "torch.mm",
 };
 
@@ -24,6 +27,9 @@ inline constexpr Operator addmm{
     .in_integers = true,
     .shapes = "self=[M,N]~ mat1=[M,K] mat2=[K,N] -> [M,N]",
     .domains = "beta: real; alpha: real",
+    .unobservable =
+        "results.negative_zero_lost (f64 f32 bf16): whether a sum begins with a zero is left to the "
+        "kernel, and so is the sign of a sum of zeros",
     .source = "torch.addmm",
 };
 
@@ -33,6 +39,9 @@ inline constexpr Operator bmm{
     .dtypes = kFloatingPoint | kArithmeticIntegers,
     .in_integers = true,
     .shapes = "self=[B,M,K] mat2=[B,K,N] -> [B,M,N]",
+    .unobservable =
+        "results.negative_zero_lost (f64 f32 bf16): whether a sum begins with a zero is left to the "
+        "kernel, and so is the sign of a sum of zeros",
     .source = "torch.bmm",
 };
 
@@ -43,6 +52,9 @@ inline constexpr Operator linear{
     .in_integers = true,
     .shapes = "input=[*,K] weight=[N,K] bias=[N] -> [*,N]",
     .properties = kRowIndependent,
+    .unobservable =
+        "results.negative_zero_lost (f64 f32 bf16): whether a sum begins with a zero is left to the "
+        "kernel, and so is the sign of a sum of zeros",
     .source = "torch.nn.functional.linear",
 };
 

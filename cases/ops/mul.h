@@ -14,6 +14,7 @@ inline constexpr Operator mul_tensor{
     .shapes = "self=[*]~ other=[*]~ -> [*]",
     .properties = kElementwise,
     .in_place = "self",
+    .unobservable = "self.swapped_with_other: the formula is symmetric",
     .source = "torch.mul",
 };
 

@@ -28,6 +28,9 @@ inline constexpr Operator dequantize_per_tensor{
     .shapes = "self=[*] -> [*]",
     .domains = "self: dtypes(u8, i8); scale: scale; zero_point: zero_point(self)",
     .properties = kElementwise,
+    .unobservable =
+        "results.negative_zero_lost: the formula never gives -0; "
+        "results.nan_as_zero: the formula is never NaN",
     .source = "torch.dequantize, of a tensor with this scale and zero point; Jacob et al. 2018, eq. 1",
 };
 

@@ -24,6 +24,12 @@ inline constexpr Operator quantized_linear{
         "input_scale: scale; input_zero_point: zero_point(input); output_scale: scale; "
         "output_zero_point: zero_point(input)",
     .properties = kRowIndependent,
+    .unobservable =
+        "weight_scale.nan_as_zero: scales are positive normal numbers; "
+        "weight_scale.infinity_as_zero: scales are positive normal numbers; "
+        "weight_scale.subnormal_as_zero: scales are positive normal numbers; "
+        "weight_scale.sign_lost: scales are positive normal numbers; "
+        "weight_zero_point.in_half_the_bits: half the bits of an i64 hold every zero point",
     .source = "Jacob et al. 2018, eq. 4 to 11",
 };
 

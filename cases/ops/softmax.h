@@ -13,6 +13,11 @@ inline constexpr Operator softmax_int{
     .domains = "dim: axis(self); dtype: dtype",
     .properties = kRowwise,
     .aliases = "_softmax(self=self, dim=dim, half_to_float=False)",
+    .unobservable =
+        "results.negative_zero_lost: the formula never gives -0; "
+        "results.sign_lost: the formula is never negative; "
+        "results.infinity_as_*: the formula is never infinite; "
+        "self.subnormal_as_zero (f64 f32 bf16): the function rounds to what it is at 0",
     .source = "torch.nn.functional.softmax",
 };
 
@@ -24,6 +29,11 @@ inline constexpr Operator log_softmax_int{
     .domains = "dim: axis(self); dtype: dtype",
     .properties = kRowwise,
     .aliases = "_log_softmax(self=self, dim=dim, half_to_float=False)",
+    .unobservable =
+        "results.negative_zero_lost: the formula never gives -0; "
+        "results.subnormal_as_zero (f64 f32 bf16): results so near 0 are what is left of numbers that were "
+        "rounded to 1; "
+        "self.subnormal_as_zero (f64 f32 bf16): the function rounds to what it is at 0",
     .source = "torch.nn.functional.log_softmax",
 };
 
@@ -47,6 +57,9 @@ inline constexpr Operator log_softmax_backward_data{
     .domains = "dim: axis(output); input_dtype: dtype_of(grad_output)",
     .properties = kRowwise,
     .gradient_of = "log_softmax.int(output)",
+    .unobservable =
+        "output.clipped: beyond 2^12 the exponential is what it is at 2^12; "
+        "output.subnormal_as_zero (f64 f32 bf16): the function rounds to what it is at 0",
     .source = "tools/autograd/derivatives.yaml of PyTorch, _log_softmax",
 };
 

@@ -12,6 +12,7 @@ inline constexpr Operator sqrt{
     .properties = kElementwise,
     .ranges = "self: 0..4, 0..1000",
     .in_place = "self",
+    .unobservable = "results.subnormal_as_zero: the formula never gives a subnormal number",
     .source = "torch.sqrt",
 };
 
@@ -22,6 +23,10 @@ inline constexpr Operator rsqrt{
     .properties = kElementwise,
     .ranges = "self: 0..4, 0..1000",
     .in_place = "self",
+    .unobservable =
+        "results.negative_zero_lost: the formula never gives -0; "
+        "results.subnormal_as_zero: the formula never gives a subnormal number; "
+        "results.small_as_zero (f16): the largest number gives more than 2^-10",
     .source = "torch.rsqrt",
 };
 

@@ -14,6 +14,9 @@ inline constexpr Operator sum_dim_int_list{
     .dtype_rule = DtypeRule::dtype_argument,
     .shapes = "self=[*] -> [reduced(*,dim,keepdim)]",
     .domains = "dim: axes(self); dtype: dtype",
+    .unobservable =
+        "results.negative_zero_lost: whether a sum begins with a zero is left to the kernel, and so is the "
+        "sign of a sum of zeros",
     .source = "torch.sum",
 };
 
@@ -24,6 +27,9 @@ inline constexpr Operator mean_dim{
     .dtype_rule = DtypeRule::dtype_argument,
     .shapes = "self=[*] -> [reduced(*,dim,keepdim)]",
     .domains = "dim: axes(self); dtype: dtype",
+    .unobservable =
+        "results.negative_zero_lost (f64 f32 bf16): whether a sum begins with a zero is left to the "
+        "kernel, and so is the sign of a sum of zeros",
     .source = "torch.mean",
 };
 

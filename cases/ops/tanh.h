@@ -12,6 +12,11 @@ inline constexpr Operator tanh{
     .properties = kElementwise,
     .ranges = "self: -1..1, 0..10, -20..0",
     .in_place = "self",
+    .unobservable =
+        "results.infinity_as_*: the formula is never infinite; "
+        "self.clipped: beyond 2^12 the function is what it is at 2^12; "
+        "results.negative_zero_lost: the error in ulp that the kernel's contract states reaches both sides "
+        "of 0",
     .source = "torch.tanh",
 };
 
@@ -24,6 +29,10 @@ inline constexpr Operator tanh_backward{
     .ranges = "output: -1..1",
     .in_place = "grad_output",
     .gradient_of = "tanh(output)",
+    .unobservable =
+        "output.subnormal_as_zero: the function rounds to what it is at 0; "
+        "output.small_as_zero (f16 bf16): 1 - output^2 rounds to 1; "
+        "output.sign_lost: the formula takes the square",
     .source = "torch.tanh: the derivative 1 - tanh(x)^2",
 };
 

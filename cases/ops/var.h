@@ -13,6 +13,10 @@ inline constexpr Operator var_correction{
         "if none is named; correction is 1 if None",
     .shapes = "self=[*] -> [reduced(*,dim,keepdim)]",
     .domains = "dim: axes(self); correction: natural",
+    .unobservable =
+        "results.negative_zero_lost: the formula never gives -0; "
+        "results.sign_lost: the formula is never negative; "
+        "self.subnormal_as_zero: the squares of subnormal numbers are 0",
     .source = "torch.var",
 };
 

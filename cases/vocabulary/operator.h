@@ -88,6 +88,11 @@ struct Operator {
   // with "-" for one that it does not take: "softmax.int(output)". Its arguments that the operator does not know are the
   // gradients of the operator's results.
   std::string_view gradient_of{};
+
+  // Wrong kernels that the self-test cannot tell from a right one, and why: "VARIANT (DTYPE DTYPE): reason; ...", where the variant
+  // may be a shell glob and without dtypes all are meant. A reason is an argument that holds whatever the numbers are.
+  std::string_view unobservable{};
+
   std::string_view source{};  // where the mathematics is defined
 };
 

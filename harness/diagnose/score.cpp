@@ -13,6 +13,7 @@
 
 #include "../generate/cases.h"
 #include "../generate/data.h"
+#include "../variants/unobservable.h"
 #include "../verify/verify.h"
 #include "reports/text.h"
 #include "suspects.h"
@@ -81,7 +82,7 @@ Scores score_one(const Operator& op, Dtype dtype, const ScoreOptions& options, s
   std::size_t number = 0;
   for (const Variant& v : variants) {
     if (interrupted) break;
-    if (!shows(v) || !v.dtypes.contains(dtype) || !unobservable(op, v, dtype).empty()) continue;
+    if (!shows(v) || !v.dtypes.contains(dtype) || !unobservable(op, v.name, dtype).empty()) continue;
     if (!selects(options.variants, v.name) || number++ % options.every != first % options.every) continue;
     std::vector<std::unique_ptr<Evidence>> evidence;
     Score result;

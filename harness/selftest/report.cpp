@@ -1,10 +1,12 @@
 #include "report.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "reports/text.h"
 
@@ -110,20 +112,27 @@ std::string selftest_table(const SelftestResult& result, const Style& style) {
     if (ours++ == 0) text += "\nFalse alarms: right kernels that Assay calls wrong.\n";
     text += paragraph(fmt::format("{} {} {}: {}", c.op, c.kernel, c.dtype, c.alarm), "  ", "    ");
   }
-  if (!result.fit_nowhere.empty())
+  if (!result.fit_nowhere.empty()) {
+    std::map<std::string, std::set<std::string>> operators;
+    for (const Planted& p : result.fit_nowhere) operators[p.variant].insert(p.op);
     text += fmt::format(
         "\nNot planted: {} that fit no case: what they change is not there, or gives results of other shapes or the same ones.\n",
         counted(result.fit_nowhere.size(), "variant"));
+    for (const auto& [variant, ops] : operators)
+      text += paragraph(fmt::format("{}: {}", variant, fmt::join(ops, " ")), "  ", "    ");
+  }
   text += fmt::format("\nOf {} (an operator, a right kernel, a dtype), called wrong: Assay {}",
                       counted(result.controls.size(), "row"), grouped(ours));
   if (result.rivals)
     for (std::size_t r = 0; r < kRivals; ++r)
       text += fmt::format(", {} {}", kRivalNames[r], grouped(alarms[r]));
-  text += fmt::format(".\n{}: {} of {} found{}, {} cannot be observed. {}, seed {}.\n",
-                      selftest_exit_code(result) == 0 ? style.good("PASSED") : style.bad("FAILED"),
-                      grouped(all.found), counted(all.observable(), "fault"),
-                      result.complete ? "" : " (interrupted: not all were planted)",
-                      grouped(all.unobservable), duration(result.seconds), result.seed);
+  const double share = 100.0 * static_cast<double>(all.unobservable) / static_cast<double>(all.planted);
+  text += fmt::format(
+      ".\n{}: {} of {} found{}, {} cannot be observed{}. {}, seed {}.\n",
+      selftest_exit_code(result) == 0 ? style.good("PASSED") : style.bad("FAILED"), grouped(all.found),
+      counted(all.observable(), "fault"), result.complete ? "" : " (interrupted: not all were planted)",
+      grouped(all.unobservable), all.unobservable == 0 ? "" : fmt::format(", {:.1f}% of all", share),
+      duration(result.seconds), result.seed);
   return text;
 }
 

@@ -28,7 +28,7 @@ std::string selftest_table(const SelftestResult& result, const Style& style);
 // "score": {"planted", "unobservable", "found", "by": {rival: number}}}
 std::string selftest_json(const SelftestResult& result);
 
-// 0, or 1 if an observable variant survived or a right kernel was called wrong.
+// 0, or 1 if an observable variant survived, one was found that is said to be unobservable, or a right kernel was called wrong.
 int selftest_exit_code(const SelftestResult& result);
 
 }  // namespace assay

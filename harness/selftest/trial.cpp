@@ -7,6 +7,7 @@
 #include "../generate/cases.h"
 #include "../generate/data.h"
 #include "../generate/errors.h"
+#include "../variants/unobservable.h"
 #include "../verify/verify.h"
 #include "computes.h"
 
@@ -155,7 +156,7 @@ void Trial::plant_variants(const std::string& program) {
     if (!v.dtypes.contains(subject_.dtype) || !computes.has(v)) continue;
     Suspect& s = plant(kernel_of(v.name, program), v.name, v.says);
     s.fits = !v.arguments && !(v.results && v.moves);
-    s.planted.unobservable = unobservable(*subject_.op, v, subject_.dtype);
+    s.planted.unobservable = unobservable(*subject_.op, v.name, subject_.dtype);
     s.variant = v;
   }
 }

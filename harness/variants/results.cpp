@@ -39,7 +39,7 @@ std::size_t outermost(const VariantResult& r) {
 }
 
 void add_moves(std::vector<Variant>& all) {
-  for (const std::size_t lanes : {4, 8, 16, 32})
+  for (const std::size_t lanes : {2, 4, 8, 16, 32, 64})  // from two f64 to an AVX-512 register of bytes
     plant_move(all, fmt::format("tail_of_{}", lanes),
                fmt::format("stores zero behind the last full vector of {}", lanes),
                [lanes](std::size_t i, const VariantResult& r) -> std::optional<std::size_t> {

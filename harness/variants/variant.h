@@ -78,11 +78,6 @@ std::vector<VariantResult> results_of(const Variant& variant, const Call& call);
 // What a kernel of a variant reports of a call whose arguments it has changed.
 inline constexpr std::string_view kPlantedHere = "planted";
 
-// Why nobody can tell this variant from a right kernel, in one line; empty if somebody can.
-std::string_view unobservable(const Operator& op, const Variant& variant, Dtype dtype);
-// Every pair of a variant's glob and an operator for which there is such a reason.
-std::vector<std::pair<std::string_view, std::string_view>> excused();
-
 // Every variant of an operator; names are unique. The first is "none", the reference itself.
 std::vector<Variant> variants_of(const Operator& op);
 
