@@ -191,7 +191,7 @@ class Matcher {
     std::size_t& least = lengths.least;
     for (const DimPattern& d : p.dims) {
       if (d.kind != DimPattern::Kind::run) {
-        ++least;
+        least += d.kind == DimPattern::Kind::ones ? ones(d) : 1;
         continue;
       }
       const bool known = run_from_.contains(d.name);
@@ -216,6 +216,11 @@ class Matcher {
     }
     return lengths;
   }
+  // How many dimensions "1*M" is.
+  std::size_t ones(const DimPattern& d) {
+    if (!run_from_.contains(d.name)) malformed(op_, "ones for a run that is not known");
+    return binding_.runs[d.name].size();
+  }
   static const DimPattern* last_run(const ShapePattern& p) {
     const DimPattern* last = nullptr;
     for (const DimPattern& d : p.dims)
@@ -238,6 +243,11 @@ class Matcher {
         const std::size_t n = lengths.of.at(d.name);
         if (!match_run(p, d, shape, at, n, m)) return false;
         at += n;
+        continue;
+      }
+      if (d.kind == DimPattern::Kind::ones) {
+        for (const std::size_t end = at + ones(d); at < end; ++at)
+          if (shape[at] != 1) return fail(m, p, shape, fmt::format("dimension {} must be 1", at));
         continue;
       }
       const std::int64_t size = shape[at];
