@@ -1,11 +1,12 @@
 // Benchmark files: JSON as Google Benchmark writes it, with what Assay knows besides under the key "assay".
 //
 //   {"context": {"assay": {"format": "assay.bench/1", "command", "machine", "seed", "seconds", "complete", "incomplete",
-//      "commit", "limits": [{"name", "kind", "dtype", "level", "value", "device"}], "gate": {"base", "candidate", "canary", "fit"}}},
+//      "commit", "placement", "notes", "limits": [{"name", "kind", "dtype", "level", "value", "device"}], "gate": {"base", "candidate",
+//      "verdict counts", "canary": {"alarms", "trials", "without"}, "fit"}}},
 //    "benchmarks": [{"assay": {"op", "case", "dtype", "impl", "peer", "cache", "threads", "shape", "status", "reason",
-//      "rounds", "calls", "clock", "ns": {"median", "low", "high"}, "contention", "bytes", "operations",
+//      "rounds", "calls", "clock", "ns": {"median", "low", "high"}, "contention", "bytes", "operations", "functions",
 //      "limit": {"ns", "binds", "share"}, "best_peer": {"impl", "ratio", "low", "high"},
-//      "gate": {"verdict", "ratio", "low", "high", "mde", "threshold", "rounds", "confirmed"}, "information", "device"}}]}
+//      "gate": {"verdict", "ratio", "low", "high", "mde", "threshold", "rounds", "confirmed", "note", "unseen"}, "information", "device"}}]}
 //
 //   limits      what the machine can do at most, of one core: bytes or operations a second
 //   cache       where the data lay before each call: warm, l2 or dram

@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <new>
+#include <stdexcept>
 #include <system_error>
 #include <utility>
 
@@ -126,24 +128,12 @@ void write_and_rename(const std::string& path, std::string_view content) {
   if (directory.get() >= 0) ::fsync(directory.get());
 }
 
-}  // namespace
-
-std::string read_file(const std::string& path) {
-  const bool standard = path == "-";
-  const std::string name = standard ? "standard input" : path;
-  Descriptor fd(standard ? ::dup(STDIN_FILENO) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (fd.get() < 0) cannot("read", name, errno);
+std::string read_all(int fd, const std::string& name, std::size_t expected) {
   std::string content;
-  struct stat status {};
-  if (::fstat(fd.get(), &status) == 0) {
-    if (S_ISREG(status.st_mode)) content.reserve(static_cast<std::size_t>(status.st_size));
-    // Some have no end.
-    if (!standard && S_ISCHR(status.st_mode) && ::isatty(fd.get()) == 0)
-      throw FileError(fmt::format("cannot read {}: it is a device, and no file", name));
-  }
+  content.reserve(expected);
   char buffer[1 << 16];
   for (;;) {
-    const ssize_t got = ::read(fd.get(), buffer, sizeof buffer);
+    const ssize_t got = ::read(fd, buffer, sizeof buffer);
     if (got == 0) return content;
     if (got > 0) {
       content.append(buffer, static_cast<std::size_t>(got));
@@ -151,6 +141,30 @@ std::string read_file(const std::string& path) {
       cannot("read", name, errno);
     }
   }
+}
+
+}  // namespace
+
+std::string read_file(const std::string& path) {
+  const bool standard = path == "-";
+  const std::string name = standard ? "standard input" : path;
+  const Descriptor fd(standard ? ::dup(STDIN_FILENO) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (fd.get() < 0) cannot("read", name, errno);
+  struct stat status {};
+  const bool known = ::fstat(fd.get(), &status) == 0;
+  // Some have no end.
+  if (known && !standard && S_ISCHR(status.st_mode) && ::isatty(fd.get()) == 0)
+    throw FileError(fmt::format("cannot read {}: it is a device, and no file", name));
+  const auto expected = static_cast<std::size_t>(known && S_ISREG(status.st_mode) ? status.st_size : 0);
+  try {
+    return read_all(fd.get(), name, expected);
+  } catch (const std::bad_alloc&) {
+  } catch (const std::length_error&) {
+  }
+  throw FileError(
+      expected > 0
+          ? fmt::format("cannot read {}: it has {} bytes, and there is no memory for them", name, expected)
+          : fmt::format("cannot read {}: it has more bytes than there is memory for", name));
 }
 
 void write_file(const std::string& path, std::string_view content) {

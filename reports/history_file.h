@@ -1,10 +1,11 @@
 // History files, format "assay.history/1": how a kernel's speed went from commit to commit, and where it changed.
 //
-//   {"format", "series": [{"op", "case", "impl", "cache", "threads", "machine",
-//     "points": [{"commit", "time", "ratio", "share"}], "changes": [{"index", "before", "after"}]}]}
+//   {"format", "series": [{"op", "case", "impl", "cache", "threads", "machine", "measure",
+//     "points": [{"commit", "time", "ns", "ratio", "peer", "share"}], "changes": [{"index", "before", "after"}]}]}
 //
 //   time     seconds since 1970
-//   ratio    time of the kernel / time of what it is compared with; share: of the limit, 0 to 1
+//   measure  what changes are looked for in: "ratio", "share" or "ns"
+//   ratio    time of the kernel / time of what it is compared with, the `peer`; share: of the limit, 0 to 1
 //   changes  points from which on the level is another one
 #pragma once
 

@@ -5,26 +5,11 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "text.h"
 #include "utf8.h"
 
 namespace assay {
 namespace {
-
-constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
-
-// Marks, embeddings, overrides and isolates of the direction of writing.
-bool turns_direction(std::uint32_t c) {
-  return c == 0x061C || c == 0x200E || c == 0x200F || (c >= 0x202A && c <= 0x202E) ||
-         (c >= 0x2066 && c <= 0x2069);
-}
-
-bool readable(std::uint32_t c) {
-  if (c == '\t' || c == '\n') return true;
-  if (c < 0x20 || (c >= 0x7F && c < 0xA0)) return false;
-  if (c >= 0xD800 && c <= 0xDFFF) return false;              // surrogates
-  if ((c & 0xFFFE) == 0xFFFE || c > 0x10FFFF) return false;  // no characters
-  return !turns_direction(c);
-}
 
 bool stays_in_address(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
@@ -38,8 +23,8 @@ std::string clean(std::string_view text) {
   out.reserve(text.size());
   for (std::size_t i = 0; i < text.size();) {
     const CodePoint c = code_point(text, i);
-    if (c.length == 0 || !readable(c.value))
-      out += kReplacement;
+    if (c.length == 0 || !is_readable(c.value))
+      out += kUnreadable;
     else
       out += text.substr(i, c.length);
     i += c.length == 0 ? 1 : c.length;

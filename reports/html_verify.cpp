@@ -42,9 +42,7 @@ std::string failure_html(Page& page, const ReportedRun& run, const Row& row, con
       s += figure;
     }
   }
-  s += f.replay.empty() ? command_html({"assay", "verify", "--impl", row.impl, "--case", f.case_text})
-                        : command_html({"assay", "replay", f.replay});
-  return s + "</div>\n";
+  return s + command_html(command_of(row, f)) + "</div>\n";
 }
 
 // Rows with what was found in them. A row's element is "fault-N".

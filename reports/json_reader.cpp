@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <limits>
+#include <set>
 
 #include "file.h"
 
@@ -18,6 +19,41 @@ std::string quote(const nlohmann::json& value) {
   if (text.size() > kLongestQuote) text = text.substr(0, kLongestQuote) + "...";
   return text;
 }
+
+// Hears what a text of JSON consists of. Not the parser's own callback: with one, it looks through an array at each object's end.
+class KeyReader : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  std::optional<std::string> repeated;
+
+  bool key(string_t& name) override {
+    if (open_.back().insert(name).second) return true;
+    repeated = name;
+    return false;
+  }
+  bool start_object(std::size_t) override {
+    open_.emplace_back();
+    return true;
+  }
+  bool end_object() override {
+    open_.pop_back();
+    return true;
+  }
+  bool start_array(std::size_t) override { return true; }
+  bool end_array() override { return true; }
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t&) override { return true; }
+  bool string(string_t&) override { return true; }
+  bool binary(binary_t&) override { return true; }
+  bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception&) override {
+    return false;
+  }
+
+ private:
+  std::vector<std::set<std::string>> open_;  // the keys of each object that has not ended
+};
 
 }  // namespace
 
@@ -103,12 +139,20 @@ std::string json_error(const nlohmann::json::exception& error) {
   return start == std::string::npos ? what : what.substr(start + 2);
 }
 
+std::optional<std::string> repeated_key(std::string_view text) {
+  KeyReader keys;
+  nlohmann::json::sax_parse(text, &keys);
+  return keys.repeated;
+}
+
 JsonDocument::JsonDocument(std::string_view text, std::string file) : file_(std::move(file)) {
   try {
     value_ = nlohmann::json::parse(text);
   } catch (const nlohmann::json::exception& error) {
     throw FileError(fmt::format("cannot read {}: it is no JSON: {}", file_, json_error(error)));
   }
+  if (const auto key = repeated_key(text))
+    throw FileError(fmt::format("cannot read {}: an object has the key {} twice", file_, quote(*key)));
 }
 
 }  // namespace assay

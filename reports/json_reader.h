@@ -50,9 +50,12 @@ class JsonReader {
 // What is wrong with a text that is no JSON, without the library's own numbers: "parse error at line 3, column 5: ..".
 std::string json_error(const nlohmann::json::exception& error);
 
+// A key that one object has twice: of its values the parser would keep the last, and say nothing. Precondition: the text is JSON.
+std::optional<std::string> repeated_key(std::string_view text);
+
 class JsonDocument {
  public:
-  // Throws FileError that names the file and the line if the text is no JSON.
+  // Throws FileError that names the file, and the line if the text is no JSON, or the key that an object has twice.
   JsonDocument(std::string_view text, std::string file);
   JsonReader root() const { return {value_, file_, ""}; }
 

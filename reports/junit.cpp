@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "junit_suites.h"
+#include "text.h"
 
 namespace assay {
 namespace {
@@ -29,7 +30,10 @@ std::string details(const Row& row) {
   for (const Failure& f : row.failures) {
     text += fmt::format("\n{}: {}\n{}\n", token(f.kind), f.case_text, f.detail);
     if (!f.diagnosis.empty()) text += fmt::format("diagnosis: {}\n", f.diagnosis);
-    if (!f.replay.empty()) text += fmt::format("replay: assay replay {}\n", f.replay);
+    if (f.replay.empty()) continue;
+    text += "replay:";
+    for (const std::string& word : command_of(row, f)) text += " " + shell_word(word);
+    text += "\n";
   }
   return text;
 }

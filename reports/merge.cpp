@@ -14,6 +14,8 @@
 namespace assay {
 namespace {
 
+constexpr std::uint64_t kMostShards = 1'000'000;
+
 struct Position {
   std::uint64_t index = 0;  // from 1
   std::uint64_t total = 0;
@@ -37,6 +39,9 @@ Position position(const Shard& shard) {
   if (index < 1 || index > total)
     throw MergeError(
         fmt::format("{}: its shard is \"{}\", which is not I/N with I from 1 to N", shard.name, text));
+  if (total > kMostShards)
+    throw MergeError(
+        fmt::format("{}: its shard is \"{}\", but {} shards are the most", shard.name, text, kMostShards));
   return {index, total};
 }
 
@@ -159,16 +164,15 @@ std::vector<CountedLine> merge_accesses(const std::map<std::uint64_t, const Shar
 }
 
 void note_missing(const std::map<std::uint64_t, const Shard*>& shards, std::uint64_t total, Merged& merged) {
-  std::vector<std::string> missing;
-  for (std::uint64_t i = 1; i <= total && missing.size() < total - shards.size(); ++i)
-    if (!shards.contains(i)) missing.push_back(fmt::format("{}/{}", i, total));
-  if (missing.empty()) return;
-  constexpr std::size_t kNamed = 8;
-  const std::size_t more = missing.size() > kNamed ? missing.size() - kNamed : 0;
-  missing.resize(missing.size() - more);
-  std::string text = fmt::format("shard{} {}", missing.size() > 1 ? "s" : "", fmt::join(missing, ", "));
-  if (more > 0) text += fmt::format(" and {} more", more);
-  text += missing.size() > 1 ? " are missing" : " is missing";
+  constexpr std::uint64_t kNamed = 8;
+  const std::uint64_t missing = total - shards.size();
+  if (missing == 0) return;
+  std::vector<std::string> named;
+  for (std::uint64_t i = 1; named.size() < std::min(missing, kNamed); ++i)
+    if (!shards.contains(i)) named.push_back(fmt::format("{}/{}", i, total));
+  std::string text = fmt::format("shard{} {}", missing > 1 ? "s" : "", fmt::join(named, ", "));
+  if (missing > kNamed) text += fmt::format(" and {} more", missing - kNamed);
+  text += missing > 1 ? " are missing" : " is missing";
   merged.warnings.push_back(text + ": the merged run is incomplete");
   merged.missing = text;
   merged.run.complete = false;

@@ -27,7 +27,7 @@ struct MergeError : std::runtime_error {
 // Sums the counts, takes the most severe verdict of each row, and orders failures by case. A single run comes
 // back as it is. Missing shards make the result incomplete and are warnings. Throws MergeError for what does
 // not belong together: other seeds, other commands (--shard, --jobs and where results go aside), one shard
-// twice, runs that are no shards.
+// twice, runs that are no shards, or shards of more than a million.
 Merged merge(std::vector<Shard> shards);
 
 }  // namespace assay

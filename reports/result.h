@@ -20,6 +20,7 @@ struct Failure {
   std::string replay;       // path of the case file, or empty
   std::string diagnosis;    // empty until `assay diagnose` has looked
   std::uint64_t index = 0;  // which case of the row, for a stable order
+  std::string plugin = {};  // path of a plugin kernel's library, which a replay has to name; else empty
 };
 
 // operator x kernel x dtype

@@ -37,6 +37,16 @@ Verdict row_verdict(const Row& row) {
   return refuses ? Verdict::refused : Verdict::not_run;
 }
 
+std::vector<std::string> command_of(const Row& row, const Failure& failure) {
+  std::vector<std::string> words{"assay"};
+  if (failure.replay.empty())
+    words.insert(words.end(), {"verify", "--impl", row.impl, "--case", failure.case_text});
+  else
+    words.insert(words.end(), {"replay", failure.replay});
+  if (!failure.plugin.empty()) words.insert(words.end(), {"--plugin", failure.plugin});
+  return words;
+}
+
 bool fails(const Row& row, const Rules& rules) {
   if (!rules.decides(row)) return false;
   if (is_fault(row.verdict) || row.verdict == Verdict::vacuous) return true;

@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "result.h"
 
@@ -37,6 +38,9 @@ struct Rules {
   std::function<bool(const Row&, std::string_view reason)> declared =
       [](const Row& row, std::string_view reason) { return !row.undeclared.contains(std::string(reason)); };
 };
+
+// The words of the command that shows a failure again: from its case file, or where there is none, from its case.
+std::vector<std::string> command_of(const Row& row, const Failure& failure);
 
 // Whether the row alone makes the run fail.
 bool fails(const Row& row, const Rules& rules);

@@ -40,8 +40,10 @@ Json by_reason(const std::map<std::string, std::uint64_t>& cases) {
 }
 
 Json to_json(const Failure& f) {
-  return {{"case", f.case_text}, {"index", f.index},   {"kind", token(f.kind)},
-          {"detail", f.detail},  {"replay", f.replay}, {"diagnosis", f.diagnosis}};
+  Json failure{{"case", f.case_text}, {"index", f.index},   {"kind", token(f.kind)},
+               {"detail", f.detail},  {"replay", f.replay}, {"diagnosis", f.diagnosis}};
+  if (!f.plugin.empty()) failure["plugin"] = f.plugin;
+  return failure;
 }
 
 Json to_json(const Row& row) {
@@ -94,6 +96,7 @@ Failure read_failure(const JsonReader& value) {
   f.kind = verdict(value.at("kind"));
   f.detail = value.at("detail").text();
   f.replay = value.at("replay").text();
+  f.plugin = value.text_or("plugin", "");
   f.diagnosis = value.at("diagnosis").text();
   return f;
 }
@@ -132,6 +135,9 @@ Row read_row(const JsonReader& value) {
       cases.fail(error.what());
     }
   }
+  if (const Verdict counted = row_verdict(row); is_fault(counted) && !is_fault(row.verdict))
+    value.at("verdict").fail(fmt::format("it is {}, but counts has {} {}", token(row.verdict),
+                                         count_of(row, counted), token(counted)));
   row.refused = read_reasons(value.at("refused"));
   if (const JsonReader::Optional undeclared = value.find("undeclared"))
     row.undeclared = read_reasons(*undeclared);
@@ -143,6 +149,17 @@ Row read_row(const JsonReader& value) {
   for (const JsonReader& failure : value.at("failures").items())
     row.failures.push_back(read_failure(failure));
   return row;
+}
+
+FixtureCount read_fixtures(const JsonReader& value) {
+  FixtureCount f{value.at("source").text(), value.at("found").count(), read_reasons(value.at("left_out"))};
+  std::uint64_t left = f.found;
+  for (const auto& [reason, cases] : f.left_out) {
+    if (cases > left)
+      value.at("left_out").fail(fmt::format("more cases than the {} that were found", f.found));
+    left -= cases;
+  }
+  return f;
 }
 
 CountedLine read_access(const JsonReader& value) {
@@ -204,9 +221,7 @@ RunResult run_from_json(std::string_view text, const std::string& name) {
   run.incomplete = root.text_or("incomplete", "");
   run.cases_not_run = root.count_or("cases_not_run", 0);
   if (const JsonReader::Optional shard = root.find("shard")) run.shard = shard->text();
-  if (const JsonReader::Optional fixtures = root.find("fixtures"))
-    run.fixtures = FixtureCount{fixtures->at("source").text(), fixtures->at("found").count(),
-                                read_reasons(fixtures->at("left_out"))};
+  if (const JsonReader::Optional fixtures = root.find("fixtures")) run.fixtures = read_fixtures(*fixtures);
   for (const JsonReader& row : root.at("results").items()) run.rows.push_back(read_row(row));
   if (const JsonReader::Optional accesses = root.find("accesses"))
     for (const JsonReader& line : accesses->items()) run.accesses.push_back(read_access(line));

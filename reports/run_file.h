@@ -2,18 +2,22 @@
 //
 //   {"format", "command", "machine", "seed", "seconds", "complete", "incomplete", "cases_not_run", "shard",
 //    "results": [{"op", "impl", "peer", "named", "dtype", "verdict", "cases", "counts", "refused",
-//                 "undeclared", "elements", "undecidable", "worst", "worst_case", "reason", "information",
-//                 "failures": [{"case", "index", "kind", "detail", "replay", "diagnosis"}]}],
-//    "summary": {token: rows}, "fixtures": {"source", "found", "left_out"}}
+//                 "undeclared", "elements", "undecidable", "undecidable_cases", "worst", "worst_case",
+//                 "reason", "information",
+//                 "failures": [{"case", "index", "kind", "detail", "replay", "plugin", "diagnosis"}]}],
+//    "summary": {token: rows}, "fixtures": {"source", "found", "left_out"},
+//    "accesses": [{"place", "kernel", "access", "requests", "units", "least"}]}
 //
 //   named        --impl named the kernel, so that its row decides the exit code even if it is a peer
 //   cases        cases executed; `counts` says how many had which verdict, `refused` how many for which
 //                reason, `undeclared` which of those the kernel had not declared beforehand
-//   undecidable  share of `elements` that any result would have passed, 0 to 1
+//   undecidable  share of `elements` that any result would have passed, 0 to 1; `undecidable_cases`: cases that had any
 //   worst        largest error/bound seen
 //   shard        "I/N", or null
 //   fixtures     only of a run on fixtures: what was named, how many cases it has, how many were left out for
 //                which reason
+//   plugin       only of a plugin's kernel: its library, for `assay replay FILE --plugin LIB`
+//   accesses     only with --check: sectors or passes (`units`) that the warps' accesses of a line took, and how few could do
 //
 // JSON knows no infinities and no NaN: such numbers are the strings "inf", "-inf" and "nan". Bytes that are
 // not UTF-8 are written as U+FFFD. Readers ignore keys they do not know; `summary` is for other programs and

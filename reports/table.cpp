@@ -141,9 +141,7 @@ std::string failure_text(const Row& row, const Failure& failure) {
                          : words(failure.kind) + ": " + without_words(failure.kind, failure.detail),
                      "      ", "      ");
   if (!failure.diagnosis.empty()) out += paragraph("diagnosis: " + failure.diagnosis, "      ", "      ");
-  return out + (failure.replay.empty()
-                    ? command({"assay", "verify", "--impl", row.impl, "--case", failure.case_text}, 6)
-                    : command({"assay", "replay", failure.replay}, 6));
+  return out + command(command_of(row, failure), 6);
 }
 
 std::string row_faults(const Row& row, const Rules& rules, const Style& style, std::size_t most,

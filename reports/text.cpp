@@ -5,23 +5,60 @@
 #include <algorithm>
 #include <cmath>
 
+#include "utf8.h"
+
 namespace assay {
 namespace {
 
 bool continues(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
-// The bytes that the first `columns` columns take.
-std::size_t prefix(std::string_view text, std::size_t columns) {
+struct Character {
+  enum class Kind : std::uint8_t { readable, control, unreadable };  // control: one of ASCII
+  std::string_view bytes;
+  Kind kind;
+};
+
+// What stands at text[i]: a code point, or a byte that is no UTF-8.
+Character character(std::string_view text, std::size_t i) {
+  using Kind = Character::Kind;
+  const CodePoint c = code_point(text, i);
+  const std::string_view bytes = text.substr(i, std::max<std::size_t>(c.length, 1));
+  if (c.length == 1 && (c.value < 0x20 || c.value == 0x7F)) return {bytes, Kind::control};
+  return {bytes, c.length > 0 && is_readable(c.value) ? Kind::readable : Kind::unreadable};
+}
+
+std::string printable_text(std::string_view text, bool with_line_ends) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t i = 0; i < text.size();) {
+    const Character c = character(text, i);
+    i += c.bytes.size();
+    if (c.kind == Character::Kind::readable || (with_line_ends && c.bytes == "\n"))
+      out += c.bytes;
+    else
+      out += c.kind == Character::Kind::control ? " " : kUnreadable;
+  }
+  return out;
+}
+
+// Columns that it takes in shell_word(), at most.
+std::size_t quoted_columns(const Character& c) {
+  if (c.kind != Character::Kind::readable) return 4 * c.bytes.size();
+  return c.bytes == "'" ? 4 : c.bytes == "\\" ? 2 : 1;
+}
+
+// The bytes of the word's beginning that fit into so many columns when quoted; those of one character at least.
+std::size_t fitting(std::string_view word, std::size_t columns) {
+  std::size_t taken = 3;  // the quotation marks
   std::size_t i = 0;
-  while (i < text.size() && columns > 0) {
-    ++i;
-    while (i < text.size() && continues(text[i])) ++i;
-    --columns;
+  while (i < word.size()) {
+    const Character c = character(word, i);
+    taken += quoted_columns(c);
+    if (taken > columns && i > 0) break;
+    i += c.bytes.size();
   }
   return i;
 }
-
-bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }
 
 class Lines {
  public:
@@ -32,9 +69,9 @@ class Lines {
     if (width(line_) + gap + width(w) > kTextWidth && !empty_) end_line();
     if (!empty_) line_ += ' ';
     while (width(line_) + width(w) > kTextWidth) {
-      const std::size_t fits = prefix(w, kTextWidth - std::min(kTextWidth - 1, width(line_)));
-      line_ += w.substr(0, fits);
-      w.remove_prefix(fits);
+      const std::string_view fits = first_columns(w, kTextWidth - std::min(kTextWidth - 1, width(line_)));
+      line_ += fits;
+      w.remove_prefix(fits.size());
       end_line();
     }
     line_ += w;
@@ -77,11 +114,27 @@ std::string pad_left(std::string_view text, std::size_t columns) {
   return std::string(columns > w ? columns - w : 0, ' ') + std::string(text);
 }
 
-std::string printable(std::string_view text) {
-  std::string out(text);
-  std::replace_if(out.begin(), out.end(), is_control, ' ');
-  return out;
+std::string_view first_columns(std::string_view text, std::size_t columns) {
+  std::size_t i = 0;
+  for (; i < text.size() && columns > 0; --columns) {
+    ++i;
+    while (i < text.size() && continues(text[i])) ++i;
+  }
+  return text.substr(0, i);
 }
+
+bool is_readable(std::uint32_t c) {
+  if (c == '\t' || c == '\n') return true;
+  if (c < 0x20 || (c >= 0x7F && c < 0xA0)) return false;
+  if (c >= 0xD800 && c <= 0xDFFF) return false;              // surrogates
+  if ((c & 0xFFFE) == 0xFFFE || c > 0x10FFFF) return false;  // no characters
+  // Marks, embeddings, overrides and isolates of the direction of writing.
+  return !(c == 0x061C || c == 0x200E || c == 0x200F || (c >= 0x202A && c <= 0x202E) ||
+           (c >= 0x2066 && c <= 0x2069));
+}
+
+std::string printable(std::string_view text) { return printable_text(text, false); }
+std::string printable_lines(std::string_view text) { return printable_text(text, true); }
 
 std::string paragraph(std::string_view text, std::string_view first, std::string_view rest) {
   Lines lines(first, rest);
@@ -103,17 +156,20 @@ std::string shell_word(std::string_view word) {
            std::string_view("_-./:=,@%+").find(c) != std::string_view::npos;
   };
   if (!word.empty() && std::all_of(word.begin(), word.end(), plain)) return std::string(word);
-  const bool escapes = std::any_of(word.begin(), word.end(), is_control);
+  std::vector<Character> all;
+  for (std::size_t i = 0; i < word.size(); i += all.back().bytes.size()) all.push_back(character(word, i));
+  const auto is_strange = [](const Character& c) { return c.kind != Character::Kind::readable; };
+  const bool escapes = std::any_of(all.begin(), all.end(), is_strange);
   std::string quoted = escapes ? "$'" : "'";
-  for (const char c : word) {
-    if (is_control(c))
-      quoted += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-    else if (c == '\'')
+  for (const Character& c : all) {
+    if (is_strange(c))
+      for (const char byte : c.bytes) quoted += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
+    else if (c.bytes == "'")
       quoted += escapes ? "\\'" : "'\\''";
-    else if (escapes && c == '\\')
+    else if (escapes && c.bytes == "\\")
       quoted += "\\\\";
     else
-      quoted += c;
+      quoted += c.bytes;
   }
   return quoted + "'";
 }
@@ -134,17 +190,12 @@ std::string command(const std::vector<std::string>& words, std::size_t indent) {
     // A word wider than a line: the pieces are quoted one by one and join where the next line begins at its
     // margin.
     std::string_view left = w;
-    while (width(line) + width(quoted) > kLine) {
-      const std::size_t room = kLine > width(line) + 12 ? kLine - width(line) - 12 : 1;
-      std::size_t take = prefix(left, room);
-      while (take > 1 && width(line) + width(shell_word(left.substr(0, take))) > kLine) {
-        --take;
-        while (take > 1 && continues(left[take])) --take;
-      }
+    // So many bytes fit into no line: need not be quoted to see that.
+    while (left.size() > 4 * kLine || width(line) + width(quoted = shell_word(left)) > kLine) {
+      const std::size_t take = fitting(left, kLine - std::min(kLine, width(line)));
       out += line + shell_word(left.substr(0, take)) + "\\\n";
       left.remove_prefix(take);
       line.clear();
-      quoted = shell_word(left);
     }
     line += quoted;
     empty = false;

@@ -16,8 +16,19 @@ std::size_t width(std::string_view text);
 std::string pad_right(std::string_view text, std::size_t columns);  // spaces behind it
 std::string pad_left(std::string_view text, std::size_t columns);
 
-// Without control characters, which could steer the terminal: each becomes a space.
+// What fits into so many columns of its beginning.
+std::string_view first_columns(std::string_view text, std::size_t columns);
+
+// Whether a character may reach people: none that controls a terminal, tab and line end aside, none that turns the direction of
+// writing, and none that Unicode does not have.
+bool is_readable(std::uint32_t code_point);
+inline constexpr std::string_view kUnreadable = "\xEF\xBF\xBD";  // U+FFFD, which stands for one that is not
+
+// Text from outside on a terminal, which it could steer: an ASCII control character becomes a space, what else is not readable, and
+// a byte that is no UTF-8, kUnreadable. On one line.
 std::string printable(std::string_view text);
+// The same, but line ends stay: for whole messages, before there are colours in them.
+std::string printable_lines(std::string_view text);
 
 // Lines of at most kTextWidth columns: the first begins with `first`, the others with `rest`. Breaks at
 // spaces, and inside of words that are wider than a line. Line ends in the text stay; the rest is made

@@ -122,6 +122,29 @@ TEST(Check, KnowsRunsOfDimensions) {
   EXPECT_EQ(weight.argument, "weight");
 }
 
+constexpr Operator gradient_of_layers{
+    .schema = parse_schema("gradient_of_layers(SymInt[] normalized_shape, Tensor grad, Tensor mean) -> Tensor"),
+    .shapes = "normalized_shape=[+M] grad=[*,*M] mean=[*,1*M] -> [*,*M]"};
+
+// A 1 for each dimension of the run, however many these are.
+TEST(Check, TakesOnesInPlaceOfARun) {
+  const auto check = [](const std::vector<std::int64_t>& normalized, const Shape& mean) {
+    return Given()
+        .integers(normalized)
+        .tensor(Dtype::f32, {2, 3, 4})
+        .tensor(Dtype::f32, mean)
+        .check(gradient_of_layers);
+  };
+  EXPECT_TRUE(check({4}, {2, 3, 1}).ok()) << check({4}, {2, 3, 1}).error;
+  EXPECT_TRUE(check({3, 4}, {2, 1, 1}).ok()) << check({3, 4}, {2, 1, 1}).error;
+  EXPECT_TRUE(check({2, 3, 4}, {1, 1, 1}).ok()) << check({2, 3, 4}, {1, 1, 1}).error;
+  const Checked wide = check({3, 4}, {2, 1, 4});
+  EXPECT_EQ(wide.error, "gradient_of_layers: mean has shape [2x1x4], but dimension 2 must be 1");
+  EXPECT_EQ(wide.argument, "mean");
+  EXPECT_EQ(check({3, 4}, {2, 1}).argument, "mean");
+  EXPECT_EQ(check({3, 4}, {3, 1, 1}).argument, "mean");
+}
+
 constexpr Operator groups{
     .schema = parse_schema("groups(Tensor input, Tensor? weight, int C, int HxW, int group) -> Tensor"),
     .shapes = "input=[N,C,*] weight=[C] C=C HxW=|*| -> [N,C,*]",
@@ -291,6 +314,16 @@ TEST(Check, ComputesWhatAReductionLeaves) {
   EXPECT_EQ(empty.error, "place: self has shape [0x3], but dimension 0 must have elements");
   EXPECT_EQ(empty.argument, "self");
   EXPECT_TRUE(reduced({0, 3}, {1}, false).ok());
+
+  // More dimensions than a word has bits.
+  Shape many(70, 1);
+  many[66] = 5;
+  EXPECT_EQ(reduced(many, {66}, false).outputs.at(0).shape, Shape(69, 1));
+  EXPECT_EQ(reduced(many, {2, 66}, false).outputs.at(0).shape, Shape(68, 1));
+  EXPECT_EQ(reduced(many, {66, -4}, false).error, "place: dim names dimension 66 twice");
+  many[66] = 0;
+  EXPECT_TRUE(reduced(many, {2}, false).ok());
+  EXPECT_THAT(reduced(many, {66}, false).error, HasSubstr("but dimension 66 must have elements"));
 }
 
 TEST(Check, ComputesHowManyElementsThereAre) {

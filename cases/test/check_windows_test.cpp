@@ -126,6 +126,51 @@ TEST(Check, ComputesWhatPoolingLeaves) {
   EXPECT_EQ(pool({8, 9}, {}, 0, 1, false).fault, Checked::Fault::shape);
 }
 
+// Products of larger numbers would not fit into 64 bits, and what is left of them might look right.
+TEST(Check, TakesNoNumbersOfAWindowAbove2To31) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 31, kHuge = std::int64_t{1} << 62;
+  const auto error = [](const Checked& c) { return c.argument + " | " + c.error; };
+  const Checked wraps = convolve({1, 1, 3}, {1, 1, 5}, {.dilation = {kHuge}});
+  EXPECT_EQ(error(wraps),
+            "dilation | convolution: dilation is [4611686018427387904], but must not be above 2147483648");
+  EXPECT_EQ(wraps.fault, Checked::Fault::attribute);
+  EXPECT_THAT(error(convolve({1, 1, 3, 3}, {1, 1, 1, 1}, {.stride = {1, kMost + 1}})),
+              HasSubstr("stride | convolution: stride is [1,2147483649], but must not be above 2147483648"));
+  EXPECT_THAT(error(convolve({1, 1, 3}, {1, 1, 1}, {.padding = {kHuge}})),
+              HasSubstr("padding | convolution: padding is [4611686018427387904], but"));
+  EXPECT_THAT(error(convolve({1, 1, 3}, {1, 1, 1}, {.transposed = true, .output_padding = {kHuge}})),
+              HasSubstr("output_padding | convolution: output_padding is [4611686018427387904], but"));
+  EXPECT_THAT(error(pool({1, 1, 8, 9}, {kHuge}, 0, 1, true)), HasSubstr("stride is [4611686018427387904]"));
+  EXPECT_THAT(error(pool({1, 1, 8, 9}, {}, 0, kHuge, true)), HasSubstr("dilation is [4611686018427387904]"));
+
+  EXPECT_THAT(error(convolve({1, 1, 3}, {1, 1, 5}, {.dilation = {kMost}})),
+              HasSubstr("which reaches over 8589934593, but the padded input has 3"));
+  EXPECT_EQ(convolve({1, 1, 3}, {1, 1, 1}, {.stride = {kMost}, .padding = {kMost}, .dilation = {kMost}})
+                .outputs.at(0)
+                .shape,
+            (Shape{1, 1, 3}));
+  EXPECT_EQ(
+      convolve({1, 1, kMost}, {1, 1, kMost},
+               {.stride = {kMost}, .dilation = {kMost}, .transposed = true, .output_padding = {kMost - 1}})
+          .outputs.at(0)
+          .shape,
+      (Shape{1, 1, 2 * (kMost - 1) * kMost + kMost}));
+}
+
+TEST(Check, TakesNoTensorsWhoseWindowsWouldNotFit) {
+  constexpr std::int64_t kLarge = std::int64_t{1} << 40;
+  const auto error = [](const Checked& c) { return c.argument + " | " + c.error; };
+  EXPECT_EQ(
+      error(convolve({1, 1, 3, 3}, {1, 1, 1, kLarge}, {.dilation = {1 << 30}})),
+      "weight | convolution: weight has a size of 1099511627776 in dimension 3, but must not have one above "
+      "2147483648");
+  EXPECT_EQ(
+      error(convolve({1, 1, kLarge}, {1, 1, 1}, {.stride = {1 << 30}, .transposed = true})),
+      "input | convolution: input has a size of 1099511627776 in dimension 2, but must not have one above "
+      "2147483648");
+  EXPECT_EQ(convolve({1, 1, kLarge}, {1, 1, 1}, {}).outputs.at(0).shape, (Shape{1, 1, kLarge}));
+}
+
 TEST(Check, ComputesShapesOfArguments) {
   const auto given = [](Given& g, Shape grad_output, std::vector<std::int64_t> mask, std::int64_t stride) {
     g.tensor(Dtype::f32, std::move(grad_output))

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "layout.h"
+#include "shape_function.h"
 #include "view.h"
 
 namespace assay {
@@ -386,6 +387,8 @@ class Check {
     if (std::ranges::any_of(list, [&](std::int64_t n) { return n < least; }))
       return fail(i, "is [{}], but must {}", fmt::join(list, ","),
                   least == 1 ? "be positive" : "not be negative");
+    if (std::ranges::any_of(list, [](std::int64_t n) { return n > kMostSpatial; }))
+      return fail(i, "is [{}], but must not be above {}", fmt::join(list, ","), kMostSpatial);
   }
 
   // Of a list, of one number, or, where it is None or empty, all of them.
@@ -397,19 +400,18 @@ class Check {
     if (v.kind == ASSAY_KIND_INT) list = {&v.as.integer, 1};
     if (v.kind == ASSAY_KIND_INTS) list = {v.as.integers, v.count};
     const std::int64_t rank = std::max(of.rank(), 1);  // a scalar tensor counts as one dimension, as in ATen
-    std::uint64_t seen = 0;
+    std::vector<bool> seen(static_cast<std::size_t>(rank));
     for (const std::int64_t axis : list) {
       if (axis < -rank || axis >= rank)
         return fail(i, "is {}, but {} has {} dimension{}: it must be from {} to {}", axis, argument(at).name,
                     of.rank(), of.rank() == 1 ? "" : "s", -rank, rank - 1);
-      const std::int64_t dimension = axis < 0 ? axis + rank : axis;
-      if (dimension < 64 && (seen >> dimension & 1) != 0)
-        return fail(i, "names dimension {} twice", dimension);
-      if (dimension < 64) seen |= std::uint64_t{1} << dimension;
+      const auto dimension = static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
+      if (seen[dimension]) return fail(i, "names dimension {} twice", dimension);
+      seen[dimension] = true;
     }
     if (!d.filled) return;
     for (int k = 0; k < of.rank(); ++k)
-      if (of.size(k) == 0 && (list.empty() || (seen >> k & 1) != 0))
+      if (of.size(k) == 0 && (list.empty() || seen[static_cast<std::size_t>(k)]))
         return fail(at, "has shape [{}], but dimension {} must have elements",
                     text({of.sizes().begin(), of.sizes().end()}), k);
   }

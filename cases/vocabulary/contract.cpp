@@ -138,7 +138,8 @@ const std::vector<Field>& fields() {
          }},
         {{"affine", "direct | folded", "folded: x * scale + shift in place of (x - mean) * scale"},
          [](Contract& c, std::string_view v) { c.folded_affine = choice(v, "folded", "direct"); }},
-        {{"algorithm", "direct | winograd | fft", "the last two are judged by a normwise bound"},
+        {{"algorithm", "direct | winograd | fft",
+          "declared only: results of the last two are judged as direct ones, so that most diverge"},
          [](Contract& c, std::string_view v) {
            if (v == "direct")
              c.algorithm = Algorithm::direct;

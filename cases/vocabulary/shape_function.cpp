@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "axes.h"
 #include "view.h"
 
 namespace assay {
@@ -31,10 +30,14 @@ Shape reduced(const ShapeCall& call) {
   std::span<const std::int64_t> named;
   if (list.kind == ASSAY_KIND_INTS) named = {list.as.integers, list.count};
   if (list.kind == ASSAY_KIND_INT) named = {&list.as.integer, 1};
-  const Axes axes(named, static_cast<int>(full.size()));
+  const auto rank = static_cast<std::int64_t>(full.size());
+  // Not Axes: there may be more dimensions than a kernel or a case takes.
+  std::vector<bool> gone(full.size(), named.empty());
+  for (const std::int64_t axis : named)
+    if (rank > 0) gone[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)] = true;
   Shape shape;
   for (std::size_t d = 0; d < full.size(); ++d) {
-    if (!axes.contains(static_cast<int>(d)))
+    if (!gone[d])
       shape.push_back(full[d]);
     else if (keep)
       shape.push_back(1);
@@ -82,9 +85,19 @@ void need_elements(const ShapeCall& call) {
          text({input.sizes().begin(), input.sizes().end()}));
 }
 
+// Of sizes that are multiplied: a tensor may have any, where its elements are one in memory.
+bool is_too_large(const ShapeCall& call, std::string_view name, const Shape& sizes) {
+  const auto large = std::ranges::find_if(sizes, [](std::int64_t n) { return n > kMostSpatial; });
+  if (large == sizes.end()) return false;
+  fail(call, name, "has a size of {} in dimension {}, but must not have one above {}", *large,
+       large - sizes.begin() + 2, kMostSpatial);
+  return true;
+}
+
 Shape convolved(const ShapeCall& call) {
   need_elements(call);
   const Shape &image = run(call, 0), &window = run(call, 1);
+  if (is_too_large(call, "weight", window)) return Shape(image.size());
   const Spatial stride(call, "stride", 1), padding(call, "padding", 0), dilation(call, "dilation", 1);
   Shape shape;
   for (std::size_t d = 0; d < image.size(); ++d) {
@@ -101,6 +114,7 @@ Shape convolved(const ShapeCall& call) {
 Shape transposed(const ShapeCall& call) {
   need_elements(call);
   const Shape &image = run(call, 0), &window = run(call, 1);
+  if (is_too_large(call, "input", image) || is_too_large(call, "weight", window)) return Shape(image.size());
   const Spatial stride(call, "stride", 1), padding(call, "padding", 0), dilation(call, "dilation", 1),
       more(call, "output_padding", 0);
   Shape shape;

@@ -12,6 +12,8 @@
 // A function whose arguments do not go together (a window larger than its input) says so, and blames one of them: the
 // argument check reports it, and generation draws again. A further function is one more entry of the table in
 // shape_function.cpp.
+//
+// Precondition: the check has found nothing wrong with any single argument.
 #pragma once
 
 #include <string>
@@ -20,6 +22,10 @@
 #include "shape_rule.h"
 
 namespace assay {
+
+// The most that the check lets stride, padding, dilation, output_padding and kernel_size be: twice the product of two such
+// numbers fits into 64 bits.
+inline constexpr std::int64_t kMostSpatial = std::int64_t{1} << 31;
 
 struct ShapeCall {
   const Operator& op;

@@ -16,6 +16,18 @@ namespace assay {
 namespace {
 
 constexpr int kVersion = 1;
+constexpr int kMostOfOneName = 10'000;  // runs of a commit
+
+// As SQLite keeps them, word for word.
+constexpr const char* kRuns =
+    "CREATE TABLE runs(id INTEGER PRIMARY KEY, commit_id TEXT NOT NULL, time INTEGER NOT NULL,"
+    " machine TEXT NOT NULL, source TEXT NOT NULL, UNIQUE(commit_id, machine, source))";
+constexpr const char* kPoints =
+    "CREATE TABLE points(run INTEGER NOT NULL REFERENCES runs(id), op TEXT NOT NULL,"
+    " case_text TEXT NOT NULL, impl TEXT NOT NULL, cache TEXT NOT NULL, threads INTEGER NOT NULL,"
+    " ns REAL NOT NULL, ratio REAL, peer TEXT NOT NULL, share REAL)";
+constexpr const char* kHowToMake =
+    "`assay history --add FILE.json` makes one of what `assay bench --json` wrote";
 
 // A prepared statement.
 class Statement {
@@ -61,12 +73,28 @@ class Statement {
   std::int64_t integer_of(int column) const { return sqlite3_column_int64(statement_, column); }
   std::optional<double> real_of(int column) const {
     if (sqlite3_column_type(statement_, column) == SQLITE_NULL) return std::nullopt;
-    return sqlite3_column_double(statement_, column);
+    const double value = sqlite3_column_double(statement_, column);
+    return std::isfinite(value) ? std::optional(value) : std::nullopt;
   }
 
  private:
   sqlite3_stmt* statement_ = nullptr;
 };
+
+// Others' files may have anything in place of a table: a view without end, a trigger, a check that no row passes.
+void require_own_tables(sqlite3* database) {
+  Statement objects(database, "SELECT type, name, sql FROM sqlite_master");
+  int tables = 0;
+  while (objects.step(database)) {
+    const std::string sql = objects.text_of(2);
+    const bool own = sql == kRuns || sql == kPoints;
+    tables += own ? 1 : 0;
+    if (!own && !(objects.text_of(0) == "index" && sql.empty()))  // what UNIQUE makes
+      throw std::runtime_error(fmt::format("it is no history: its {} {} is none that Assay makes",
+                                           objects.text_of(0), objects.text_of(1)));
+  }
+  if (tables != 2) throw std::runtime_error("it is no history: a table of Assay's is missing");
+}
 
 void find_changes(KernelHistory& h) {
   const auto& e = h.entries;
@@ -77,7 +105,8 @@ void find_changes(KernelHistory& h) {
   std::vector<double> logarithms;
   for (const HistoryEntry& x : e) {
     h.values.push_back(ratios ? *x.ratio : shares ? *x.share : x.ns);
-    logarithms.push_back(std::log(h.values.back()));
+    // What is not positive is no point of the series.
+    logarithms.push_back(h.values.back() > 0 ? std::log(h.values.back()) : std::nan(""));
   }
   h.changes = change_points(logarithms, std::log1p(0.02));
   for (ChangePoint& c : h.changes) {
@@ -101,9 +130,7 @@ void HistoryStore::run(const char* sql) {
 }
 
 HistoryStore::HistoryStore(const std::string& path, bool create) : path_(path) {
-  if (!create && !std::filesystem::exists(path))
-    fail(
-        "there is no such file; `assay history --add FILE.json` makes one of what `assay bench --json` wrote");
+  if (!create && !std::filesystem::exists(path)) fail(fmt::format("there is no such file; {}", kHowToMake));
   const int flags = SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0);
   // To SQLite, names like ":memory:" and "file:x?mode=memory" are none of files.
   const std::string file = std::filesystem::absolute(path).string();
@@ -127,16 +154,15 @@ HistoryStore::HistoryStore(const std::string& path, bool create) : path_(path) {
         Statement tables(database_, "SELECT count(*) FROM sqlite_master");
         tables.step(database_);
         if (tables.integer_of(0) > 0) fail("it is another program's database");
-        run("CREATE TABLE runs(id INTEGER PRIMARY KEY, commit_id TEXT NOT NULL, time INTEGER NOT NULL,"
-            " machine TEXT NOT NULL, source TEXT NOT NULL, UNIQUE(commit_id, machine, source));"
-            "CREATE TABLE points(run INTEGER NOT NULL REFERENCES runs(id), op TEXT NOT NULL,"
-            " case_text TEXT NOT NULL, impl TEXT NOT NULL, cache TEXT NOT NULL, threads INTEGER NOT NULL,"
-            " ns REAL NOT NULL, ratio REAL, peer TEXT NOT NULL, share REAL);"
-            "PRAGMA user_version = 1");
+        if (!create) fail(fmt::format("it is empty; {}", kHowToMake));
+        run(kRuns);
+        run(kPoints);
+        run("PRAGMA user_version = 1");
       }
       run("COMMIT");
     }
     if (version() > kVersion) fail(fmt::format("it is of version {}: use a newer Assay", version()));
+    require_own_tables(database_);
   } catch (const FileError&) {
     sqlite3_close(database_);
     throw;
@@ -185,6 +211,9 @@ std::size_t HistoryStore::add(const ResultFile& file, const std::string& commit,
     }
     // Runs of one commit, date and file name that differ, too: files of others may have no date.
     for (int n = 1; n == 1 || sqlite3_changes(database_) == 0; ++n) {
+      if (n > kMostOfOneName)
+        throw std::runtime_error(fmt::format("it has {} runs of commit {} from \"{}\", and takes no more",
+                                             kMostOfOneName, commit, source));
       Statement begin(database_,
                       "INSERT OR IGNORE INTO runs(commit_id, time, machine, source) VALUES(?, ?, ?, ?)");
       begin.text(1, commit).integer(2, time).text(3, file.machine);

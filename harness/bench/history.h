@@ -47,7 +47,8 @@ struct KernelHistory {
 
 class HistoryStore {
  public:
-  // Creates the file if it is not there and `create` says so. Throws FileError that names it.
+  // Creates the file, or writes into an empty one, only if `create` says so. Throws FileError that names it, too, for a database
+  // that has other tables than an Assay made.
   HistoryStore(const std::string& path, bool create);
   ~HistoryStore();
   HistoryStore(const HistoryStore&) = delete;

@@ -21,7 +21,11 @@ double positive(const JsonReader& value) {
 }
 
 Estimate estimate(const JsonReader& value, const char* median) {
-  return {positive(value.at(median)), value.at("low").number(), value.at("high").number()};
+  const Estimate e{positive(value.at(median)), value.at("low").number(), value.at("high").number()};
+  if (!(e.low <= e.median && e.median <= e.high))
+    value.fail(
+        fmt::format("its {} {} does not lie from low to high, {} to {}", median, e.median, e.low, e.high));
+  return e;
 }
 
 ResultRow what_is_timed(const JsonReader& a) {

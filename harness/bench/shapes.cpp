@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <sstream>
 
 #include "../generate/check_case.h"
@@ -18,8 +19,11 @@ std::string trimmed(std::string_view text) {
   return std::string(text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1));
 }
 
-void read_one(const std::string& file, std::vector<BenchCase>& all) {
-  std::istringstream lines(read_file(file));
+}  // namespace
+
+std::vector<BenchCase> shapes_from(std::string_view text, const std::string& file) {
+  std::vector<BenchCase> all;
+  std::istringstream lines{std::string(text)};
   std::string line;
   for (int number = 1; std::getline(lines, line); ++number) {
     const std::size_t hash = line.find('#');
@@ -40,24 +44,27 @@ void read_one(const std::string& file, std::vector<BenchCase>& all) {
     if (const Checked checked = check_case(all.back().c); !checked.ok())
       fail(case_text + ": " + checked.error);
   }
+  return all;
 }
-
-}  // namespace
 
 std::vector<BenchCase> read_shapes(const std::string& path) {
   namespace fs = std::filesystem;
   std::vector<std::string> files;
   std::error_code error;
   if (fs::is_directory(path, error)) {
-    for (const fs::directory_entry& entry : fs::directory_iterator(path, error))
-      if (entry.path().extension() == ".txt") files.push_back(entry.path().string());
+    for (fs::directory_iterator at(path, error), end; !error && at != end; at.increment(error))
+      if (at->path().extension() == ".txt") files.push_back(at->path().string());
+    if (error) throw FileError(fmt::format("cannot read the folder {}: {}", path, error.message()));
     std::ranges::sort(files);
     if (files.empty()) throw FileError(fmt::format("{}: there is no *.txt file in this folder", path));
   } else {
     files.push_back(path);
   }
   std::vector<BenchCase> all;
-  for (const std::string& file : files) read_one(file, all);
+  for (const std::string& file : files) {
+    std::vector<BenchCase> more = shapes_from(read_file(file), file);
+    std::ranges::move(more, std::back_inserter(all));
+  }
   if (all.empty()) throw FileError(fmt::format("{}: there is no case in it", path));
   return all;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "vocabulary/case.h"
@@ -19,6 +20,8 @@ struct BenchCase {
 // with # are left out. Throws FileError that names file, line and what is wrong; a case without a reason is wrong, too, and so is one
 // whose arguments are not allowed.
 std::vector<BenchCase> read_shapes(const std::string& path);
+// The same of one file's text, which may have no case.
+std::vector<BenchCase> shapes_from(std::string_view text, const std::string& file);
 
 // Of the repository that this program was built from.
 std::string default_shapes();

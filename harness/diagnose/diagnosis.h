@@ -85,7 +85,7 @@ Diagnosis diagnose(Evidence& evidence, const Options& options = {});
 // One line: the cause, or what else is known.
 std::string summary(const Diagnosis& d);
 std::string to_text(const Diagnosis& d, Style style);
-// {"format": "assay.diagnosis/1", "op", "kind", "elements", "diverging", "causes": [..], ..}
+// {"format": "assay.diagnosis/1", "diagnoses": [{"op", "kind", "elements", "diverging", "causes": [..], ..}]}
 std::string to_json(const std::vector<Diagnosis>& all);
 // Where results diverge.
 std::string to_svg(const std::vector<Diagnosis>& all);

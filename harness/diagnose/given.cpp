@@ -8,6 +8,7 @@
 
 #include "../files/tensor_data.h"
 #include "../generate/data.h"
+#include "../tensors/layout.h"
 #include "../tensors/tensor_file.h"
 #include "vocabulary/operators.h"
 
@@ -51,7 +52,7 @@ TensorData read_tensor(const std::string& place) {
   if (entry.empty() && file->entries().size() != 1) {
     std::string names;
     for (std::size_t i = 0; i < std::min<std::size_t>(file->entries().size(), 10); ++i)
-      names += fmt::format("{}{}", i == 0 ? "" : ", ", file->entries()[i].name);
+      names += (i == 0 ? "" : ", ") + tensors::in_quotes(file->entries()[i].name);
     throw FileError(fmt::format("{} has {} tensors: name one of them, {}:NAME ({})", path,
                                 file->entries().size(), path, names));
   }

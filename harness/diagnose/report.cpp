@@ -259,15 +259,15 @@ std::string to_text(const Diagnosis& d, Style style) {
                           fmt::join(d.blind, ", ")));
   if (!d.untestable.empty()) {
     const std::size_t shown = std::min(d.untestable.size(), kMostListed);
-    s += line(style.faint(fmt::format(
+    s += style.faint(line(fmt::format(
         "Could not have shown on this data: {} of {} known causes ({}{}).", d.untestable.size(), d.tested,
         fmt::join(d.untestable.begin(), d.untestable.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
         shown < d.untestable.size() ? ", .." : "")));
     if (d.showing)
-      s += line(style.faint(fmt::format("A case that shows {} of them:", d.shown))) + copyable(*d.showing);
+      s += style.faint(line(fmt::format("A case that shows {} of them:", d.shown))) + copyable(*d.showing);
   }
   for (const std::string& skipped : d.skipped) s += line(skipped);
-  s += line(style.faint("Judged under: " + d.contract));
+  s += style.faint(line("Judged under: " + d.contract));
   return s;
 }
 

@@ -16,16 +16,35 @@ namespace {
 constexpr std::uint64_t kCompared = 4096;
 constexpr double kMostly = 0.5;
 
-// The share of evenly spread elements that are equal or nearly so. Zeros on both sides prove nothing.
-double likeness(const Elements& a, const Elements& b) {
-  const std::uint64_t n = a.count(), step = std::max<std::uint64_t>(1, n / kCompared);
+// Evenly spread elements of a tensor: the same ones of all that have its shape.
+class Excerpt {
+ public:
+  Excerpt(const TensorFile& file, const TensorEntry& entry) : dtype_(entry.dtype) {
+    const Content content(file, entry);
+    const Elements all = content.elements();
+    const std::uint64_t n = all.count(), step = std::max<std::uint64_t>(1, n / kCompared);
+    for (std::uint64_t i = 0; i < n; i += step) {
+      const auto one = all.bytes.subspan(i * width(), width());
+      bytes_.insert(bytes_.end(), one.begin(), one.end());
+    }
+  }
+  std::size_t count() const { return bytes_.size() / width(); }
+  Elements operator[](std::size_t i) const {
+    return {std::span(bytes_).subspan(i * width(), width()), dtype_};
+  }
+
+ private:
+  std::size_t width() const { return static_cast<std::size_t>(bytes(dtype_)); }
+
+  Dtype dtype_;
+  std::vector<std::byte> bytes_;
+};
+
+// The share of elements that are equal or nearly so. Zeros on both sides prove nothing.
+double likeness(const Excerpt& a, const Excerpt& b) {
   std::uint64_t alike = 0, tried = 0;
-  for (std::uint64_t i = 0; i < n; i += step) {
-    const auto one = [&](const Elements& e) {
-      const auto width = static_cast<std::size_t>(bytes(e.dtype));
-      return Elements{e.bytes.subspan(i * width, width), e.dtype};
-    };
-    const Elements x = one(a), y = one(b);
+  for (std::size_t i = 0; i < a.count(); ++i) {
+    const Elements x = a[i], y = b[i];
     if (x[0] == 0 && y[0] == 0) continue;
     ++tried;
     alike += compare(x, y).worst <= Class::small ? 1 : 0;
@@ -58,12 +77,11 @@ class Matcher {
     for (const std::size_t i : std::set<std::size_t>(left_a_)) {
       const TensorEntry& e = a_.entries()[i];
       std::vector<std::size_t> alike;
-      std::optional<Content> x;
+      std::optional<Excerpt> x;
       for (const std::size_t j : left_b_) {
-        const TensorEntry& other = b_.entries()[j];
-        if (other.shape != e.shape || e.size == 0) continue;
+        if (b_.entries()[j].shape != e.shape || e.size == 0) continue;
         if (!x) x.emplace(a_, e);
-        if (likeness(x->elements(), Content(b_, other).elements()) >= kMostly) alike.push_back(j);
+        if (likeness(*x, excerpt_of_b(j)) >= kMostly) alike.push_back(j);
       }
       if (alike.size() == 1) take(i, alike[0], "same shape, and most numbers alike; the names differ");
     }
@@ -77,13 +95,12 @@ class Matcher {
     m.only_b.assign(left_b_.begin(), left_b_.end());
     for (const std::size_t i : m.only_a) {
       const TensorEntry& e = a_.entries()[i];
-      std::optional<Content> x;
+      std::optional<Excerpt> x;
       std::optional<Likely> best;
       for (const std::size_t j : m.only_b) {
-        const TensorEntry& other = b_.entries()[j];
-        if (other.shape != e.shape || e.size == 0) continue;
+        if (b_.entries()[j].shape != e.shape || e.size == 0) continue;
         if (!x) x.emplace(a_, e);
-        const double alike = likeness(x->elements(), Content(b_, other).elements());
+        const double alike = likeness(*x, excerpt_of_b(j));
         if (!best || alike > best->alike) best = {i, j, alike};
       }
       if (best) m.likely.push_back(*best);
@@ -97,10 +114,15 @@ class Matcher {
     left_a_.erase(a);
     left_b_.erase(b);
   }
+  // Read once: a tensor of a compressed file is unpacked whole.
+  const Excerpt& excerpt_of_b(std::size_t b) {
+    return excerpts_b_.try_emplace(b, b_, b_.entries()[b]).first->second;
+  }
 
   const TensorFile& a_;
   const TensorFile& b_;
   std::set<std::size_t> left_a_, left_b_;
+  std::map<std::size_t, Excerpt> excerpts_b_;
   std::vector<Pair> pairs_;
 };
 

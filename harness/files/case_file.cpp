@@ -134,29 +134,30 @@ std::uint64_t number_or_zero(hid_t object, const std::string& name) {
   return hdf5::has_attribute(object, name) ? hdf5::read_number(object, name) : 0;
 }
 
-RecordedTensor read_tensor(hid_t group, const std::string& name) {
-  hdf5::Array array = hdf5::read_dataset(group, name);
+RecordedTensor read_tensor(hid_t group, const std::string& name, hdf5::Budget& budget) {
+  hdf5::Array array = hdf5::read_dataset(group, name, &budget);
   return {array.dtype, std::move(array.shape), std::move(array.data)};
 }
 
-std::map<std::string, RecordedTensor> read_tensors(hid_t group) {
+std::map<std::string, RecordedTensor> read_tensors(hid_t group, hdf5::Budget& budget) {
   std::map<std::string, RecordedTensor> tensors;
   for (const std::string& name : hdf5::children(group)) {
     if (!hdf5::is_group(group, name)) {
-      tensors[name] = read_tensor(group, name);
+      tensors[name] = read_tensor(group, name, budget);
       continue;
     }
+    budget.take(0);
     const Handle entries = hdf5::open_group(group, name);
     for (const std::string& entry : hdf5::children(entries))
-      tensors[fmt::format("{}/{}", name, entry)] = read_tensor(entries, entry);
+      tensors[fmt::format("{}/{}", name, entry)] = read_tensor(entries, entry, budget);
   }
   return tensors;
 }
 
 // The numbers of one dataset of an output; all of them have the shape of `value`.
 template <class T>
-std::vector<T> read_numbers(hid_t group, const std::string& name, Dtype dtype, const RecordedOutput& output) {
-  const hdf5::Array array = hdf5::read_dataset(group, name);
+std::vector<T> numbers_of(const hdf5::Array& array, const std::string& name, Dtype dtype,
+                          const RecordedOutput& output) {
   if (array.dtype != dtype)
     throw hdf5::Error(
         fmt::format("dataset {} is {}, not {}", name, assay::name(array.dtype), assay::name(dtype)));
@@ -168,24 +169,26 @@ std::vector<T> read_numbers(hid_t group, const std::string& name, Dtype dtype, c
   return values;
 }
 
-RecordedOutput read_expected(hid_t group) {
+RecordedOutput read_expected(hid_t group, hdf5::Budget& budget) {
   RecordedOutput output;
-  output.shape = hdf5::read_dataset(group, "value").shape;
-  output.value = read_numbers<double>(group, "value", Dtype::f64, output);
+  const auto read = [&](const char* name) { return hdf5::read_dataset(group, name, &budget); };
+  const hdf5::Array value = read("value");
+  output.shape = value.shape;
+  output.value = numbers_of<double>(value, "value", Dtype::f64, output);
   if (hdf5::contains(group, "lower") || hdf5::contains(group, "upper")) {
-    output.lower = read_numbers<double>(group, "lower", Dtype::f64, output);
-    output.upper = read_numbers<double>(group, "upper", Dtype::f64, output);
+    output.lower = numbers_of<double>(read("lower"), "lower", Dtype::f64, output);
+    output.upper = numbers_of<double>(read("upper"), "upper", Dtype::f64, output);
   }
   if (hdf5::contains(group, "special"))
-    output.special = read_numbers<std::uint8_t>(group, "special", Dtype::u8, output);
+    output.special = numbers_of<std::uint8_t>(read("special"), "special", Dtype::u8, output);
   return output;
 }
 
-void read_outputs(hid_t call, std::map<std::string, RecordedOutput>& outputs) {
+void read_outputs(hid_t call, std::map<std::string, RecordedOutput>& outputs, hdf5::Budget& budget) {
   if (hdf5::contains(call, "expected")) {
     const Handle expected = hdf5::open_group(call, "expected");
     for (const std::string& name : hdf5::children(expected)) try {
-        outputs[name] = read_expected(hdf5::open_group(expected, name));
+        outputs[name] = read_expected(hdf5::open_group(expected, name), budget);
       } catch (const hdf5::Error& error) {
         throw hdf5::Error(fmt::format("expected/{}: {}", name, error.what()));
       }
@@ -193,14 +196,26 @@ void read_outputs(hid_t call, std::map<std::string, RecordedOutput>& outputs) {
   if (!hdf5::contains(call, "actual")) return;
   const Handle actual = hdf5::open_group(call, "actual");
   for (const std::string& name : hdf5::children(actual)) {
-    RecordedTensor tensor = read_tensor(actual, name);
+    RecordedTensor tensor = read_tensor(actual, name, budget);
     const auto [entry, is_new] = outputs.try_emplace(name);
     if (is_new) entry->second.shape = tensor.shape;
     entry->second.actual = std::move(tensor);
   }
 }
 
-RecordedCall read_call(hid_t group) {
+// What a call's attributes take at least, which are stored as they are.
+std::size_t bytes_of_texts(const RecordedCall& call) {
+  std::size_t bytes = 0;
+  for (const std::string* text : {&call.op, &call.case_text, &call.impl, &call.contract, &call.verdict,
+                                  &call.detail, &call.name, &call.plugin})
+    bytes += text->size();
+  for (const auto* texts : {&call.program, &call.variables})
+    for (const std::string& text : *texts) bytes += text.size();
+  for (const auto& [name, text] : call.notes) bytes += name.size() + text.size();
+  return bytes;
+}
+
+RecordedCall read_call(hid_t group, hdf5::Budget& budget) {
   RecordedCall call;
   call.op = hdf5::read_text(group, "op");
   call.case_text = hdf5::read_text(group, "case");
@@ -218,9 +233,10 @@ RecordedCall read_call(hid_t group) {
   for (const std::string& name : hdf5::attributes(group))
     if (!is_call_attribute(name) && hdf5::is_text(group, name))
       call.notes[name] = hdf5::read_text(group, name);
-  call.inputs = read_tensors(hdf5::open_group(group, "inputs"));
-  read_outputs(group, call.outputs);
-  if (hdf5::contains(group, "stages")) call.stages = read_tensors(hdf5::open_group(group, "stages"));
+  budget.take(bytes_of_texts(call));
+  call.inputs = read_tensors(hdf5::open_group(group, "inputs"), budget);
+  read_outputs(group, call.outputs, budget);
+  if (hdf5::contains(group, "stages")) call.stages = read_tensors(hdf5::open_group(group, "stages"), budget);
   return call;
 }
 
@@ -236,7 +252,7 @@ void require_format(hid_t root) {
       fmt::format("it is HDF5, but not a case file: its format is \"{}\", not {}", format, kFormat));
 }
 
-CaseFile read_root(hid_t root) {
+CaseFile read_root(hid_t root, std::size_t bytes) {
   require_format(root);
   CaseFile file;
   file.creator = text_or_empty(root, "creator");
@@ -248,12 +264,13 @@ CaseFile read_root(hid_t root) {
       throw hdf5::Error(fmt::format("attribute libraries has \"{}\", which is not NAME=VERSION", library));
     file.libraries[library.substr(0, equals)] = library.substr(equals + 1);
   }
+  hdf5::Budget budget(bytes);
   const Handle calls = hdf5::open_group(root, "calls");
   const std::size_t count = hdf5::children(calls).size();
   for (std::size_t i = 0; i < count; ++i) {
     const std::string where = fmt::format("call {}", i);
     try {
-      file.calls.push_back(read_call(hdf5::open_group(calls, std::to_string(i))));
+      file.calls.push_back(read_call(hdf5::open_group(calls, std::to_string(i)), budget));
       check_recorded(file.calls.back());
     } catch (const std::runtime_error& error) {
       throw hdf5::Error(fmt::format("{}: {}", where, error.what()));
@@ -289,7 +306,7 @@ CaseFile decode_case_file(std::span<const std::byte> bytes, const std::string& n
   require_hdf5({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   const hdf5::Session session;
   const Handle root = hdf5::open_image(bytes);
-  return read_root(root);
+  return read_root(root, bytes.size());
 } catch (const std::runtime_error& error) {
   throw FileError(fmt::format("cannot read the case file {}: {}", name, error.what()));
 } catch (const std::bad_alloc&) {

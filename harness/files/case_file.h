@@ -85,8 +85,9 @@ struct CaseFile {
 void write_case_file(const std::string& path, const CaseFile& file);
 
 // Throws FileError that names the file and what is wrong: not HDF5, truncated, damaged, another format or
-// version, an attribute or dataset missing, of another type or size, or at odds with the case text. Calls of
-// operators that this program does not know are read without comparing them with their case text.
+// version, an attribute or dataset missing, of another type or size, or at odds with the case text, or hard
+// links by which more would be read than the file has. Calls of operators that this program does not know are
+// read without comparing them with their case text.
 CaseFile read_case_file(const std::string& path);
 
 // The same in memory; `name` stands for the file in messages.

@@ -9,6 +9,7 @@ namespace assay::hdf5 {
 namespace {
 
 constexpr std::size_t kEndOfFileAddress = 28;  // in the superblock, versions 2 and 3
+constexpr std::size_t kLeastHeader = 32;       // of an object; those of datasets have 50 bytes and more
 
 std::mutex& session_mutex() {
   static std::mutex mutex;
@@ -132,6 +133,13 @@ Handle open_image(std::span<const std::byte> bytes) {
   checked(H5Pset_file_image(access, const_cast<std::byte*>(bytes.data()), bytes.size()),
           "it cannot be loaded");
   return {H5Fopen(unused_name().c_str(), H5F_ACC_RDONLY, access), H5Fclose, "it is truncated or damaged"};
+}
+
+void Budget::take(std::size_t stored) {
+  if (left_ < kLeastHeader || left_ - kLeastHeader < stored)
+    throw Error(fmt::format(
+        "with it, more than the file's {} bytes would be read: hard links make one object many", file_));
+  left_ -= kLeastHeader + stored;
 }
 
 Handle create_group(hid_t parent, const std::string& name) {

@@ -76,6 +76,17 @@ std::string build_file(const std::function<void(hid_t)>& fill);
 // The file that these bytes are, read-only.
 Handle open_image(std::span<const std::byte> bytes);
 
+// How much may still be read of a file: each byte once. Hard links make one object many, which would all be read.
+class Budget {
+ public:
+  explicit Budget(std::size_t file) : file_(file), left_(file) {}
+  // For an object of which so many bytes are stored, besides its header. Throws Error.
+  void take(std::size_t stored);
+
+ private:
+  std::size_t file_, left_;
+};
+
 // ---- Groups -----------------------------------------------------------------------------------------------
 
 Handle create_group(hid_t parent, const std::string& name);
@@ -115,7 +126,7 @@ struct Array {
 };
 // The dtype is that of the attribute `dtype`, or else that of the HDF5 type. Throws Error if the dataset is
 // missing, a link to elsewhere, of a type that does not hold its dtype, or holds less data than its shape
-// says.
-Array read_dataset(hid_t group, const std::string& name);
+// says, or more than the budget has.
+Array read_dataset(hid_t group, const std::string& name, Budget* budget = nullptr);
 
 }  // namespace assay::hdf5

@@ -92,8 +92,8 @@ Shape shape_of(hid_t space) {
   return shape;
 }
 
-// Before memory is taken for it: whether the dataset is in this file, and can be as large as it says.
-void require_stored(hid_t dataset, std::size_t size) {
+// Before memory is taken for it: whether the dataset is in this file, and can be as large as it says. How much is stored.
+std::size_t require_stored(hid_t dataset, std::size_t size) {
   const Handle plan(H5Dget_create_plist(dataset), H5Pclose, "its storage cannot be read");
   const H5D_layout_t layout = H5Pget_layout(plan);
   if (layout == H5D_VIRTUAL || (layout == H5D_CONTIGUOUS && H5Pget_external_count(plan) != 0))
@@ -101,9 +101,10 @@ void require_stored(hid_t dataset, std::size_t size) {
   const std::size_t stored = H5Dget_storage_size(dataset);
   if (stored < size / kMostExpansion || (size > 0 && stored == 0))
     throw Error(fmt::format("its shape needs {} bytes, but only {} are stored", size, stored));
+  return stored;
 }
 
-Array read_here(hid_t group, const std::string& name) try {
+Array read_here(hid_t group, const std::string& name, Budget* budget) try {
   const Handle dataset(H5Dopen2(group, name.c_str(), H5P_DEFAULT), H5Dclose, "it cannot be read");
   const Handle type(H5Dget_type(dataset), H5Tclose, "its type cannot be read");
   const Handle space(H5Dget_space(dataset), H5Sclose, "its shape cannot be read");
@@ -113,8 +114,9 @@ Array read_here(hid_t group, const std::string& name) try {
   array.dtype = labelled_dtype(dataset, type);
   const std::optional<std::size_t> size = byte_count(array.shape, array.dtype);
   if (!size) throw Error(fmt::format("its shape {} is too large", text(array.shape)));
+  const std::size_t stored = *size == 0 ? 0 : require_stored(dataset, *size);
+  if (budget != nullptr) budget->take(stored);
   if (*size == 0) return array;
-  require_stored(dataset, *size);
   array.data.resize(*size);
   checked(H5Dread(dataset, storage_type(array.dtype), H5S_ALL, H5S_ALL, H5P_DEFAULT, array.data.data()),
           "its data is damaged");
@@ -179,9 +181,9 @@ void write_dataset(hid_t group, const std::string& name, Dtype dtype, const Shap
   if (labelled) write_text(dataset, "dtype", std::string(assay::name(dtype)));
 }
 
-Array read_dataset(hid_t group, const std::string& name) {
+Array read_dataset(hid_t group, const std::string& name, Budget* budget) {
   if (is_group(group, name)) throw Error(fmt::format("{} is a group, not a dataset", name));
-  return read_here(group, name);
+  return read_here(group, name, budget);
 }
 
 }  // namespace assay::hdf5

@@ -18,8 +18,9 @@ struct Target {
   bool (*run)(std::string_view input);  // whether the reader took it
 };
 
-extern const Target kBenchFile, kCaseText, kContract, kLayout, kNpy, kNpz, kOnnx, kOrigin, kPluginTable, kPtx,
-    kResultFile, kRunFile, kSafetensors, kSchema, kShapeRule;
+extern const Target kBenchFile, kCaseText, kCheckedCase, kContract, kHistoryFile, kLayout, kMerge, kNameMap,
+    kNpy, kNpz, kOnnx, kOrigin, kPluginTable, kPtx, kResultFile, kRunFile, kSafetensors, kSchema,
+    kSelftestFile, kShapeRule, kShapes;
 
 std::span<const Target* const> targets();
 const Target* find_target(std::string_view name);  // nullptr if there is none

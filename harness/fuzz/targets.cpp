@@ -8,8 +8,9 @@ namespace assay::fuzz {
 
 std::span<const Target* const> targets() {
   static constexpr const Target* all[] = {
-      &kBenchFile,   &kCaseText, &kContract,   &kLayout,  &kNpy,         &kNpz,    &kOnnx,     &kOrigin,
-      &kPluginTable, &kPtx,      &kResultFile, &kRunFile, &kSafetensors, &kSchema, &kShapeRule};
+      &kBenchFile,  &kCaseText, &kCheckedCase, &kContract, &kHistoryFile,  &kLayout,      &kMerge,
+      &kNameMap,    &kNpy,      &kNpz,         &kOnnx,     &kOrigin,       &kPluginTable, &kPtx,
+      &kResultFile, &kRunFile,  &kSafetensors, &kSchema,   &kSelftestFile, &kShapeRule,   &kShapes};
   return all;
 }
 

@@ -32,6 +32,8 @@ class Needs {
     if (shape.size() > kMostDimensions)
       throw CaseError(fmt::format("{}: it has {} dimensions, and a case takes up to {}", named, shape.size(),
                                   kMostDimensions));
+    if (std::ranges::any_of(shape, [](std::int64_t size) { return size < 0; }))
+      throw CaseError(fmt::format("{}: a size is negative", named));
     const double needed = elements * bytes_each;
     all_ += needed;
     if (needed > largest_.bytes) largest_ = {named, needed};
@@ -63,7 +65,10 @@ double count_of(const Shape& shape) {
 void check_size(const Case& c, std::span<const Checked::Output> outputs) {
   Needs needs;
   const auto add = [&](const std::string& what, const TensorSpec& t) {
-    needs.add(what, t.dtype, t.shape, static_cast<double>(strided(t.shape, t.layout).span), kInputBytes);
+    const Strided s = strided(t.shape, t.layout);
+    // What is expanded has less memory than elements, and each of these is a number of the reference.
+    needs.add(what, t.dtype, t.shape, std::max(static_cast<double>(s.offset + s.span), count_of(t.shape)),
+              kInputBytes);
   };
   for (std::size_t i = 0; i < c.arguments.size(); ++i) {
     const std::string argument(c.op->schema.argument_storage[i].name);

@@ -15,6 +15,7 @@
 #include "commands.h"
 #include "number_checks.h"
 #include "reports/file.h"
+#include "reports/text.h"
 #include "shared_flags.h"
 #include "terminal.h"
 #include "vocabulary/operators.h"
@@ -26,7 +27,7 @@ using diagnose::Diagnosis;
 
 struct DiagnoseFlags {
   std::string file, op, contract, json, svg;
-  std::vector<std::string> arguments, actual, expected;
+  std::vector<std::string> arguments, actual, expected, plugins;
   int call = -1;
   double seconds = 10;
 };
@@ -35,6 +36,7 @@ diagnose::Options options(const DiagnoseFlags& flags) {
   return {.patience = {.pairs = std::chrono::milliseconds(static_cast<std::int64_t>(flags.seconds * 1000))}};
 }
 
+// That of the flag, or else what is called `otherwise`. Throws std::invalid_argument if that does not parse.
 Contract contract(const DiagnoseFlags& flags, const std::string& otherwise, const Call& call) {
   return parse_contract(flags.contract.empty() ? otherwise : contract_of_flag(flags.contract),
                         call.outputs[0].computed_in);
@@ -47,7 +49,7 @@ Diagnosis nothing(const RecordedCall& recorded, std::string why) {
   d.case_text = recorded.case_text;
   d.impl = recorded.impl;
   d.kind = Diagnosis::Kind::no_results;
-  d.fault = !recorded.verdict.empty() && is_fault(verdict_of(recorded.verdict));
+  d.fault = is_fault(recorded_verdict(recorded).value_or(Verdict::pass));
   d.skipped.push_back(std::move(why));
   return d;
 }
@@ -74,14 +76,14 @@ std::vector<diagnose::Source> tensors_of(const CaseFile& file, std::size_t call_
 // The recorded kernel, if this machine has it.
 class RecordedKernel {
  public:
-  explicit RecordedKernel(const RecordedCall& call) : call_(call) {}
+  RecordedKernel(const RecordedCall& call, const std::vector<std::string>& plugins)
+      : call_(call), plugins_(plugins) {}
 
   std::optional<ExpectedOutputs> operator()(const Call& call) {
     if (call_.impl.empty() || !call.error.empty()) return std::nullopt;
     if (!registry_) {
-      std::vector<std::string> plugins;
-      if (!call_.plugin.empty()) plugins.push_back(call_.plugin);
-      registry_ = load_registry(plugins, selects_torch({call_.impl}));
+      // A library that the file names may be anybody's.
+      registry_ = load_registry(plugins_, selects_torch({call_.impl}));
       examiner_ = std::make_shared<Examiner>(make_zygotes(), RunOptions{});
     }
     const auto found = std::ranges::find_if(registry_->kernels(), [&](const Kernel& k) {
@@ -99,6 +101,7 @@ class RecordedKernel {
 
  private:
   const RecordedCall& call_;
+  const std::vector<std::string>& plugins_;
   std::shared_ptr<Registry> registry_;
   std::shared_ptr<Examiner> examiner_;
 };
@@ -111,6 +114,55 @@ std::vector<std::string> parameters_of(const RecordedCall& call) {
   return all;
 }
 
+Contract contract_of(const DiagnoseFlags& flags, const RecordedCall& recorded, const Call& call) {
+  try {
+    return contract(flags, recorded.contract, call);
+  } catch (const std::invalid_argument& e) {
+    throw std::invalid_argument(
+        fmt::format("{}: {}", flags.contract.empty() ? "attribute contract" : "--contract", e.what()));
+  }
+}
+
+// Throws std::invalid_argument for what the call should not have.
+Diagnosis of_call(const DiagnoseFlags& flags, const CaseFile& file, std::size_t n) {
+  const RecordedCall& recorded = file.calls[n];
+  recorded_verdict(recorded);  // throws if it is none
+  if (std::ranges::none_of(operators(), [&](const Operator* o) { return o->schema.name == recorded.op; }))
+    return nothing(recorded, fmt::format("Assay has no reference for {}.", recorded.op));
+  const Replayable r = replayable(recorded);
+  if (!r.call.error.empty()) return nothing(recorded, fmt::format("No result is right: {}.", r.call.error));
+  const ExpectedOutputs actual = recorded_results(recorded, r.call);
+  if (std::ranges::none_of(actual, [](const auto& result) { return result.has_value(); }))
+    return nothing(
+        recorded,
+        fmt::format("The file has no results of this call{}{}: there is nothing to look for causes in.",
+                    recorded.verdict.empty() ? "" : ", which was recorded as ", recorded.verdict));
+  const Contract judged_by = contract_of(flags, recorded, r.call);
+  const auto staged =
+      diagnose::staged(r.call, recorded.stages, actual, parameters_of(recorded), tensors_of(file, n));
+  const Call& executed = staged ? staged->executed : r.call;
+  diagnose::Evidence evidence(executed, judged_by, actual);
+  Diagnosis d = diagnose::diagnose(evidence, options(flags));
+  if (staged) {
+    d.stages = {staged->steps, swap(*staged, judged_by, actual, RecordedKernel(recorded, flags.plugins)),
+                staged->unused};
+    d.fault = d.fault || !staged->steps.empty();
+    if (recorded.impl.starts_with(kPluginPrefix) && !recorded.plugin.empty() && flags.plugins.empty())
+      d.skipped.push_back(
+          fmt::format("The kernel was not run on what was swapped: it is of the library {0}, which is loaded "
+                      "only if you name it, too: --plugin {0}.",
+                      shell_word(recorded.plugin)));
+  }
+  d.case_text = recorded.case_text;
+  d.impl = recorded.impl;
+  if (!recorded.name.empty()) d.impl += "  " + recorded.name;
+  if (const auto found = recorded.notes.find("source"); found != recorded.notes.end())
+    d.impl += "  " + found->second;
+  if (const auto found = recorded.notes.find("diagnosis"); found != recorded.notes.end())
+    d.skipped.push_back("When it was found, on the case before it was made small: " + found->second + ".");
+  return d;
+}
+
 // The calls of a case file that have results.
 std::vector<Diagnosis> of_file(const DiagnoseFlags& flags) {
   const CaseFile file = read_calls(flags.file);
@@ -121,51 +173,9 @@ std::vector<Diagnosis> of_file(const DiagnoseFlags& flags) {
   ProgressLine line;
   for (std::size_t n = 0; n < file.calls.size(); ++n) {
     if (flags.call >= 0 && static_cast<int>(n) != flags.call) continue;
-    const RecordedCall& recorded = file.calls[n];
-    line.show(recorded.case_text);
-    if (std::ranges::none_of(operators(), [&](const Operator* o) { return o->schema.name == recorded.op; })) {
-      all.push_back(nothing(recorded, fmt::format("Assay has no reference for {}.", recorded.op)));
-      continue;
-    }
-    const Replayable r = replayable(recorded);
-    if (!r.call.error.empty()) {
-      all.push_back(nothing(recorded, fmt::format("No result is right: {}.", r.call.error)));
-      continue;
-    }
-    ExpectedOutputs actual;
-    bool any = false;
-    for (std::size_t o = 0; o < r.call.outputs.size(); ++o) {
-      const auto found = recorded.outputs.find(output_name(*r.call.op, o));
-      actual.emplace_back();
-      if (found == recorded.outputs.end() || !found->second.actual) continue;
-      actual.back() = found->second.actual->data;
-      any = true;
-    }
-    if (!any) {
-      all.push_back(nothing(
-          recorded,
-          fmt::format("The file has no results of this call{}{}: there is nothing to look for causes in.",
-                      recorded.verdict.empty() ? "" : ", which was recorded as ", recorded.verdict)));
-      continue;
-    }
-    const auto staged =
-        diagnose::staged(r.call, recorded.stages, actual, parameters_of(recorded), tensors_of(file, n));
-    const Call& executed = staged ? staged->executed : r.call;
-    const Contract judged_by = contract(flags, recorded.contract, r.call);
-    diagnose::Evidence evidence(executed, judged_by, actual);
-    Diagnosis d = diagnose::diagnose(evidence, options(flags));
-    if (staged) {
-      d.stages = {staged->steps, swap(*staged, judged_by, actual, RecordedKernel(recorded)), staged->unused};
-      d.fault = d.fault || !staged->steps.empty();
-    }
-    d.case_text = recorded.case_text;
-    d.impl = recorded.impl;
-    if (!recorded.name.empty()) d.impl += "  " + recorded.name;
-    if (const auto found = recorded.notes.find("source"); found != recorded.notes.end())
-      d.impl += "  " + found->second;
-    if (const auto found = recorded.notes.find("diagnosis"); found != recorded.notes.end())
-      d.skipped.push_back("When it was found, on the case before it was made small: " + found->second + ".");
-    all.push_back(std::move(d));
+    line.show(file.calls[n].case_text);
+    all.push_back(
+        at_place(fmt::format("{}, call {}", flags.file, n), [&] { return of_call(flags, file, n); }));
   }
   return all;
 }
@@ -254,7 +264,7 @@ void add_diagnose(CLI::App& app, Command& chosen) {
   CLI::App* command = app.add_subcommand("diagnose", "Why the results of a call are wrong, with proof");
   command->footer(
       "Looks for the cause in a case file (which `assay verify` writes for each failure), or in results from anywhere:\n\n"
-      "  assay diagnose assay-out/prelu-f32-0.h5\n"
+      "  assay diagnose assay-out/prelu-cpu.avx2-f32-diverged-17.h5\n"
       "  assay diagnose --op prelu --arg self=@x.npy --arg weight=@w.npy --actual y.npy\n"
       "  assay diagnose --op add.Tensor --arg self=@io.npz:a --arg other=@io.npz:b --arg alpha=2 --actual y.npy \\\n"
       "      --expected torch.npy\n\n"
@@ -262,12 +272,13 @@ void add_diagnose(CLI::App& app, Command& chosen) {
       "are right included. The cause is named with the elements that prove it, those that cannot be told from it on this data, and\n"
       "a case that tells them apart. If no single cause explains all, pairs are tried. Parameters are also computed back from\n"
       "results, so that a fault nobody listed shows as what was used: \"1.07 times those given\". Results of a kernel about which\n"
-      "nothing is known are judged as those of common libraries are, or by --contract (`assay ops` explains them). A file with fewer bits\n"
+      "nothing is known are judged as those of common libraries are, or by --contract (`assay ops --help` explains its fields). A file with fewer bits\n"
       "than the result has (f16 of f32) is taken for a rounded one, and judged within that rounding.\n"
       "A case file may also hold how tensors were elsewhere on their way: stages/source/weight in the model's file, received as the\n"
       "operator was handed it, packed as the engine keeps it, executed as the kernel read it, after when it had returned, and read/out\n"
       "the result as its consumer read it. Then the verdict is (a) parameters, (a') packing, (b) changed later, naming the tensor whose\n"
       "numbers stand there, or (c) algorithm; parameters, inputs and kernel are swapped one by one to see what each of them does.\n"
+      "A library that a case file names is loaded only if --plugin names it, too.\n"
       "It cannot see: faults whose results lie inside the bound, as f32 sums over thousands of terms of either sign have; results\n"
       "of another algorithm (Winograd), which diverge without a fault of this kind; what happened before or behind the call.\n\n"
       "Exit code 0: no fault; 1: a fault, named or not; 2: a file or an argument is wrong.");
@@ -290,6 +301,11 @@ void add_diagnose(CLI::App& app, Command& chosen) {
       ->allow_extra_args(false);
   command->add_option("--contract", flags->contract, "what the kernel promises about its numbers")
       ->type_name("TEXT");
+  command
+      ->add_option("--plugin", flags->plugins,
+                   "a shared library of kernels: that of a recorded kernel, to run it on what is swapped")
+      ->allow_extra_args(false)
+      ->type_name("LIB.so");
   command
       ->add_option("--time", flags->seconds,
                    "for pairs of causes, where no single one explains all; default 10")

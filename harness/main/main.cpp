@@ -9,6 +9,8 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <iostream>
+#include <sstream>
 #include <system_error>
 
 #include "../bench/timer.h"
@@ -18,6 +20,8 @@
 #include "../verify/verify.h"
 #include "commands.h"
 #include "reports/file.h"
+#include "reports/text.h"
+#include "terminal.h"
 #include "vocabulary/case.h"
 #include "vocabulary/operators.h"
 
@@ -45,29 +49,29 @@ int run_command(const Command& command) {
   try {
     return command();
   } catch (const UsageError& e) {
-    fmt::print(stderr, "assay: {}\n", e.what());
+    complain(e.what());
     return kWrongUsage;
   } catch (const CaseError& e) {
-    fmt::print(stderr, "assay: {}\n", e.what());
+    complain(e.what());
     return kWrongUsage;
   } catch (const SelectionError& e) {
-    fmt::print(stderr, "assay: {}\n", e.what());
+    complain(e.what());
     return kWrongUsage;
   } catch (const FileError& e) {
-    fmt::print(stderr, "assay: {}\n", e.what());
+    complain(e.what());
     return kWrongUsage;
   } catch (const RegistryError& e) {
-    fmt::print(stderr, "assay: the registry is broken: {}\n", e.what());
+    complain(fmt::format("the registry is broken: {}", e.what()));
     return kEnvironment;
   } catch (const std::system_error& e) {
     if (std::ferror(stdout) == 0) {
-      fmt::print(stderr, "assay: {}\n", e.what());
+      complain(e.what());
       return kEnvironment;
     }
     errno = e.code().value();  // fmt::print: what printed() says
     return errno == EPIPE ? kBrokenPipe : kWrongUsage;
   } catch (const std::exception& e) {
-    fmt::print(stderr, "assay: {}\n", e.what());
+    complain(e.what());
     return kEnvironment;
   }
 }
@@ -167,13 +171,15 @@ int assay_main(int argc, char** argv) {
         option->check([](const std::string& text) { return text.empty() ? "is empty" : std::string(); });
   if (argc > 1 && argv[1][0] != '-')
     if (const std::string why = unknown_command(app, argv[1]); !why.empty()) {
-      fmt::print(stderr, "assay: {}\n", why);
+      complain(why);
       return kWrongUsage;
     }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    const int code = app.exit(e);
+    std::ostringstream said;
+    const int code = app.exit(e, std::cout, said);
+    std::fputs(printable_lines(said.str()).c_str(), stderr);  // a glob may have given it any name of a file
     return printed(code == 0 ? kAllWell : kWrongUsage);
   }
   if (!chosen) {
@@ -189,7 +195,7 @@ int main(int argc, char** argv) {
   try {
     return assay::assay_main(argc, argv);
   } catch (const std::exception& e) {
-    std::fprintf(stderr, "assay: %s\n", e.what());
+    assay::complain(e.what());
     return assay::kEnvironment;
   }
 }

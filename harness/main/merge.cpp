@@ -26,7 +26,7 @@ int merge_command(const MergeFlags& flags) {
   } catch (const MergeError& e) {
     throw UsageError(e.what());
   }
-  for (const std::string& w : merged.warnings) fmt::print(stderr, "assay: warning: {}\n", w);
+  for (const std::string& w : merged.warnings) complain("warning: " + w);
   write_run_file(flags.output, merged.run);
   if (flags.output != "-") fmt::print("{}", table(merged.run, {}, {.colour = use_colour()}));
   const int code = exit_code(merged.run);

@@ -10,6 +10,7 @@
 #include "number_checks.h"
 #include "reports/text.h"
 #include "shared_flags.h"
+#include "terminal.h"
 
 namespace assay {
 namespace {
@@ -32,7 +33,7 @@ int record_command(const RecordOptions& options) {
   try {
     s = record(*registry, options);
   } catch (const CannotRecord& e) {
-    fmt::print(stderr, "assay: {}\n", e.what());
+    complain(e.what());
     return kEnvironment;
   }
   if (!s.kept) {

@@ -1,53 +1,75 @@
 // assay replay
+//
+// --json: {"format": "assay.replay/1", "file", "calls": [{"case", "recorded": {"impl", "verdict", "detail"},
+//          "now": [{"impl", "status", "verdict", "detail", "runs", "shown"}]}]}
+//
+//   recorded  `verdict` is empty where none was recorded
+//   now       an entry for each kernel that was asked for. `status`: "ran" or "not_run", of which `detail` says why
+//   shown     in how many of the `runs` it had this verdict
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <deque>
-#include <set>
+#include <nlohmann/json.hpp>
+#include <span>
 
 #include "../fixtures/fixture.h"
 #include "../verify/examine.h"
 #include "../verify/recorded.h"
 #include "../verify/verify.h"
 #include "commands.h"
+#include "reports/file.h"
+#include "reports/text.h"
 #include "shared_flags.h"
-#include "terminal.h"
+#include "vocabulary/access_counts.h"
 
 namespace assay {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 constexpr int kUnstableRuns = 100;
 
 struct ReplayFlags {
-  std::string file;
+  std::string file, json;
   std::vector<std::string> impls;
   std::vector<std::string> plugins;
 };
 
-struct Tried {
-  Verdict verdict;
+std::string place_of(const ReplayFlags& flags, std::size_t call) {
+  return fmt::format("{}, call {}", flags.file, call);
+}
+
+// What a kernel does now.
+struct Now {
+  std::string impl;
+  Verdict verdict = Verdict::not_run;
   std::string detail;
-  int runs = 1;
+  int runs = 0;
   int shown = 0;  // how many of the runs gave this verdict
+
+  bool ran() const { return verdict != Verdict::not_run; }
 };
 
 // What fails only sometimes is run until it shows, a hundred times at most, to say how often it does.
-Tried try_kernel(Examiner& examiner, const Replayable& r, const Kernel& kernel, Verdict recorded) {
+Now try_kernel(Examiner& examiner, const Replayable& r, const Kernel& kernel, Verdict recorded) {
   const Kernel* const kernels[] = {&kernel};
   const std::uint64_t choices[] = {r.parsed.seed};
   const int runs = recorded == Verdict::unstable ? kUnstableRuns : 1;
-  Tried tried{Verdict::pass, {}, runs, 0};
+  Now now{kernel.name, Verdict::pass, {}, runs, 0};
   for (int i = 0; i < runs; ++i) {
     std::vector<Call> call{r.call};
     const Judgement j = examiner.examine(std::move(call), choices, kernels)[0].findings[0].judgement;
-    if (i == 0 || j.verdict > tried.verdict) {
-      tried.verdict = j.verdict;
-      tried.detail = j.detail;
-      tried.shown = 0;
+    if (i == 0 || j.verdict > now.verdict) {
+      now.verdict = j.verdict;
+      now.detail = j.detail;
+      now.shown = 0;
     }
-    tried.shown += j.verdict == tried.verdict ? 1 : 0;
+    now.shown += j.verdict == now.verdict ? 1 : 0;
   }
-  return tried;
+  if (!now.ran()) now.runs = now.shown = 0;
+  return now;
 }
 
 // The kernels to run a recorded call on: those of --impl, or the recorded one.
@@ -61,58 +83,159 @@ std::vector<const Kernel*> kernels_for(const Registry& registry, const RecordedC
   return found;
 }
 
-int replay_command(const ReplayFlags& flags) {
-  const CaseFile file = read_calls(flags.file);
-  std::set<std::string> plugins(flags.plugins.begin(), flags.plugins.end());
-  bool with_torch = false;
-  for (const RecordedCall& call : file.calls) {
-    if (flags.plugins.empty() && flags.impls.empty() && !call.plugin.empty()) plugins.insert(call.plugin);
-    with_torch |= selects_torch(flags.impls.empty() ? std::vector{call.impl} : flags.impls);
+// Why there are none.
+Now without_kernel(const RecordedCall& call, const ReplayFlags& flags) {
+  Now now;
+  now.impl = flags.impls.empty() ? call.impl : fmt::format("--impl {}", fmt::join(flags.impls, ","));
+  now.detail = fmt::format("this Assay has no such kernel for {}", call.op);
+  if (call.plugin.empty() || !call.impl.starts_with(kPluginPrefix)) return now;
+  if (!flags.plugins.empty())
+    now.detail =
+        fmt::format("--plugin has no such kernel for {}; it was recorded with {}", call.op, call.plugin);
+  else if (flags.impls.empty())
+    now.detail = fmt::format(
+        "it is of the library {}, and what a case file names is loaded only if you name it too: assay replay {} --plugin {}",
+        call.plugin, shell_word(flags.file), shell_word(call.plugin));
+  else
+    now.detail += fmt::format("; name its library: --plugin {}", shell_word(call.plugin));
+  return now;
+}
+
+// Variables that decide what code a process loads, or what it does with its memory and files: no file may set them for ours.
+bool is_for_the_user(std::string_view variable) {
+  constexpr std::string_view kBeginnings[] = {
+      "LD_",        "GLIBC_",  "MALLOC_",        "PYTHON",   "ASSAY_",
+      "GCONV_PATH", "LOCPATH", "CUDA_INJECTION", "OMP_TOOL", "INTEL_LIBITTNOTIFY"};
+  return std::ranges::any_of(kBeginnings, [&](std::string_view b) { return variable.starts_with(b); });
+}
+
+// What the recorded kernel ran under.
+std::vector<std::string> variables_of(const RecordedCall& call, const std::string& where,
+                                      const ReplayFlags& flags) {
+  std::vector<std::string> all;
+  for (const std::string& v : call.variables) {
+    const std::size_t equals = v.find('=');
+    if (equals == std::string::npos || equals == 0)
+      throw FileError(fmt::format("{}: attribute variables has \"{}\", which is not NAME=VALUE", where, v));
+    const std::string variable = v.substr(0, equals);
+    if (variable == kAccessCountsVariable) continue;  // which the run that recorded it had of its own
+    const char* const inherited = std::getenv(variable.c_str());
+    if (is_for_the_user(variable) && (inherited == nullptr || v.substr(equals + 1) != inherited))
+      throw UsageError(fmt::format(
+          "{}: attribute variables has {}, and what decides which code runs is not taken from a file; if you know what it "
+          "is, set it yourself: env {} assay replay {}",
+          where, v, shell_word(v), shell_word(flags.file)));
+    all.push_back(v);
   }
-  const auto registry = load_registry({plugins.begin(), plugins.end()}, with_torch);
-  Examiner examiner(make_zygotes(), {});
-  std::deque<Kernel> prepared;  // the examiner knows kernels by their addresses
+  return all;
+}
+
+// What the attributes of a call say of how it is to be run.
+struct Terms {
+  Verdict verdict = Verdict::pass;
+  std::vector<std::string> variables;  // of the recorded kernel, if that is to run
+};
+
+Terms terms_of(const RecordedCall& call, const std::string& where, const ReplayFlags& flags) {
+  Terms terms;
+  terms.verdict = at_place(where, [&] { return recorded_verdict(call); }).value_or(Verdict::pass);
+  if (flags.impls.empty() || selects(flags.impls, call.impl))
+    terms.variables = variables_of(call, where, flags);
+  return terms;
+}
+
+class Replayer {
+ public:
+  Replayer(const Registry& registry, const ReplayFlags& flags) : registry_(registry), flags_(flags) {}
+
+  // Calls `done` for each kernel.
+  template <class Done>
+  void replay(const RecordedCall& call, const Terms& terms, const std::string& where, const Done& done) {
+    if (flags_.impls.empty() && call.impl.starts_with(kFixturePrefix)) {
+      const Judgement j = judge_fixture(fixture_of(call, where));
+      return done(Now{call.impl, j.verdict, j.detail, 1, 1});
+    }
+    const Replayable replay = at_place(where, [&] { return replayable(call); });
+    const std::vector<const Kernel*> kernels = kernels_for(registry_, call, flags_);
+    if (kernels.empty()) done(without_kernel(call, flags_));
+    for (const Kernel* k : kernels) {
+      if (!k->unavailable.empty()) {
+        done(Now{k->name, Verdict::not_run, k->unavailable});
+        continue;
+      }
+      // The recorded kernel gets what it ran under.
+      Kernel& kernel = prepared_.emplace_back(*k);
+      if (k->name == call.impl)
+        for (const std::string& v : terms.variables) set_variable(kernel.environment, v, false);
+      done(try_kernel(examiner_, replay, kernel, terms.verdict));
+    }
+  }
+
+ private:
+  const Registry& registry_;
+  const ReplayFlags& flags_;
+  Examiner examiner_{make_zygotes(), {}};
+  std::deque<Kernel> prepared_;  // the examiner knows kernels by their addresses
+};
+
+void print(std::string_view when, const std::string& impl, std::string_view says, const std::string& detail,
+           const std::string& how_often = "") {
+  fmt::print("  {:<9} {:<20} {}{}{}{}\n", when, printable(impl), printable(says),
+             says.empty() || detail.empty() ? "" : ": ", printable_lines(detail), how_often);
+}
+
+void print(const Now& now) {
+  if (now.ran())
+    print("now", now.impl, token(now.verdict), now.detail,
+          now.runs > 1 ? fmt::format(" ({}/{} runs)", now.shown, now.runs) : "");
+  else
+    print("not run", now.impl, "", now.detail);
+}
+
+Json json_of(const Now& now) {
+  return {{"impl", now.impl},
+          {"status", now.ran() ? "ran" : "not_run"},
+          {"verdict", token(now.verdict)},
+          {"detail", now.detail},
+          {"runs", now.runs},
+          {"shown", now.shown}};
+}
+
+int replay_command(const ReplayFlags& flags) {
+  check_files({{"--json", flags.json}}, {flags.file});
+  const CaseFile file = read_calls(flags.file);
+  std::vector<Terms> terms;
+  bool with_torch = false;
+  for (std::size_t n = 0; n < file.calls.size(); ++n) {
+    terms.push_back(terms_of(file.calls[n], place_of(flags, n), flags));
+    with_torch |= selects_torch(flags.impls.empty() ? std::vector{file.calls[n].impl} : flags.impls);
+  }
+  const auto registry = load_registry(flags.plugins, with_torch);
+  Replayer replayer(*registry, flags);
+  const bool text_out = flags.json != "-";
+  Json calls = Json::array();
   int faults = 0;
   int ran = 0;
   for (std::size_t n = 0; n < file.calls.size(); ++n) {
     const RecordedCall& call = file.calls[n];
-    const Replayable replay = replayable(call);
-    fmt::print("{}\n", call.case_text);
-    fmt::print("  recorded  {:<20} {}{}{}\n", call.impl, call.verdict.empty() ? "-" : call.verdict,
-               call.detail.empty() ? "" : ": ", call.detail);
-    if (flags.impls.empty() && call.impl.starts_with(kFixturePrefix)) {
-      const Judgement j = judge_fixture(fixture_of(call, fmt::format("{}, call {}", flags.file, n)));
-      ++ran;
-      faults += is_fault(j.verdict) ? 1 : 0;
-      fmt::print("  now       {:<20} {}{}{}\n", call.impl, token(j.verdict), j.detail.empty() ? "" : ": ",
-                 j.detail);
-      continue;
+    if (text_out) {
+      fmt::print("{}\n", printable(call.case_text));
+      print("recorded", call.impl, call.verdict.empty() ? "-" : call.verdict, call.detail);
     }
-    const std::vector<const Kernel*> kernels = kernels_for(*registry, call, flags);
-    if (kernels.empty())
-      fmt::print("  not run   {}: this Assay has no such kernel for {}{}\n",
-                 flags.impls.empty() ? call.impl : "--impl", call.op,
-                 call.plugin.empty() ? "" : fmt::format("; name its library: --plugin {}", call.plugin));
-    for (const Kernel* k : kernels) {
-      if (!k->unavailable.empty()) {
-        fmt::print("  not run   {:<20} {}\n", k->name, k->unavailable);
-        continue;
-      }
-      // The recorded kernel gets what it ran under.
-      Kernel& kernel = prepared.emplace_back(*k);
-      if (k->name == call.impl)
-        for (const std::string& v : call.variables) set_variable(kernel.environment, v, false);
-      const Verdict recorded = call.verdict.empty() ? Verdict::pass : verdict_of(call.verdict);
-      const Tried t = try_kernel(examiner, replay, kernel, recorded);
-      if (t.verdict == Verdict::not_run) {
-        fmt::print("  not run   {:<20} {}\n", k->name, t.detail);
-        continue;
-      }
-      ++ran;
-      faults += is_fault(t.verdict) ? 1 : 0;
-      fmt::print("  now       {:<20} {}{}{}{}\n", k->name, token(t.verdict), t.detail.empty() ? "" : ": ",
-                 t.detail, t.runs > 1 ? fmt::format(" ({}/{} runs)", t.shown, t.runs) : "");
-    }
+    Json all = Json::array();
+    replayer.replay(call, terms[n], place_of(flags, n), [&](const Now& now) {
+      ran += now.ran() ? 1 : 0;
+      faults += is_fault(now.verdict) ? 1 : 0;
+      all.push_back(json_of(now));
+      if (text_out) print(now);
+    });
+    calls.push_back({{"case", call.case_text},
+                     {"recorded", {{"impl", call.impl}, {"verdict", call.verdict}, {"detail", call.detail}}},
+                     {"now", std::move(all)}});
+  }
+  if (!flags.json.empty()) {
+    const Json document{{"format", "assay.replay/1"}, {"file", flags.file}, {"calls", std::move(calls)}};
+    write_file(flags.json, document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
   }
   if (ran == 0) return kEnvironment;
   return faults > 0 ? kFaultFound : kAllWell;
@@ -124,17 +247,21 @@ void add_replay(CLI::App& app, Command& chosen) {
   CLI::App* command = app.add_subcommand("replay", "Run recorded calls again");
   command->footer(
       "Runs the calls of a case file with the recorded data, bit for bit, on the recorded kernel or on those of\n"
-      "--impl. A call that was unstable runs a hundred times. Exit code 1: a fault shows again; 0: none does;\n"
-      "3: no kernel could be run here.");
+      "--impl. A call that was unstable runs a hundred times. A file comes from anywhere: a library that it names is\n"
+      "loaded only if --plugin names it, and variables that decide which code runs (LD_PRELOAD) are not set.\n"
+      "Exit code 1: a fault shows again; 0: none does; 2: the file or an argument is wrong; 3: no kernel could be run here.");
   auto flags = std::make_shared<ReplayFlags>();
   command->add_option("FILE", flags->file, "a case file (.h5)")->required()->type_name("");
   command->add_option("--impl", flags->impls, "shell globs on kernel names instead of the recorded kernel")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("GLOB");
-  command->add_option("--plugin", flags->plugins, "a shared library of kernels, instead of the recorded one")
+  command
+      ->add_option("--plugin", flags->plugins,
+                   "a shared library of kernels: that of the recorded one, or another build of it")
       ->allow_extra_args(false)
       ->type_name("LIB.so");
+  command->add_option("--json", flags->json, "write the result; - is standard output")->type_name("F");
   command->callback([flags, &chosen] { chosen = [flags] { return replay_command(*flags); }; });
 }
 

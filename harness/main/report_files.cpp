@@ -10,6 +10,7 @@
 #include "reports/file.h"
 #include "reports/file_kind.h"
 #include "reports/run_file.h"
+#include "terminal.h"
 
 namespace assay {
 namespace {
@@ -67,7 +68,7 @@ void add_pictures(ReportedRun& run, const std::string& beside) {
             break;
           }
       } catch (const FileError& e) {
-        fmt::print(stderr, "assay: warning: no picture: {}\n", e.what());
+        complain(fmt::format("warning: no picture: {}", e.what()));
       }
     }
 }

@@ -8,12 +8,14 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "reports/text.h"
+
 namespace assay {
 namespace {
 
 using namespace std::chrono_literals;
 
-std::size_t width() {
+std::size_t columns() {
   winsize size{};
   return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
@@ -27,6 +29,11 @@ bool use_colour() {
   return stdout_is_terminal() && (no == nullptr || *no == 0);
 }
 
+void complain(std::string_view message) {
+  const std::string line = "assay: " + printable_lines(message) + "\n";
+  std::fputs(line.c_str(), stderr);  // nobody could be told that this cannot be written
+}
+
 ProgressLine::ProgressLine()
     : terminal_(isatty(STDERR_FILENO) != 0), last_(std::chrono::steady_clock::now()) {}
 
@@ -36,11 +43,12 @@ void ProgressLine::show(const std::string& text) {
   const auto now = std::chrono::steady_clock::now();
   if (now - last_ < (terminal_ ? std::chrono::milliseconds(100) : std::chrono::milliseconds(30s))) return;
   last_ = now;
+  const std::string line = printable(text);  // with names from files
   if (terminal_) {
-    fmt::print(stderr, "\r\x1b[K{}", text.substr(0, std::max<std::size_t>(width(), 2) - 1));
+    fmt::print(stderr, "\r\x1b[K{}", first_columns(line, std::max<std::size_t>(columns(), 2) - 1));
     shown_ = true;
   } else {
-    fmt::print(stderr, "{}\n", text);
+    fmt::print(stderr, "{}\n", line);
   }
   std::fflush(stderr);
 }

@@ -3,12 +3,16 @@
 
 #include <chrono>
 #include <string>
+#include <string_view>
 
 namespace assay {
 
 bool stdout_is_terminal();
 // Colours only on a terminal, and never when NO_COLOR is set.
 bool use_colour();
+
+// "assay: MESSAGE" on standard error, without what could steer the terminal: messages quote files.
+void complain(std::string_view message);
 
 // One line on standard error that is rewritten on a terminal; a line every half minute elsewhere.
 class ProgressLine {

@@ -79,7 +79,7 @@ void write_or_complain(bool& complained, const std::function<void()>& write) {
   try {
     write();
   } catch (const FileError& e) {
-    fmt::print(stderr, "assay: {}\n", e.what());
+    complain(e.what());
     complained = true;
   }
 }
@@ -180,16 +180,16 @@ void add_verify(CLI::App& app, Command& chosen) {
   command->footer(
       "Every kernel runs in a worker process on every case, twice, between guard pages. Each element of its results\n"
       "must lie in the interval that the operator's reference and the kernel's contract allow. Failures are shrunk and\n"
-      "recorded; `assay replay FILE` runs one again. Rows of peers (torch, onednn) decide the exit code only if --impl\n"
-      "names them.\n\n"
+      "recorded; `assay replay FILE` runs one again. Rows of peers (other libraries: torch, onednn, openblas, ...) decide\n"
+      "the exit code only if --impl names them.\n\n"
       "  assay verify                                   everything\n"
       "  assay verify prelu 'softmax*' --dtype f32      two operators, one dtype\n"
       "  assay verify mm --plugin ./libmine.so --impl 'plugin:*'   your own kernel\n"
       "  assay verify --case prelu:f32:self=2x6x5x7,weight=6:seed=1\n"
       "  assay verify 'softmax*' --impl cuda.emulated --check   CUDA kernels without a GPU, under a checker\n"
       "  assay verify --fixtures cases/fixtures         recorded cases; what was recorded is judged too\n\n"
-      "Exit codes: 0 all well; 1 a fault was found; 2 wrong usage or unreadable input; 3 the environment lacks what was\n"
-      "asked for, or nothing ran; 130 interrupted. A run that --time cuts short exits by what it did.");
+      "Exit codes: 0 all well; 1 a fault was found; 2 wrong usage, unreadable input, or output that cannot be written;\n"
+      "3 the environment lacks what was asked for, or nothing ran; 130 interrupted. A run that --time cuts short exits by what it did.");
   auto flags = std::make_shared<VerifyFlags>();
   VerifyOptions& o = flags->options;
   add_choice(*command, o.patterns, flags->dtypes);
@@ -217,8 +217,9 @@ void add_verify(CLI::App& app, Command& chosen) {
   command
       ->add_option(
           "--env", flags->variables,
-          "an environment variable of the kernels' processes (OMP_NUM_THREADS=4, ATEN_CPU_CAPABILITY=avx2); may be "
-          "repeated; case files keep it")
+          "an environment variable of the kernels' processes (ATEN_CPU_CAPABILITY=avx2, or OMP_NUM_THREADS=4, which is 1 "
+          "whatever the shell says); may be repeated; case files keep it")
+      ->allow_extra_args(false)
       ->type_name("NAME=VALUE");
   command->add_flag(
       "--check", flags->check,

@@ -106,26 +106,11 @@ class Hdf5 : public TensorFile {
 
   RecordedTensor read(const TensorEntry& entry) const override {
     const Place place{path(), entry.name};
-    const Stored& stored = stored_.at(entry.index);
-    RecordedTensor t{entry.dtype, entry.shape, {}};
-    if (stored.is_plain) {
-      t.data.assign(stored.plain.begin(), stored.plain.end());
-      return t;
-    }
-    if (entry.size == 0) return t;
     try {
-      const hdf5::Session session;
-      t.data.resize(entry.size);
-      const Handle dataset(H5Dopen2(file_, stored.path.c_str(), H5P_DEFAULT), H5Dclose,
-                           "it cannot be opened");
-      // An enumeration is read as it is: between it and integers, HDF5 converts nothing.
-      const Handle type = stored.is_enum ? Handle(H5Dget_type(dataset), H5Tclose, "its type cannot be read")
-                                         : hdf5::storage_type(entry.dtype);
-      checked(H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, t.data.data()), "its data is damaged");
+      return with_memory(place, entry.size, [&] { return read_stored(entry); });
     } catch (const hdf5::Error& e) {
       place.fail(e.what());
     }
-    return t;
   }
 
   std::optional<std::span<const std::byte>> view(const TensorEntry& entry) const override {
@@ -135,6 +120,24 @@ class Hdf5 : public TensorFile {
   }
 
  private:
+  RecordedTensor read_stored(const TensorEntry& entry) const {
+    const Stored& stored = stored_.at(entry.index);
+    RecordedTensor t{entry.dtype, entry.shape, {}};
+    if (stored.is_plain) {
+      t.data.assign(stored.plain.begin(), stored.plain.end());
+      return t;
+    }
+    if (entry.size == 0) return t;
+    const hdf5::Session session;
+    t.data.resize(entry.size);
+    const Handle dataset(H5Dopen2(file_, stored.path.c_str(), H5P_DEFAULT), H5Dclose, "it cannot be opened");
+    // An enumeration is read as it is: between it and integers, HDF5 converts nothing.
+    const Handle type = stored.is_enum ? Handle(H5Dget_type(dataset), H5Tclose, "its type cannot be read")
+                                       : hdf5::storage_type(entry.dtype);
+    checked(H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, t.data.data()), "its data is damaged");
+    return t;
+  }
+
   static hid_t open(const std::string& path) {
     const hdf5::Session session;
     const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);

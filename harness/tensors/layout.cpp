@@ -7,6 +7,9 @@
 #include <bit>
 #include <cstring>
 
+#include "reports/text.h"
+#include "reports/utf8.h"
+
 namespace assay::tensors {
 namespace {
 
@@ -54,14 +57,18 @@ void Place::unsupported(const std::string& what) const { throw Unsupported(messa
 std::string in_quotes(std::string_view text) {
   constexpr std::size_t kMost = 200;
   std::string s = "\"";
-  for (const char c : text.substr(0, kMost)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7F || c == '"' || c == '\\')
-      s += fmt::format("\\x{:02x}", byte);
+  std::size_t i = 0;
+  while (i < std::min(text.size(), kMost)) {
+    const CodePoint c = code_point(text, i);
+    const std::string_view bytes = text.substr(i, std::max<std::size_t>(c.length, 1));
+    if (c.length == 1 ? c.value < 0x20 || c.value == 0x7F || c.value == '"' || c.value == '\\'
+                      : c.length == 0 || !is_readable(c.value))
+      for (const char byte : bytes) s += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
     else
-      s += c;
+      s += bytes;
+    i += bytes.size();
   }
-  return s + (text.size() > kMost ? "...\"" : "\"");
+  return s + (i < text.size() ? "...\"" : "\"");
 }
 
 std::size_t byte_count(const Shape& shape, Dtype dtype, const Place& place, std::string_view field) {

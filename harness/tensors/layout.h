@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstddef>
+#include <new>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -24,6 +26,17 @@ struct Place {
   [[noreturn]] void fail(const std::string& what) const;
   [[noreturn]] void unsupported(const std::string& what) const;
 };
+
+// What `work` gives, which takes memory for so many bytes. Fails if there is none.
+template <class Work>
+auto with_memory(const Place& place, std::size_t bytes, const Work& work) {
+  try {
+    return work();
+  } catch (const std::bad_alloc&) {
+  } catch (const std::length_error&) {
+  }
+  place.fail("there is no memory for its " + std::to_string(bytes) + " bytes");
+}
 
 // A name or value from a file, in quotes; cut where it is long, with \xNN for what cannot be printed.
 std::string in_quotes(std::string_view text);

@@ -14,7 +14,8 @@ void MappedTensors::add_unsupported(std::string name, std::string reason) {
 
 RecordedTensor MappedTensors::read(const TensorEntry& entry) const {
   const Stored& stored = stored_.at(entry.index);
-  return unpack(stored.bytes, entry.dtype, entry.shape, stored.layout);
+  return with_memory({path(), entry.name}, entry.size,
+                     [&] { return unpack(stored.bytes, entry.dtype, entry.shape, stored.layout); });
 }
 
 std::optional<std::span<const std::byte>> MappedTensors::view(const TensorEntry& entry) const {

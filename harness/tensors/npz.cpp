@@ -80,6 +80,16 @@ class Npz : public TensorFile {
 
   RecordedTensor read(const TensorEntry& entry) const override {
     const Place place{path(), entry.name};
+    return with_memory(place, entry.size, [&] { return unpacked(entry, place); });
+  }
+
+ private:
+  struct Stored {
+    std::uint64_t zip_index;
+    NpyHeader header;
+  };
+
+  RecordedTensor unpacked(const TensorEntry& entry, const Place& place) const {
     const Stored& stored = stored_.at(entry.index);
     EntryReader reader(archive_.get(), stored.zip_index, place);
     std::vector<std::byte> data(stored.header.begin);
@@ -93,12 +103,6 @@ class Npz : public TensorFile {
       return unpack(data, entry.dtype, entry.shape, stored.header.layout);
     return {entry.dtype, entry.shape, std::move(data)};
   }
-
- private:
-  struct Stored {
-    std::uint64_t zip_index;
-    NpyHeader header;
-  };
 
   void add_entry(std::uint64_t index) {
     zip_stat_t stat;

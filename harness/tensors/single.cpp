@@ -48,7 +48,9 @@ class OneTensor : public TensorFile {
       : TensorFile(file.name), tensor_(std::move(tensor)) {
     add(std::move(name), tensor_.dtype, tensor_.shape, tensor_.data.size());
   }
-  RecordedTensor read(const TensorEntry&) const override { return tensor_; }
+  RecordedTensor read(const TensorEntry& entry) const override {
+    return with_memory({path(), entry.name}, entry.size, [&] { return tensor_; });
+  }
   std::optional<std::span<const std::byte>> view(const TensorEntry&) const override { return tensor_.data; }
 
  private:
@@ -89,7 +91,8 @@ std::unique_ptr<TensorFile> open_onnx(const FileBytes& file) {
   const Place place{file.name, stem};
   try {
     std::string name = name_in(file.text());
-    RecordedTensor tensor = onnx::read_tensor(file.text());
+    RecordedTensor tensor =
+        with_memory(place, file.bytes.size(), [&] { return onnx::read_tensor(file.text()); });
     byte_count(tensor.shape, tensor.dtype, place, "dims");
     return std::make_unique<OneTensor>(file, name.empty() ? stem : std::move(name), std::move(tensor));
   } catch (const onnx::ProtobufError& e) {

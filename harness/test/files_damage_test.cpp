@@ -270,6 +270,37 @@ TEST(CaseFileContent, DataInAnotherFileIsRefused) {
             "call 0: dataset self: its data is kept in another file");
 }
 
+void link(hid_t root, const std::string& from, const std::string& to) {
+  hdf5::checked(H5Lcreate_hard(root, from.c_str(), root, to.c_str(), H5P_DEFAULT, H5P_DEFAULT), to);
+}
+
+TEST(CaseFileContent, HardLinksMakeAFileNoLarger) {
+  const std::string many = "bytes would be read: hard links make one object many";
+  const std::string large = error_after([](hid_t root) {
+    constexpr std::int64_t kSize = 16 << 20;
+    hdf5::write_dataset(root, "calls/0/stages/zeros", Dtype::u8, {kSize}, std::vector<std::byte>(kSize),
+                        true);
+    for (int i = 0; i < 100; ++i)
+      link(root, "calls/0/stages/zeros", "calls/0/stages/zeros " + std::to_string(i));
+  });
+  EXPECT_EQ(large.find("call 0: dataset zeros "), 0u) << large;
+  EXPECT_TRUE(large.ends_with(many)) << large;
+  const std::string empty = error_after([](hid_t root) {
+    hdf5::create_group(root, "calls/0/stages/list");
+    hdf5::write_dataset(root, "calls/0/stages/list/0", Dtype::u8, {0}, {}, true);
+    for (int i = 1; i < 1000; ++i) {
+      link(root, "calls/0/stages/list/0", "calls/0/stages/list/" + std::to_string(i));
+      link(root, "calls/0/stages/list", "calls/0/stages/list " + std::to_string(i));
+    }
+  });
+  EXPECT_TRUE(empty.ends_with(many)) << empty;
+  const std::string calls = error_after([](hid_t root) {
+    set_text(root, "calls/0", "detail", std::string(60000, 'x').c_str());
+    for (int i = 2; i < 10000; ++i) link(root, "calls/0", "calls/" + std::to_string(i));
+  });
+  EXPECT_TRUE(calls.ends_with(many)) << calls;
+}
+
 // ---- The case text ----------------------------------------------------------------------------------------
 
 TEST(CaseFileContent, DatasetsMustBeThoseOfTheCaseText) {

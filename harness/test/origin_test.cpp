@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/trace/known.h"
+
 namespace assay {
 namespace {
 
@@ -61,6 +63,50 @@ TEST(Origin, ViewsAreReadWithinTheirTensorOnly) {
   EXPECT_FALSE(view_of(whole, {0, "out", -1, Shape{1}}, {2}));
   EXPECT_FALSE(view_of(whole, {0, "out", 0, Shape{1}}, {3, 2}));
   EXPECT_FALSE(view_of(whole, {0, "out", 0, Shape{INT64_MAX, INT64_MAX}}, {3, 2}));
+}
+
+TEST(Origin, PlacesAreThoseThatAViewHas) {
+  TensorData whole(Dtype::f32, {40});
+  for (std::int64_t i = 0; i < 40; ++i) whole.set(i, static_cast<double>(i));
+  const auto expect_same = [&](std::int64_t offset, const Shape& strides, const Shape& shape) {
+    const Origin part{0, "out", offset, strides};
+    std::vector<double> places, numbers;
+    const auto view = view_of(whole, part, shape);
+    EXPECT_EQ(for_each_place(part, shape, 40,
+                             [&](std::int64_t i, std::int64_t at) {
+                               EXPECT_EQ(i, static_cast<std::int64_t>(places.size()));
+                               places.push_back(static_cast<double>(at));
+                             }),
+              view.has_value());
+    for (std::int64_t i = 0; view && i < view->numel(); ++i) numbers.push_back(view->get(i));
+    EXPECT_EQ(places, numbers) << "of " << text(shape) << " by " << text(strides) << " from " << offset;
+  };
+  expect_same(0, {20, 5, 1}, {2, 4, 5});
+  expect_same(3, {1, 7}, {4, 5});
+  expect_same(39, {-1}, {40});
+  expect_same(39, {-1}, {41});
+  expect_same(0, {-1, 8}, {2, 5});
+  expect_same(7, {-1, 8}, {8, 5});
+  expect_same(5, {0, 2}, {3, 4});
+  expect_same(39, {}, {});
+  expect_same(40, {}, {});
+  expect_same(90, {1, 1}, {0, 3});
+  expect_same(0, {INT64_MAX, 1}, {1, 40});
+  expect_same(0, {INT64_MAX, 1}, {3, 2});
+  expect_same(INT64_MAX, {1}, {2});
+  expect_same(0, {1}, {2, 3});
+  const auto none = [](std::int64_t, std::int64_t) { ADD_FAILURE(); };
+  EXPECT_FALSE(for_each_place({0, "out", 0, std::nullopt}, {5, 8}, 40, none));
+  EXPECT_FALSE(for_each_place({0, "out", 0, std::nullopt}, {39}, 40, none));
+  EXPECT_FALSE(for_each_place({0, "out", 0, std::nullopt}, {}, 40, none));
+}
+
+// Takes no memory for the whole: there is none that is as large.
+TEST(Origin, PlacesAreCountedInTheirPartAlone) {
+  std::vector<std::int64_t> places;
+  EXPECT_TRUE(for_each_place({0, "out", INT64_MAX - 9, Shape{4}}, {3}, INT64_MAX,
+                             [&](std::int64_t, std::int64_t at) { places.push_back(at); }));
+  EXPECT_THAT(places, ElementsAre(INT64_MAX - 9, INT64_MAX - 5, INT64_MAX - 1));
 }
 
 }  // namespace

@@ -211,11 +211,12 @@ class Bisector {
     }
   };
 
-  // Memory that a result was written into a part of, and that no call has given: the program's own, as its inputs are.
+  // Memory that a result was written into a part of, and that no call has given: the program's own, as its inputs are. What is known
+  // of the call's results stays: a file may give any of them that name.
   void remember_memory(std::size_t k) {
     for (const auto& [out, o] : trace_.calls[k].outputs)
       if (o.actual && is_memory_of_its_own(trace_.calls[k], k, out))
-        results_[{k, out}] = {tensor_of(*o.actual), {}, true};
+        results_.try_emplace({k, out}, KnownResult{tensor_of(*o.actual), {}, true});
   }
 
   // Results that a later call has written over, in place as the program has it, before they were dumped: they are not in the dump then.

@@ -78,8 +78,8 @@ Bisection bisect(const CaseFile& trace, const TensorFile& dump, const BisectOpti
                  const std::function<void(const std::string&)>& progress);
 
 std::string to_text(const Bisection& b, Style style);
-// {"format": "assay.bisect/1", "trace", "dump", "first", "calls": [{"name", "op", "source", "status", "blames", "one_of", "dumped_as",
-// "says", "diagnosis"}], "written", "unused", "unread"}
+// {"format": "assay.bisect/1", "trace", "dump", "first", "calls": [{"name", "op", "case", "source", "status", "blames", "one_of", "dumped_as",
+// "stored_as", "says", "diagnosis"}], "written", "unused", "unread"}
 std::string to_json(const Bisection& b);
 
 }  // namespace assay

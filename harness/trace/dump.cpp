@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "../files/tensor_data.h"
+#include "../tensors/layout.h"
 #include "vocabulary/case.h"
 
 namespace assay {
@@ -123,8 +124,7 @@ void Dump::find_by_shape() {
     if (const auto found = tensors.find(shape);
         at.size() == 1 && found != tensors.end() && found->second.size() == 1) {
       for (const auto& [out, recorded] : trace_.calls[at[0]].outputs)
-        if (is_first(out) &&
-            is_alike(tensor_of(*recorded.actual), tensor_of(file_.read(file_.entry(found->second[0])))))
+        if (is_first(out) && is_alike(tensor_of(*recorded.actual), peek(found->second[0])))
           by_shape_[at[0]] = found->second[0];
     }
 }
@@ -149,7 +149,16 @@ TensorData Dump::read(const std::string& name) {
   return peek(name);
 }
 
-TensorData Dump::peek(const std::string& name) const { return tensor_of(file_.read(file_.entry(name))); }
+TensorData Dump::peek(const std::string& name) const { return tensor(file_.entry(name)); }
+
+TensorData Dump::tensor(const TensorEntry& entry) const {
+  const tensors::Place place{file_.path(), entry.name};
+  try {
+    return tensors::with_memory(place, entry.size, [&] { return tensor_of(file_.read(entry)); });
+  } catch (const CaseError& e) {  // of an empty tensor, whose other sizes no memory holds
+    place.fail(e.what());
+  }
+}
 
 std::vector<std::string> Dump::written() const {
   std::set<std::string> all;
@@ -171,7 +180,7 @@ std::vector<std::string> Dump::unused() const {
 std::vector<diagnose::Source> Dump::sources(const std::set<std::string>& without) const {
   std::vector<diagnose::Source> all;
   for (const TensorEntry& e : file_.entries())
-    if (!without.contains(e.name)) all.push_back({e.name, [this, &e] { return tensor_of(file_.read(e)); }});
+    if (!without.contains(e.name)) all.push_back({e.name, [this, &e] { return tensor(e); }});
   return all;
 }
 

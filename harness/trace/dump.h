@@ -56,6 +56,7 @@ class Dump {
   void check_map() const;
   bool is_alone(const RecordedCall& call) const;  // whether its module's name is its own
   void find_by_shape();
+  TensorData tensor(const TensorEntry& entry) const;
   std::optional<std::string> dumped_name(const std::string& name) const;
   std::vector<std::string> names_of(const RecordedCall& call, const std::string& suffix) const;
 

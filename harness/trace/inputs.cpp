@@ -264,7 +264,8 @@ void Inputs::of_unrecorded(const Through& through, Seen& seen) {
     if (!known->second.lost_in.empty())
       seen.lost_in = known->second.lost_in;
     else if (recorded != nullptr &&
-             !are_alike(known->second.data, tensor_of(*recorded), known->second.within))
+             (recorded->shape != known->second.data.shape ||
+              !are_alike(known->second.data, tensor_of(*recorded), known->second.within)))
       seen.lost_in = through.op + ", which was not recorded";
   }
   seen.unrecorded = true;

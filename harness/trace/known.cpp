@@ -31,11 +31,33 @@ bool overlay(KnownResult& whole, const Origin& where, const KnownResult& part) {
 
 bool for_each_place(const Origin& part, const Shape& shape, std::int64_t in_whole,
                     const std::function<void(std::int64_t, std::int64_t)>& each) {
-  TensorData numbers(Dtype::i64, {in_whole});
-  for (std::int64_t i = 0; i < in_whole; ++i) store_integer(numbers.element(i), Dtype::i64, i);
-  const auto places = view_of(numbers, part, shape);
-  if (!places) return false;
-  for (std::int64_t i = 0; i < places->numel(); ++i) each(i, load_integer(places->element(i), Dtype::i64));
+  const Shape strides = part.strides.value_or(Shape{1});
+  if (strides.size() != shape.size() || (!part.strides && shape[0] != in_whole)) return false;
+  if (std::ranges::find(shape, 0) != shape.end()) return true;
+  std::int64_t numbers = 1, first = part.offset, last = part.offset;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    numbers *= shape[d];
+    // Files are not to be trusted: their products may be too large.
+    std::int64_t reach = 0;
+    if (__builtin_mul_overflow(shape[d] - 1, strides[d], &reach)) return false;
+    std::int64_t& end = reach < 0 ? first : last;
+    if (__builtin_add_overflow(end, reach, &end)) return false;
+  }
+  if (first < 0 || last >= in_whole) return false;
+  Shape index(shape.size());
+  std::int64_t at = part.offset;
+  for (std::int64_t i = 0; i < numbers; ++i) {
+    each(i, at);
+    for (std::size_t d = shape.size(); d-- > 0;) {
+      if (index[d] + 1 < shape[d]) {
+        ++index[d];
+        at += strides[d];
+        break;
+      }
+      at -= index[d] * strides[d];
+      index[d] = 0;
+    }
+  }
   return true;
 }
 
@@ -54,10 +76,12 @@ std::optional<KnownResult> known_part(const KnownResults& results, const Origin&
   if (!part) return std::nullopt;
   KnownResult known{std::move(*part), {}, whole.computed, whole.written_by, whole.assumed, whole.lost_in};
   if (whole.within.empty()) return known;
-  TensorData within(Dtype::f64, whole.data.shape);
-  for (std::int64_t i = 0; i < within.numel(); ++i) within.set(i, whole.within[static_cast<std::size_t>(i)]);
-  const auto within_part = view_of(within, origin, shape);
-  for (std::int64_t i = 0; i < within_part->numel(); ++i) known.within.push_back(within_part->get(i));
+  if (!origin.strides)
+    known.within = whole.within;
+  else
+    for_each_place(origin, shape, whole.data.numel(), [&](std::int64_t, std::int64_t at) {
+      known.within.push_back(whole.within[static_cast<std::size_t>(at)]);
+    });
   return known;
 }
 

@@ -1,6 +1,7 @@
 #include "overwritten.h"
 
 #include <cstring>
+#include <numeric>
 #include <vector>
 
 #include "../diff/compare.h"
@@ -47,6 +48,10 @@ std::optional<TensorData> as_computed(const RecordedCall& writer, const std::str
   return std::nullopt;
 }
 
+std::int64_t elements_of(const RecordedTensor& t) {
+  return static_cast<std::int64_t>(t.data.size()) / bytes(t.dtype);
+}
+
 // A result in memory, which it may be a part of.
 class Memory {
  public:
@@ -54,15 +59,17 @@ class Memory {
       : left(std::move(result)), name_(std::to_string(call) + ":" + output) {
     const auto part = parse_origin(note_of(trace.calls[call], "onto." + output));
     const RecordedTensor* whole = part ? recorded_result(trace, *part) : nullptr;
-    const std::int64_t size =
-        whole != nullptr ? TensorData(whole->dtype, whole->shape).numel() : left.numel();
+    const std::int64_t own = left.numel(), size = whole != nullptr ? elements_of(*whole) : own;
     index_.assign(static_cast<std::size_t>(size), -1);
     if (whole != nullptr && for_each_place(*part, left.shape, size, [&](std::int64_t i, std::int64_t at) {
           index_[static_cast<std::size_t>(at)] = i;
-        }))
+        })) {
       name_ = std::to_string(part->call) + ":" + part->result;
-    else
-      for (std::int64_t i = 0; i < left.numel(); ++i) index_[static_cast<std::size_t>(i)] = i;
+      return;
+    }
+    // No part of what the file names: memory of its own.
+    index_.resize(static_cast<std::size_t>(own));
+    std::iota(index_.begin(), index_.end(), std::int64_t{0});
   }
 
   TensorData left;  // what stands there
@@ -112,7 +119,9 @@ std::optional<std::string> overwritten_by(const CaseFile& trace, const Dump& dum
                                           const KnownResult& came) {
   int number = 0;
   while (output_name(*evidence.call().op, static_cast<std::size_t>(number)) != output) ++number;
-  TensorData right(came.data.dtype, came.data.shape);
+  const Checked::Output& given = evidence.call().outputs[static_cast<std::size_t>(number)];
+  if (came.data.dtype != given.dtype || came.data.shape != given.shape) return std::nullopt;
+  TensorData right(given.dtype, given.shape);
   right.memory = evidence.expectation().rounded(number);
   Memory memory(trace, call, output, std::move(right));
   for (std::size_t k = call + 1; k < trace.calls.size(); ++k) {

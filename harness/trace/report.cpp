@@ -57,8 +57,8 @@ std::string algorithm(const BisectedCall& c) {
 }
 
 std::string finding(const BisectedCall& c, std::size_t number, Style style) {
-  std::string s =
-      fmt::format("{}. {}  {}{}\n", number, style.bad(c.name), c.op, c.source.empty() ? "" : "  " + c.source);
+  std::string s = fmt::format("{}. {}  {}\n", number, style.bad(printable(c.name)),
+                              printable(c.source.empty() ? c.op : c.op + "  " + c.source));
   for (const diagnose::Blame b : c.blames) s += line(fmt::format("{}.", meaning(b)));
   if (c.status != Status::wrong && !c.one_of.empty())
     s += line(fmt::format("Or a call before it is wrong, which the dump does not have: {}.", one_of(c)));
@@ -113,7 +113,7 @@ std::string to_text(const Bisection& b, Style style) {
     if (c.is_finding()) s += finding(c, ++findings, style) + "\n";
   for (const BisectedCall& c : b.calls)
     if (!c.is_finding() && !c.says.empty()) {
-      s += fmt::format("{}  {}\n", c.name, c.op);
+      s += printable(fmt::format("{}  {}", c.name, c.op)) + "\n";
       for (const std::string& said : c.says) s += line(said + ".");
     }
   const auto list = [&](Status status) {
@@ -175,8 +175,10 @@ std::string to_text(const Bisection& b, Style style) {
       b.calls, [](const BisectedCall& c) { return c.status == Status::no_reference && !c.says.empty(); });
   return s +
          (first == b.calls.end()
-              ? style.good(judged == 0 ? std::string("No call is at fault, as far as the inputs in the dump show.")
-                                       : fmt::format("No call is at fault, of {} that the dump has.", judged)) + "\n" +
+              ? style.good(judged == 0
+                               ? std::string("No call is at fault, as far as the inputs in the dump show.")
+                               : fmt::format("No call is at fault, of {} that the dump has.", judged)) +
+                    "\n" +
                     (differing > 0
                          ? paragraph(fmt::format("{} without a reference {} other results than PyTorch's.",
                                                  counted(static_cast<std::size_t>(differing), "call"),
@@ -184,7 +186,7 @@ std::string to_text(const Bisection& b, Style style) {
                                      "", "")
                          : std::string())
               : fmt::format("\n{} at fault; the first is {}{}.\n", counted(findings, "call"),
-                            style.bad(first->name),
+                            style.bad(printable(first->name)),
                             first->one_of.empty() ? "" : ", or one before it that is not in the dump"));
 }
 

@@ -77,6 +77,7 @@ void write_failure(const Examined& shown, const Kernel& kernel, const Case& c, c
   const std::string name = safe_file_name(fmt::format("{}-{}-{}-{}-{}", kernel.op->schema.name, kernel.name,
                                                       dtype, token(failure.kind), failure.index));
   failure.case_text = case_text;
+  if (kernel.name.starts_with(kPluginPrefix)) failure.plugin = call.plugin;
   try {
     failure.replay = keep_case_file(folder, name, file).string();
   } catch (const FileError& e) {  // the fault is there, file or not

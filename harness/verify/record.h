@@ -14,7 +14,7 @@ struct RecordOptions {
 };
 
 // Shrinks the failure's case with at most so many tries (0: not at all), each of which must show the same
-// verdict on the same kernel, then writes a case file into `folder` and fills failure.case_text, detail and replay.
+// verdict on the same kernel, then writes a case file into `folder` and fills failure.case_text, detail, replay and plugin.
 // A failure that does not show again keeps its detail, and the file says so. Where no file can be written, the detail says
 // why, and replay stays empty.
 void record_failure(Examiner& examiner, const Kernel& kernel, Failure& failure, const std::string& dtype,

@@ -14,7 +14,12 @@
 namespace assay {
 namespace {
 
-void restore(TensorData& t, const RecordedTensor& from) {
+std::string spec(Dtype dtype, const Shape& shape) { return fmt::format("{}[{}]", name(dtype), text(shape)); }
+
+void restore(TensorData& t, const RecordedTensor& from, const std::string& argument) {
+  if (from.dtype != t.dtype || from.shape != t.shape)
+    throw CaseError(fmt::format("dataset inputs/{} is {}, but the case text says {}", argument,
+                                spec(from.dtype, from.shape), spec(t.dtype, t.shape)));
   const auto size = static_cast<std::size_t>(bytes(t.dtype));
   for (std::int64_t e = 0; e < t.numel(); ++e)
     std::memcpy(t.element(e), from.data.data() + static_cast<std::size_t>(e) * size, size);
@@ -76,20 +81,54 @@ RecordedCall record_call(const std::string& case_text, std::uint64_t seed, const
 Replayable replayable(const RecordedCall& recorded) {
   Replayable r;
   r.parsed = parse_case(recorded.case_text);
+  if (r.parsed.op->schema.name != recorded.op)
+    throw CaseError(fmt::format("attribute op is \"{}\", but the case text is of {}", recorded.op,
+                                r.parsed.op->schema.name));
   r.call = materialise(r.parsed);
   for (std::size_t i = 0; i < r.call.arguments.size(); ++i) {
     const std::string argument(r.call.op->schema.argument_storage[i].name);
     if (auto* t = std::get_if<TensorData>(&r.call.arguments[i])) {
       const auto from = recorded.inputs.find(argument);
-      if (from != recorded.inputs.end()) restore(*t, from->second);
+      if (from != recorded.inputs.end()) restore(*t, from->second, argument);
     }
     if (auto* list = std::get_if<std::vector<TensorData>>(&r.call.arguments[i]))
       for (std::size_t n = 0; n < list->size(); ++n) {
         const auto from = recorded.inputs.find(fmt::format("{}/{}", argument, n));
-        if (from != recorded.inputs.end()) restore((*list)[n], from->second);
+        if (from != recorded.inputs.end()) restore((*list)[n], from->second, from->first);
       }
   }
+  // What was said of the family's data says nothing of the recorded: indices that are no rows reach no reference.
+  Checked checked = check_arguments(*r.call.op, Arguments(r.call).values());
+  r.call.error = std::move(checked.error);
+  r.call.blamed = std::move(checked.argument);
+  r.call.outputs = std::move(checked.outputs);
+  r.call.output_layouts.resize(r.call.outputs.size());
   return r;
+}
+
+ExpectedOutputs recorded_results(const RecordedCall& recorded, const Call& call) {
+  ExpectedOutputs results(call.outputs.size());
+  for (std::size_t o = 0; o < call.outputs.size(); ++o) {
+    const std::string output = output_name(*call.op, o);
+    const auto found = recorded.outputs.find(output);
+    if (found == recorded.outputs.end() || !found->second.actual) continue;
+    const RecordedTensor& t = *found->second.actual;
+    if (t.dtype != call.outputs[o].dtype || t.shape != call.outputs[o].shape)
+      throw CaseError(fmt::format("dataset actual/{} is {}, but this call gives {}", output,
+                                  spec(t.dtype, t.shape),
+                                  spec(call.outputs[o].dtype, call.outputs[o].shape)));
+    results[o] = t.data;
+  }
+  return results;
+}
+
+std::optional<Verdict> recorded_verdict(const RecordedCall& recorded) {
+  if (recorded.verdict.empty()) return std::nullopt;
+  try {
+    return verdict_of(recorded.verdict);
+  } catch (const std::invalid_argument& e) {
+    throw std::invalid_argument(fmt::format("attribute verdict: {}", e.what()));
+  }
 }
 
 CaseFile new_case_file() {

@@ -157,6 +157,8 @@ TEST(Merge, SaysWhichShardsAreMissing) {
             "shards 1/4, 4/4 are missing");
   EXPECT_EQ(merge({shard("1.json", "1/20", {})}).run.incomplete,
             "shards 2/20, 3/20, 4/20, 5/20, 6/20, 7/20, 8/20, 9/20 and 11 more are missing");
+  EXPECT_EQ(merge({shard("1.json", "4/9", {})}).run.incomplete,
+            "shards 1/9, 2/9, 3/9, 5/9, 6/9, 7/9, 8/9, 9/9 are missing");
 }
 
 TEST(Merge, KeepsThatAShardWasInterrupted) {
@@ -202,6 +204,9 @@ TEST(Merge, RefusesWhatDoesNotBelongTogether) {
     EXPECT_EQ(error_of({other}),
               "2.json: its shard is \"" + std::string(bad) + "\", which is not I/N with I from 1 to N");
   }
+  other.run.shard = "1/18446744073709551615";
+  EXPECT_EQ(error_of({other}),
+            "2.json: its shard is \"1/18446744073709551615\", but 1000000 shards are the most");
 }
 
 TEST(Merge, GivesASingleRunBack) {

@@ -285,6 +285,54 @@ TEST(RunFile, NamesTheFileAndTheKeyThatIsWrong) {
   EXPECT_EQ(error_with("/command/1", std::string(100, 'x')), "no error");
 }
 
+TEST(RunFile, TakesNoFaultForAPass) {
+  EXPECT_EQ(error_with("/results/0/verdict", "pass"),
+            "cannot read run.json: results[0].verdict: it is pass, but counts has 2 diverged");
+  EXPECT_EQ(error_with("/results/2/counts/crashed", 1),
+            "cannot read run.json: results[2].verdict: it is pass, but counts has 1 crashed");
+  EXPECT_EQ(error_with("/results/0/verdict", "crashed"), "no error");
+  EXPECT_EQ(error_with("/results/2/verdict", "vacuous"), "no error");
+}
+
+TEST(RunFile, LeavesOutNoMoreFixturesThanWereFound) {
+  const auto error = [](std::uint64_t found, std::map<std::string, std::uint64_t> left_out) -> std::string {
+    RunResult run = sample_run();
+    run.fixtures = FixtureCount{"onnx", found, std::move(left_out)};
+    try {
+      run_from_json(to_json(run), "run.json");
+    } catch (const FileError& e) {
+      return e.what();
+    }
+    return "no error";
+  };
+  EXPECT_EQ(error(12, {{"a", 5}, {"b", 7}}), "no error");
+  EXPECT_EQ(error(12, {{"a", 5}, {"b", 8}}),
+            "cannot read run.json: fixtures.left_out: more cases than the 12 that were found");
+  EXPECT_NE(error(12, {{"a", 5}, {"b", std::numeric_limits<std::uint64_t>::max()}}), "no error");
+}
+
+// Of two values the parser keeps the last: a fault would be gone.
+TEST(RunFile, TakesNoKeyTwice) {
+  const auto error = [](std::string text) -> std::string {
+    try {
+      run_from_json(text, "run.json");
+    } catch (const FileError& e) {
+      return e.what();
+    }
+    return "no error";
+  };
+  std::string text = to_json(sample_run());
+  const std::size_t at = text.find("\"verdict\": \"diverged\"");
+  EXPECT_EQ(error(text), "no error");
+  EXPECT_EQ(error(text.insert(at, "\"verdict\": \"pass\", ")),
+            "cannot read run.json: an object has the key \"verdict\" twice");
+  // With another spelling, and in objects within each other.
+  EXPECT_EQ(error(R"({"a": [{"b": 1}, {"b": {"a": 1, "\u0061": 2}}]})"),
+            "cannot read run.json: an object has the key \"a\" twice");
+  EXPECT_EQ(error(R"({"a": {"a": [{"a": 1}, {"a": 1}]}})"),
+            "cannot read run.json: the key format is missing");
+}
+
 TEST(RunFile, SaysWhereTextIsNoJson) {
   const auto error_of = [](std::string_view text) -> std::string {
     try {
@@ -324,8 +372,9 @@ TEST(RunFile, RoundTripsAnyRow) {
     for (Row& row : run.rows) {
       row.op = *rc::gen::string<std::string>();
       for (char& c : row.op) c = static_cast<char>(c & 0x7F);
-      row.verdict = static_cast<Verdict>(*rc::gen::inRange(0, kVerdicts));
       for (std::uint64_t& n : row.counts) n = *rc::gen::arbitrary<std::uint64_t>();
+      const int least = is_fault(row_verdict(row)) ? static_cast<int>(Verdict::wrongly_accepted) : 0;
+      row.verdict = static_cast<Verdict>(*rc::gen::inRange(least, kVerdicts));
       row.elements = *rc::gen::inRange<std::uint64_t>(1, 1ull << 50);
       row.undecidable_elements = *rc::gen::inRange<std::uint64_t>(0, row.elements);
       row.undecidable_cases = *rc::gen::inRange<std::uint64_t>(0, 1000);

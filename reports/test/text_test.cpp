@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <limits>
 #include <sstream>
+
+#include "reports/utf8.h"
 
 namespace assay {
 namespace {
@@ -27,6 +30,47 @@ TEST(Text, WrapsParagraphs) {
   EXPECT_EQ(paragraph(std::string(130, 'y'), "> ", "  "),
             "> " + std::string(118, 'y') + "\n  " + std::string(12, 'y') + "\n");
   EXPECT_EQ(paragraph("a\x1b[31m\tb\x7F", "", ""), "a [31m b \n");
+}
+
+// Escape, bell, carriage return, escapes of one byte in either form, turned writing, a surrogate, bytes that are no UTF-8.
+const std::string kHostile =
+    "\x1b]0;x\x07\r\x7F|\xC2\x9B|\x9B|\u202Egnp.exe\u2066\u200F\u061C|\xED\xA0\x80|\xFF\xE2\x82";
+
+TEST(Text, MakesTextFromOutsidePrintable) {
+  EXPECT_EQ(printable(kHostile),
+            " ]0;x   |\uFFFD|\uFFFD|\uFFFDgnp.exe\uFFFD\uFFFD\uFFFD|\uFFFD|\uFFFD\uFFFD\uFFFD");
+  EXPECT_EQ(printable("ä\t→\n𝄞"), "ä → 𝄞");
+  EXPECT_EQ(printable_lines("ä\t→\n𝄞\x1b[2J\n"), "ä →\n𝄞 [2J\n");
+  EXPECT_EQ(printable(std::string("a\0b", 3)), "a b");
+  EXPECT_EQ(paragraph("\u202E" + std::string(300, '\x9B'), "", ""), [] {
+    std::string all;
+    for (int i = 0; i < 301; ++i) all += i > 0 && i % 120 == 0 ? "\n\uFFFD" : "\uFFFD";
+    return all + "\n";
+  }());
+}
+
+TEST(Text, WhatIsPrintableHasOnlyReadableCharacters) {
+  EXPECT_TRUE(rc::check([](const std::string& start) {
+    const std::string text =
+        start + *rc::gen::element<std::string>("", kHostile) + *rc::gen::arbitrary<std::string>();
+    const std::string lines = printable_lines(text);
+    RC_ASSERT(printable_lines(lines) == lines);
+    for (std::size_t i = 0; i < lines.size();) {
+      const CodePoint c = code_point(lines, i);
+      RC_ASSERT(c.length > 0);
+      RC_ASSERT(is_readable(c.value));
+      RC_ASSERT(c.value != '\t');
+      i += c.length;
+    }
+    RC_ASSERT(std::ranges::count(lines, '\n') == std::ranges::count(text, '\n'));
+    RC_ASSERT(printable(text).find('\n') == std::string::npos);
+  }));
+}
+
+TEST(Text, CutsBetweenCharacters) {
+  EXPECT_EQ(first_columns("aä→𝄞", 2), "aä");
+  EXPECT_EQ(first_columns("aä→𝄞", 0), "");
+  EXPECT_EQ(first_columns("aä→𝄞", 9), "aä→𝄞");
 }
 
 TEST(Text, KeepsEveryWordWithinTheWidth) {
@@ -60,6 +104,7 @@ TEST(Text, QuotesForTheShell) {
   EXPECT_EQ(shell_word("relu:self=f32[2]@offset(1)"), "'relu:self=f32[2]@offset(1)'");
   EXPECT_EQ(shell_word("it's"), "'it'\\''s'");
   EXPECT_EQ(shell_word("\x1b'\\"), "$'\\x1b\\'\\\\'");
+  EXPECT_EQ(shell_word("a\u202Eä\x80"), "$'a\\xe2\\x80\\xaeä\\x80'");
 }
 
 // What bash makes of the command.
@@ -86,6 +131,16 @@ TEST(Text, BreaksLongCommandsSoThatTheyCanBeCopied) {
     for (std::string line; std::getline(lines, line);) EXPECT_LE(width(line), kTextWidth);
   }
   EXPECT_EQ(command({"assay", "replay", "a.h5"}, 4), "    assay replay a.h5\n");
+}
+
+TEST(Text, CommandsWithStrangeWordsCanBeCopiedToo) {
+  std::string strange;
+  for (int i = 0; i < 40; ++i) strange += kHostile + "ä'\\";
+  const std::string text = command({"assay", strange, std::string(500, '\x9B')}, 4);
+  EXPECT_EQ(words_in_bash(text), "<assay><" + strange + "><" + std::string(500, '\x9B') + ">");
+  EXPECT_EQ(printable_lines(text), text);
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(width(line), kTextWidth);
 }
 
 TEST(Text, WritesNumbersForPeople) {

@@ -1,8 +1,12 @@
-// libFuzzer's entry points for the reader of case files. Without libFuzzer, runner.cpp calls them.
+// libFuzzer's entry points for the reader of case files, and for what commands do first with a call of one. Without libFuzzer,
+// runner.cpp calls them.
 #include <cstdlib>
 #include <iostream>
 #include <string>
 
+#include "../../fixtures/fixture.h"
+#include "../../verify/recorded.h"
+#include "../../verify/recorded_picture.h"
 #include "../case_file.h"
 #include "mutate.h"
 #include "reports/file.h"
@@ -10,9 +14,63 @@
 
 namespace {
 
+using assay::RecordedCall;
+
+constexpr const char* kName = "fuzz input";
+
 [[noreturn]] void broken(const std::string& what) {
-  std::cerr << "case_file_fuzz: " << what << std::endl;
+  std::cerr << "fuzz: " << what << std::endl;
   std::abort();
+}
+
+// Where each element has its own place in memory, it holds what was recorded.
+void check_data(const RecordedCall& recorded, const assay::Replayable& r) {
+  for (std::size_t i = 0; i < r.call.arguments.size(); ++i) {
+    const auto* spec = std::get_if<assay::TensorSpec>(&r.parsed.arguments[i]);
+    const auto* tensor = std::get_if<assay::TensorData>(&r.call.arguments[i]);
+    if (spec == nullptr || tensor == nullptr || spec->layout != assay::Layout{}) continue;
+    const auto from = recorded.inputs.find(std::string(r.call.op->schema.argument_storage[i].name));
+    if (from != recorded.inputs.end() && from->second.data != tensor->packed())
+      broken("other data is replayed than was recorded");
+  }
+}
+
+// References and kernels take what the check says of the recorded data.
+void check_replayable(const RecordedCall& recorded, const assay::Replayable& r) {
+  if (r.call.op->schema.name != recorded.op) broken("a call of another operator is replayed");
+  check_data(recorded, r);
+  const assay::Checked checked = assay::check_arguments(*r.call.op, assay::Arguments(r.call).values());
+  if (checked.ok() != r.call.error.empty())
+    broken("of the recorded data the check says \"" + checked.error + "\", and the call \"" + r.call.error +
+           "\"");
+  if (r.call.outputs.size() != checked.outputs.size() ||
+      r.call.output_layouts.size() != checked.outputs.size())
+    broken("other results than the check gives");
+  try {
+    if (assay::recorded_results(recorded, r.call).size() != r.call.outputs.size())
+      broken("not an entry for each result");
+  } catch (const assay::CaseError&) {
+  }
+}
+
+// What replay, diagnose, --fixtures and reports do with it before anything is computed.
+void take_up(const RecordedCall& recorded) {
+  assay::recorded_picture(recorded);
+  try {
+    assay::recorded_verdict(recorded);
+  } catch (const std::invalid_argument&) {
+  }
+  try {
+    check_replayable(recorded, assay::replayable(recorded));
+  } catch (const std::invalid_argument&) {  // CaseError, or of the operator's own texts
+  }
+  try {
+    const assay::Fixture fixture = assay::fixture_of(recorded, kName);
+    if (!fixture.call.error.empty() || fixture.expected.size() != fixture.call.outputs.size())
+      broken("a fixture that cannot be judged");
+  } catch (const assay::FileError& error) {
+    if (!std::string_view(error.what()).starts_with(kName)) broken("an error that does not name the file");
+  }
 }
 
 }  // namespace
@@ -38,9 +96,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   assay::CaseFile file;
   try {
-    file = assay::decode_case_file(std::as_bytes(std::span(data, size)), "fuzz input");
+    file = assay::decode_case_file(std::as_bytes(std::span(data, size)), kName);
   } catch (const assay::FileError& error) {
-    if (std::string(error.what()).find("fuzz input") == std::string::npos)
+    if (std::string(error.what()).find(kName) == std::string::npos)
       broken("an error that does not name the file");
     return 0;
   }
@@ -50,6 +108,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const assay::CaseFile again = assay::decode_case_file(std::as_bytes(std::span(bytes)), "again");
   if (assay::encode_case_file(again, "once more") != bytes)
     broken("written and read again, the file is another one");
+  for (const RecordedCall& call : file.calls) take_up(call);
   return 0;
 }
 

@@ -27,6 +27,19 @@ void collect(hid_t group, const std::string& prefix, std::vector<std::string>& p
   }
 }
 
+// What stands in attributes of some kind.
+constexpr std::array kTexts{"f32",
+                            "bf16",
+                            "bool",
+                            "assay.case/1",
+                            "fuzz_rows",
+                            "fuzz_stack:f32:tensors=[[2]]",
+                            "fuzz_rows:weight=f32[3x2],indices=i64[4]:data=past_end",
+                            "fuzz_rows:weight=f32[3x2]@step2,indices=i64[4]@expanded(0):seed=9",
+                            "fixture:torch",
+                            "diverged",
+                            "bf16,f32: exp=2ulp chain=pairwise(8) -- mine.c:7"};
+
 void write_random_attribute(hid_t object, const std::string& name, Random& random) {
   const std::int64_t number = static_cast<std::int64_t>(random());
   switch (below(random, 6)) {
@@ -40,9 +53,7 @@ void write_random_attribute(hid_t object, const std::string& name, Random& rando
       hdf5::write_number(object, name, random());
       break;
     case 3:
-      hdf5::write_text(object, name,
-                       std::array{"f32", "bf16", "assay.case/1", "bool",
-                                  "fuzz_stack:f32:tensors=[[2]]"}[below(random, 5)]);
+      hdf5::write_text(object, name, kTexts[below(random, kTexts.size())]);
       break;
     default: {
       const char* text = "variable";
@@ -82,10 +93,14 @@ void write_random_dataset(hid_t root, const std::string& path, Random& random) {
                       std::vector<std::byte>(size, static_cast<std::byte>(random())), below(random, 2) == 0);
 }
 
-// The dataset with another shape or dtype, all else in order.
+// The dataset with other data, or another shape or dtype, all else in order.
 void change_dataset(hid_t root, const std::string& path, Random& random) {
   hdf5::Array array = hdf5::read_dataset(root, path);
-  if (below(random, 2) == 0) {
+  const std::size_t what = below(random, 3);
+  if (what == 0) {
+    for (std::byte& b : array.data)
+      if (below(random, 4) == 0) b = static_cast<std::byte>(below(random, 2) == 0 ? 0 : random());
+  } else if (what == 1) {
     array.dtype = static_cast<Dtype>(below(random, kDtypes));
   } else if (array.shape.empty() || below(random, 3) == 0) {
     array.shape.insert(array.shape.begin(), static_cast<std::int64_t>(below(random, 3)));

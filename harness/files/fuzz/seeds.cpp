@@ -7,7 +7,12 @@ namespace assay {
 namespace {
 
 constexpr Operator kStack{
-    .schema = parse_schema("assay::fuzz_stack(Tensor[] tensors, Tensor? scale=None, int dim=0) -> Tensor")};
+    .schema = parse_schema("assay::fuzz_stack(Tensor[] tensors, Tensor? scale=None, int dim=0) -> Tensor"),
+    .shapes = "-> [2,2]"};
+// Its arguments are allowed or not for their data alone.
+constexpr Operator kRows{.schema = parse_schema("assay::fuzz_rows(Tensor weight, Tensor indices) -> Tensor"),
+                         .shapes = "weight=[N,D] indices=[*] -> [*,D]",
+                         .domains = "indices: index(weight)"};
 
 RecordedTensor tensor(Dtype dtype, Shape shape, std::size_t size) {
   RecordedTensor t{dtype, std::move(shape), std::vector<std::byte>(size)};
@@ -39,6 +44,22 @@ RecordedCall stack_call() {
   return call;
 }
 
+// With the data family and the indices both as they should be or not.
+RecordedCall rows_call(const std::string& data, const std::vector<std::int64_t>& indices) {
+  RecordedCall call;
+  call.op = kRows.schema.name;
+  call.case_text = "fuzz_rows:weight=f32[3x2],indices=i64[4]:data=" + data + ":seed=1";
+  call.impl = "fixture:torch";
+  const auto* bytes = reinterpret_cast<const std::byte*>(indices.data());
+  call.inputs = {{"weight", tensor(Dtype::f32, {3, 2}, 24)},
+                 {"indices", {Dtype::i64, {4}, {bytes, bytes + indices.size() * sizeof(std::int64_t)}}}};
+  RecordedOutput out;
+  out.shape = {4, 2};
+  out.actual = tensor(Dtype::f32, {4, 2}, 32);
+  call.outputs = {{"out", out}};
+  return call;
+}
+
 // Of an operator that no program knows, with every dtype, in compact and chunked datasets.
 RecordedCall unknown_call() {
   RecordedCall call;
@@ -60,12 +81,20 @@ RecordedCall unknown_call() {
 }  // namespace
 
 std::vector<std::string> seed_files() {
-  if (find_operator(kStack.schema.name) == nullptr) enrol_operator(kStack);
+  enrol_operator(kStack);
+  enrol_operator(kRows);
+  RecordedCall renamed = rows_call("normal", {2, 0, 1, 2});
+  renamed.op = "unheard_of";
+  renamed.inputs["indices"] = tensor(Dtype::u8, {1}, 1);
   std::vector<std::string> files;
-  for (const std::vector<RecordedCall>& calls : {std::vector<RecordedCall>{},
-                                                 {stack_call()},
-                                                 {unknown_call()},
-                                                 {stack_call(), stack_call(), unknown_call()}}) {
+  for (const std::vector<RecordedCall>& calls :
+       {std::vector<RecordedCall>{},
+        {stack_call()},
+        {unknown_call()},
+        {stack_call(), stack_call(), unknown_call()},
+        {rows_call("normal", {2, 0, 1, 2}), rows_call("normal", {2, 0, 1, std::int64_t{1} << 40})},
+        {rows_call("past_end", {2, 0, 1, 2}), rows_call("past_end", {2, 0, -1, 2})},
+        {renamed}}) {
     CaseFile file;
     file.creator = "fuzz";
     file.isa = {"avx2"};
