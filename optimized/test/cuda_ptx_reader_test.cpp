@@ -93,7 +93,8 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"ld.global.u32 %r0, [%d0+x];", "an address with no number behind its +: \"%d0+x\""},
         Bad{"mov.b32 {%r0, %r1, %r2}, %r3;", "PTX that is not interpreted: \"mov.b32 {%r0, %r1, %r2}, %r3\""},
         Bad{"mov.b32 %r0, 0x1G;", "no number: \"0x1G\""},
-        Bad{"mov.f32 %r0, 0f3F80;", "no number: \"0f3F80\""},
+        Bad{"mov.f32 %r0, 0f3F80;", "no number: \"0f3F80\""}, Bad{"mov.b32 %r0, 08;", "no number: \"08\""},
+        Bad{"mov.b32 %r0, 0b2;", "no number: \"0b2\""}, Bad{"mov.b32 %r0, -;", "no number: \"-\""},
         Bad{"mov.b64 %d0, 18446744073709551616;", "no number: \"18446744073709551616\""},
         Bad{"mov.b64 %d0, -9223372036854775809;", "no number: \"-9223372036854775809\""},
         Bad{"add.banana.s32 %r0, %r1, %r2;", "PTX that is not interpreted: \"add.banana.s32 %r0, %r1, %r2\""},
@@ -102,6 +103,10 @@ INSTANTIATE_TEST_SUITE_P(
             "PTX that is not interpreted: \"shfl.sync.any.b32 %r0, %r1, 1, 31, -1\""},
         Bad{"setp.eq.s32 %p0|%p1, 1, 2;", "what is written is no register that is declared: \"%p0|%p1\""},
         Bad{"bar.sync 0, 64;", "another number of operands than it has: \"bar.sync 0, 64\""},
+        Bad{"bar.sync 1;", "PTX that is not interpreted: \"bar.sync 1\""},
+        Bad{"barrier.cta.sync.aligned %r0;", "PTX that is not interpreted: \"barrier.cta.sync.aligned %r0\""},
+        Bad{"cvt.rn.sat.bf16.f32 %r0, %r1;", "PTX that is not interpreted: \"cvt.rn.sat.bf16.f32 %r0, %r1\""},
+        Bad{"rcp.approx.f64 %d0, %d1;", "PTX that is not interpreted: \"rcp.approx.f64 %d0, %d1\""},
         Bad{"cp.async.cg.shared.global [%d0], [%d1], 8;",
             "PTX that is not interpreted: \"cp.async.cg.shared.global [%d0], [%d1], 8\""},
         Bad{"@%r20 ret;", "what is written is no register that is declared: \"%r20\""},
@@ -115,7 +120,15 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{".const .b8 x;", "PTX that is not interpreted: \".const .b8 x\""},
         Bad{"call.uni nobody;", "a function that is not there is called: \"nobody\""},
         Bad{"{ .param .b32 a; ld.param.b32 %r0, [a]; }",
-            "an argument is read that nobody has written: \"ld.param.b32 %r0, [a]\""}));
+            "an argument is read that nobody has written: \"ld.param.b32 %r0, [a]\""},
+        Bad{"{ .param .b64 a; st.param.v2.b32 [a], {%r0, %r1}; ld.param.b64 %d0, [a]; }",
+            "a part of an argument has another size elsewhere: \"ld.param.b64 %d0, [a]\""},
+        Bad{"{ .param .b64 a; st.param.b64 [a], %d0; ld.param.b32 %r0, [a+4]; }",
+            "a part of an argument has another size elsewhere: \"ld.param.b32 %r0, [a+4]\""},
+        Bad{"{ .param .b64 a; st.param.b64 [a], %d0; st.param.b32 [a], %r0; }",
+            "a part of an argument has another size elsewhere: \"st.param.b32 [a], %r0\""},
+        Bad{"{ .param .b64 a; st.param.b32 [a+4], %r0; st.param.b64 [a], %d0; }",
+            "a part of an argument has another size elsewhere: \"st.param.b64 [a], %d0\""}));
 
 TEST(PtxReader, TakesWhatNvccWritesAroundIt) {
   EXPECT_EQ(objection(read_kernel(
@@ -139,6 +152,20 @@ TEST(PtxReader, EndsWhereFunctionsCallEachOther) {
   EXPECT_THAT(objection(doubling(18)), HasSubstr("a kernel that is too long"));
   EXPECT_EQ(objection(".version 9\n.func f() { call.uni f; ret; }\n.entry k() {\ncall.uni f; ret; }"),
             "line 2: functions that call each other without end: \"f\"");
+}
+
+// Of these, none has a ; behind it. Was one looked for each time, there would be no waiting for it.
+TEST(PtxReader, ALongKernelIsReadOnce) {
+  const auto kernel = [](const std::string& body) {
+    return objection(".version 9\n.file 1 \"a\"\n.entry k() {\n" + body + "}\n");
+  };
+  std::string braces, lines, labels;
+  for (int i = 0; i < 1 << 21; ++i) braces += "{ }\n";
+  for (int i = 0; i < 1 << 20; ++i) lines += ".loc 1 7 0\n";
+  for (int i = 0; i < 1 << 20; ++i) labels += "$L" + std::to_string(i) + ":\n";
+  EXPECT_EQ(kernel(braces), "");
+  EXPECT_EQ(kernel(lines), "");
+  EXPECT_EQ(kernel(labels), "");
 }
 
 TEST(PtxReader, KernelsOfAFileAreNamedWithIt) {

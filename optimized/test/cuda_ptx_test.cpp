@@ -2,7 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <bit>
 #include <cmath>
 #include <fstream>
 #include <limits>
@@ -10,63 +9,14 @@
 #include <string>
 #include <vector>
 
-#include "cuda/emulation/regions.h"
 #include "cuda/ptx/lanes.h"
-#include "cuda/ptx/module.h"
-#include "cuda/ptx/run.h"
+#include "cuda_ptx_support.h"
 
 namespace assay::cuda::ptx {
 namespace {
 
 using emulation::Order;
 using ::testing::HasSubstr;
-
-constexpr const char* kHead = ".version 9.0\n.target sm_90\n.address_size 64\n";
-
-// A kernel `k` of two pointers, the first one, of what is read, in %in and the second one in %out.
-std::string kernel(const std::string& body, const std::string& outside = "") {
-  return kHead + outside + ".visible .entry k(.param .u64 p0, .param .u64 p1)\n{\n" +
-         ".reg .pred %p, %q;\n.reg .b64 %in, %out, %a, %b, %d, %e, %n, %s, %t, %v, %w, %x, %y, %z;\n"
-         ".reg .b64 %at, %by, %to, %sum, %other, %wide, %zero;\nld.param.u64 %in, [p0];\nld.param.u64 %out, [p1];\n" +
-         body + "\nret;\n}\n";
-}
-
-struct Setting {
-  dim3 grid = 1, block = 32;
-  std::size_t shared = 0;
-  Order order = Order::forward;
-};
-
-// Runs `text` with inputs and results of 64 bits each; the message of a fault, or "".
-std::string run_kernel(const std::string& text, const std::vector<std::uint64_t>& in,
-                       std::vector<std::uint64_t>& out, const Setting& setting = {}) {
-  Module module(text);
-  const Program* program = module.kernel("k");
-  if (program == nullptr) return "no kernel";
-  const void* const pointers[] = {in.data(), out.data()};
-  const emulation::Argument arguments[] = {{&pointers[0], 8}, {&pointers[1], 8}};
-  emulation::regions().add(in.data(), in.size() * 8, false);
-  emulation::regions().add(out.data(), out.size() * 8, true);
-  std::string fault;
-  try {
-    run(*program,
-        {.grid = setting.grid,
-         .block = setting.block,
-         .shared_bytes = setting.shared,
-         .argument_list = arguments,
-         .argument_count = 2},
-        {.order = setting.order, .seed = 7});
-  } catch (const emulation::Fault& f) {
-    fault = f.what();
-  }
-  emulation::regions().forget(in.data());
-  emulation::regions().forget(out.data());
-  return fault;
-}
-
-std::uint64_t of(float x) { return std::bit_cast<std::uint32_t>(x); }
-std::uint64_t of(double x) { return std::bit_cast<std::uint64_t>(x); }
-std::uint64_t of(int x) { return static_cast<std::uint32_t>(x); }
 
 // Instructions of %d and up to three operands %x, %y, %z.
 struct Case {
@@ -122,6 +72,13 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"bfi.b32 %d, %x, %y, 24, 8;", {0x1ff, 0x11223344}, 0xff223344u},
         Case{"bfe.u32 %d, %x, 4, 8;", {0xabcde}, 0xcd},
         Case{"bfe.s32 %d, %x, 4, 8;", {0xabcde}, 0xffffffffffffffcdu},
+        // Fields that end behind the last bit, as long as the number or longer.
+        Case{"bfe.s32 %d, %x, 4, 32;", {0x80000000u}, 0xfffffffff8000000u},
+        Case{"bfe.s32 %d, %x, 0, 40;", {0xffffffffu}, ~0ull},
+        Case{"bfe.s32 %d, %x, 40, 8;", {0x80000000u}, ~0ull},
+        Case{"bfe.u32 %d, %x, 4, 40;", {0xffffffffu}, 0x0fffffffu},
+        Case{"bfe.s64 %d, %x, 4, 64;", {1ull << 63}, 0xf800000000000000u},
+        Case{"bfe.s64 %d, %x, 0, 64;", {1ull << 63}, 1ull << 63},
         Case{"prmt.b32 %d, %x, %y, 0x7540;", {0x03020100, 0x07060504}, 0x07050400},
         Case{"prmt.b32 %d, %x, %y, 0x000f;", {0, 0x80000000u}, 0xff},
         Case{"lop3.b32 %d, %x, %y, %z, 0x96;", {0b1100, 0b1010, 0b1111}, 0b1001},
@@ -151,6 +108,15 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"ex2.approx.ftz.f32 %d, %x;", {of(-127.0f)}, of(0.0f)},
         Case{"ex2.approx.f32 %d, %x;", {of(-127.0f)}, of(0x1p-127f)},
         Case{"rcp.approx.ftz.f64 %d, %x;", {of(3.0)}, of(1.0 / 3.0) & 0xffffffff00000000u},
+        Case{"rcp.approx.ftz.f64 %d, %x;", {of(1 + 0x1p-40)}, of(1.0)},
+        Case{"rcp.approx.ftz.f64 %d, %x;", {of(0x1p1023)}, of(0.0)},
+        Case{"rcp.approx.ftz.f64 %d, %x;", {of(-0x1p-1023)}, of(-HUGE_VAL)},
+        Case{"rcp.approx.ftz.f64 %d, %x;", {of(kNan64)}, 0x7fffffff00000000u},
+        Case{"rsqrt.approx.ftz.f64 %d, %x;", {of(-0x1p-1030)}, of(-HUGE_VAL)},
+        Case{"rsqrt.approx.f64 %d, %x;", {of(3.0)}, of(1 / std::sqrt(3.0))},
+        Case{"div.full.ftz.f32 %d, %x, %y;", {of(0x1p-140f), of(0x1p-140f)}, kNanBits},
+        Case{"div.full.ftz.f32 %d, %x, %y;", {of(-0x1p-100f), of(0x1p30f)}, of(-0.0f)},
+        Case{"div.full.f32 %d, %x, %y;", {of(0x1p-140f), of(0x1p-140f)}, of(1.0f)},
         Case{"setp.ltu.f32 p, %x, %y; selp.b32 %d, 1, 2, p;", {of(kNan), of(0.0f)}, 1},
         Case{"setp.lt.f32 p, %x, %y; selp.b32 %d, 1, 2, p;", {of(kNan), of(0.0f)}, 2},
         Case{"setp.ne.f32 p, %x, %y; selp.b32 %d, 1, 2, p;", {of(kNan), of(0.0f)}, 2},
@@ -171,12 +137,36 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"cvt.s64.s8 %d, %x;", {0x80}, static_cast<std::uint64_t>(-128)},
                     Case{"cvt.u16.u32 %d, %x;", {0x12345}, 0x2345},
                     Case{"cvt.rn.f16.f32 %d, %x;", {of(65520.0f)}, 0x7c00},
+                    Case{"cvt.rn.sat.f16.f32 %d, %x;", {of(2.0f)}, 0x3c00},
+                    Case{"cvt.rn.sat.f16.f32 %d, %x;", {of(0.5f)}, 0x3800},
+                    Case{"cvt.rn.sat.f16.f32 %d, %x;", {of(kNan)}, 0},
                     Case{"cvt.rn.bf16.f32 %d, %x;", {of(1 + 0x1p-8f)}, 0x3f80},
                     Case{"cvt.f32.f16 %d, %x;", {0x0001}, of(0x1p-24f)},
                     Case{"cvt.rn.f32.f64 %d, %x;", {of(1 + 0x1p-24)}, of(1.0f)},
                     Case{"cvt.rz.f32.f64 %d, %x;", {of(1 + 0x1.8p-24)}, of(1.0f)},
                     Case{"mov.b64 {%d, %e}, %x;", {0x1122334455667788u}, 0x55667788u},
                     Case{"mov.b64 %d, {%x, %y};", {0x11111111, 0x22222222}, 0x2222222211111111u}));
+
+// Bits of a NaN that is no result stay as they are.
+INSTANTIATE_TEST_SUITE_P(
+    Moves, Instructions,
+    testing::Values(
+        Case{"mov.f32 %d, %x;", {0xffc00001u}, 0xffc00001u},
+        Case{"setp.eq.s32 p, 1, 1; selp.f32 %d, %x, %y, p;", {0xff800001u, 0}, 0xff800001u},
+        Case{"st.global.u32 [%out], %x; atom.global.exch.f32 %d, [%out], %x;", {0xffc00001u}, 0xffc00001u},
+        Case{
+            "{ .param .b32 a; st.param.f32 [a+0], %x; ld.param.f32 %d, [a+0]; }", {0xffc00001u}, 0xffc00001u},
+        Case{"{ .param .b32 a; st.param.b32 [a+0], %x; ld.param.u8 %d, [a+0]; }", {0x12345678}, 0x78},
+        Case{"{ .param .align 8 .b8 a[8]; st.param.v2.b32 [a], {%x, %y}; ld.param.b32 %d, [a+4]; }",
+             {1, 2},
+             2}));
+
+INSTANTIATE_TEST_SUITE_P(Numbers, Instructions,
+                         testing::Values(Case{"mov.b64 %d, 010;", {}, 8}, Case{"mov.b64 %d, 0b101U;", {}, 5},
+                                         Case{"mov.b64 %d, -010;", {}, static_cast<std::uint64_t>(-8)},
+                                         Case{"mov.b64 %d, -0x10;", {}, static_cast<std::uint64_t>(-16)},
+                                         Case{"mov.b64 %d, -9223372036854775808;", {}, 1ull << 63},
+                                         Case{"ld.global.u64 %d, [%in+010];", {5, 6}, 6}));
 
 // Lanes leave a loop one after another, and meet behind it.
 TEST(PtxInterpreter, LanesThatPartMeetAgain) {

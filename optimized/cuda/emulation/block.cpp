@@ -2,52 +2,20 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
-
 #include <cstdio>
+#include <cstring>
 
 #include "checker.h"
 #include "text.h"
-
-thread_local uint3 threadIdx, blockIdx;
-thread_local dim3 blockDim, gridDim;
 
 namespace assay::cuda::emulation {
 namespace {
 
 constexpr std::size_t kStack = 64 << 10;
-constexpr std::size_t kBetween = 128;  // bytes behind a variable that nobody may write; alignment, too
-constexpr std::byte kUntouched{0xa5};
-constexpr std::size_t kVariables = 32;
 
 thread_local Scheduler* active;
 
 }  // namespace
-
-int ReadySet::first_from(std::size_t word) const {
-  for (; word < words_.size(); ++word)
-    if (words_[word] != 0) return static_cast<int>(word * 64) + std::countr_zero(words_[word]);
-  return -1;
-}
-
-int ReadySet::take(Order order, Random& random) {
-  int found = -1;
-  if (order == Order::reverse) {
-    for (std::size_t i = words_.size(); i-- > 0 && found < 0;)
-      if (words_[i] != 0) found = static_cast<int>(i * 64) + 63 - std::countl_zero(words_[i]);
-  } else if (order == Order::random) {
-    // The first one behind a place that is any.
-    const std::uint64_t any = random();
-    const std::size_t word = any % words_.size();
-    const std::uint64_t behind = words_[word] & ~std::uint64_t{0} << (any >> 32) % 64;
-    found = behind != 0 ? static_cast<int>(word * 64) + std::countr_zero(behind) : first_from(word + 1);
-    if (found < 0) found = first_from(0);
-  } else {
-    found = first_from(0);
-  }
-  if (found >= 0) words_[static_cast<std::size_t>(found) / 64] &= ~(std::uint64_t{1} << found % 64);
-  return found;
-}
 
 Scheduler& Scheduler::own() {
   static thread_local Scheduler scheduler;
@@ -55,21 +23,6 @@ Scheduler& Scheduler::own() {
 }
 
 Scheduler* Scheduler::running() { return active; }
-
-void check_limits(const Launch& launch) {
-  const dim3 grid = launch.grid, block = launch.block;
-  const std::uint64_t blocks = std::uint64_t{grid.x} * grid.y * grid.z;
-  const std::uint64_t threads = std::uint64_t{block.x} * block.y * block.z;
-  const auto triple = [](dim3 d) {
-    return "(" + std::to_string(d.x) + ", " + std::to_string(d.y) + ", " + std::to_string(d.z) + ")";
-  };
-  // The limits of compute capability 9.0, CUDA C++ Programming Guide, table of technical specifications.
-  if (threads == 0 || threads > kMaxThreads || block.z > 64 || blocks == 0 || grid.x > 0x7fffffffu ||
-      grid.y > 65535 || grid.z > 65535)
-    throw Fault("no GPU runs a grid of " + triple(grid) + " blocks of " + triple(block) + " threads");
-  if (launch.shared_bytes > kMaxShared)
-    throw Fault("no GPU has " + std::to_string(launch.shared_bytes) + " bytes of shared memory for a block");
-}
 
 void Scheduler::run(const Launch& launch, const Options& options) {
   check_limits(launch);
@@ -82,8 +35,6 @@ void Scheduler::run(const Launch& launch, const Options& options) {
   count_ = static_cast<unsigned>(threads);
   threads_.resize(count_);
   warps_.resize((count_ + kWarp - 1) / kWarp);
-  if (shared_ == nullptr)
-    shared_ = std::make_unique_for_overwrite<std::byte[]>(kMaxShared + (kVariables + 1) * kBetween);
   fault_.clear();
   blockDim = block;
   gridDim = grid;
@@ -123,14 +74,9 @@ void Scheduler::run_block(uint3 index) {
 }
 
 void Scheduler::end_block() {
-  for (const Variable& v : variables_)
-    if (fault_.empty() && std::any_of(v.address + v.bytes, v.address + v.bytes + kBetween,
-                                      [](std::byte b) { return b != kUntouched; }))
-      fault_ = std::string("written behind shared memory ") + v.name + ", which has " +
-               std::to_string(v.bytes) + " bytes, in block " + name(0);
-  variables_.clear();
-  dynamic_ = nullptr;
-  shared_used_ = 0;
+  if (const std::string overrun = shared_.overrun(); fault_.empty() && !overrun.empty())
+    fault_ = overrun + ", in " + name_of_block(blockIdx);
+  shared_.clear();
   if (alive_ == 0) return;
   // What threads that have not ended left on their stacks is forgotten.
   for (Thread& t : threads_)
@@ -329,42 +275,16 @@ unsigned Scheduler::lanes_left() const {
   return there & ~warps_[current_ / kWarp].exited;
 }
 
-void* Scheduler::allocate(const void* key, std::size_t bytes, const char* name) {
-  const std::size_t whole = (bytes + kBetween - 1) / kBetween * kBetween;
-  if (shared_used_ + bytes > kMaxShared || variables_.size() == kVariables)
-    fail("more shared memory than a block can have: " + std::string(name));
-  auto* base = shared_.get();
-  base += (kBetween - reinterpret_cast<std::uintptr_t>(base) % kBetween) % kBetween;
-  std::byte* address = base + shared_used_ + variables_.size() * kBetween;
-  if (options_.order == Order::random) {
-    random_.fill(address, bytes);
-  } else {
-    std::memset(address, 0xff, bytes);  // NaN, in every format
-  }
-  std::memset(address + bytes, static_cast<int>(kUntouched), kBetween + whole - bytes);
-  variables_.push_back({address, bytes, name, key});
-  shared_used_ += whole;
-  checker_shared(address, bytes, name);
-  return address;
-}
-
 void* Scheduler::shared_variable(const void* key, std::size_t bytes, const char* name) {
   checker_enable(false);
-  const auto known =
-      std::find_if(variables_.begin(), variables_.end(), [key](const Variable& v) { return v.key == key; });
-  void* const address = known != variables_.end() ? known->address : allocate(key, bytes, name);
+  void* const address =
+      shared_.variable(key, bytes, name, options_.order == Order::random ? &random_ : nullptr);
+  if (address == nullptr) fail(std::string("more shared memory than a block can have: ") + name);
   checker_enable(true);
   return address;
 }
 
-void* Scheduler::dynamic_shared_memory() {
-  if (dynamic_ == nullptr) {
-    checker_enable(false);
-    dynamic_ = allocate(nullptr, launch_->shared_bytes, "(dynamic)");
-    checker_enable(true);
-  }
-  return dynamic_;
-}
+void* Scheduler::dynamic_shared_memory() { return shared_variable(this, launch_->shared_bytes, "(dynamic)"); }
 
 void Scheduler::fail(const std::string& what) {
   checker_enable(false);
@@ -386,16 +306,7 @@ bool Scheduler::on_stack(const void* address) const {
 }
 
 std::string Scheduler::name(unsigned thread) const {
-  const dim3 block = launch_->block;
-  const auto triple = [](unsigned x, unsigned y, unsigned z) {
-    std::string s = std::to_string(x);
-    if (y == 0 && z == 0) return s;
-    s = "(" + s + ", " + std::to_string(y);
-    if (z != 0) s += ", " + std::to_string(z);
-    return s + ")";
-  };
-  return "block " + triple(blockIdx.x, blockIdx.y, blockIdx.z) + " thread " +
-         triple(thread % block.x, thread / block.x % block.y, thread / block.x / block.y);
+  return name_of_thread(blockIdx, launch_->block, thread);
 }
 
 std::string Scheduler::deadlock() const {
@@ -410,33 +321,6 @@ std::string Scheduler::deadlock() const {
   return s + "; " + std::to_string(count_ - alive_) + " of " + std::to_string(count_) +
          " threads have ended" +
          (launch_->kernel != nullptr ? ", in kernel " + demangled(launch_->kernel) : "");
-}
-
-Options& options() {
-  static thread_local Options own;
-  return own;
-}
-
-void run(const Launch& launch) { Scheduler::own().run(launch, options()); }
-void* shared_variable(const void* key, std::size_t bytes, const char* name) {
-  return active->shared_variable(key, bytes, name);
-}
-void* dynamic_shared_memory() { return active->dynamic_shared_memory(); }
-int wait_for_block(Barrier kind, int predicate, Location where) {
-  return active->wait_for_block(kind, predicate, where);
-}
-void wait_for_warp(const char* name, unsigned mask, void* slot, Complete complete, Location where) {
-  active->wait_for_warp(name, mask, slot, complete, where);
-}
-int lane() { return static_cast<int>(active->thread() % kWarp); }
-unsigned lanes_left() { return active->lanes_left(); }
-void fail_alignment(std::size_t bytes, const char* done) {
-  checker_enable(false);
-  fail((std::to_string(bytes) + " bytes " + done + " at no multiple of " + std::to_string(bytes)).c_str());
-}
-void fail(const char* what) {
-  checker_enable(false);
-  active->fail(std::string(what) + ": " + active->here());
 }
 
 }  // namespace assay::cuda::emulation

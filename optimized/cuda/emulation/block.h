@@ -1,7 +1,6 @@
 // The threads of one block, and who of them goes on.
 #pragma once
 
-#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -9,33 +8,13 @@
 #include "copies.h"
 #include "fiber.h"
 #include "launch.h"
+#include "ready_set.h"
+#include "shared_memory.h"
 
 namespace assay::cuda::emulation {
 
 inline constexpr unsigned kMaxThreads = 1024;
 inline constexpr unsigned kWarp = 32;
-inline constexpr std::size_t kMaxShared = 227 * 1024;  // a block's, on sm_90
-
-// xorshift64*, Vigna 2016: orders and poison need no better one.
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15u + 0x2545f4914f6cdd1du) {}
-  std::uint64_t operator()() {
-    state_ ^= state_ >> 12;
-    state_ ^= state_ << 25;
-    state_ ^= state_ >> 27;
-    return state_ * 0x2545f4914f6cdd1du;
-  }
-  void fill(std::byte* memory, std::size_t bytes) {
-    for (std::size_t i = 0; i < bytes; i += 8) {
-      const std::uint64_t r = (*this)();
-      std::memcpy(memory + i, &r, bytes - i < 8 ? bytes - i : 8);
-    }
-  }
-
- private:
-  std::uint64_t state_;
-};
 
 struct Thread {
   enum class State : std::uint8_t { fresh, ready, at_barrier, in_warp, done };
@@ -45,20 +24,6 @@ struct Thread {
   const char* operation = nullptr;
   unsigned mask = 0;
   void* slot = nullptr;
-};
-
-// Which threads can go on; picks one in the order asked for.
-class ReadySet {
- public:
-  void clear(unsigned threads) { words_.assign((threads + 63) / 64, 0); }
-  void add(unsigned thread) { words_[thread / 64] |= std::uint64_t{1} << thread % 64; }
-  void add_lanes(unsigned first, unsigned mask) { words_[first / 64] |= std::uint64_t{mask} << first % 64; }
-  // A thread, which is no longer in the set, or -1.
-  int take(Order order, Random& random);
-
- private:
-  int first_from(std::size_t word) const;
-  std::vector<std::uint64_t> words_;
 };
 
 // Runs the blocks of launches, one at a time, on the calling thread of the program.
@@ -95,12 +60,6 @@ class Scheduler {
     const char* operation = nullptr;
     bool mixed = false;
   };
-  struct Variable {
-    std::byte* address;
-    std::size_t bytes;
-    const char* name;
-    const void* key;
-  };
 
   void run_block(uint3 index);
   int next_ready();  // the thread that goes on, or -1
@@ -112,7 +71,6 @@ class Scheduler {
   void finish_thread();
   void complete_barrier();
   void end_block();
-  void* allocate(const void* key, std::size_t bytes, const char* name);
   std::string name(unsigned thread) const;
   std::string deadlock() const;
   static void fiber_main();
@@ -130,17 +88,12 @@ class Scheduler {
   int barrier_sum_ = 0, barrier_result_ = 0;
   std::string fault_;
   Copies copies_;
+  SharedMemory shared_;
 
   Fiber main_;
   std::vector<std::unique_ptr<Fiber>> fibers_;
   std::vector<Fiber*> idle_;
   Fiber* fiber_ = nullptr;  // that runs
-
-  // Shared memory: variables one after another, with bytes between them that nobody may write.
-  std::unique_ptr<std::byte[]> shared_;
-  std::size_t shared_used_ = 0;
-  std::vector<Variable> variables_;
-  void* dynamic_ = nullptr;
 };
 
 }  // namespace assay::cuda::emulation

@@ -1,12 +1,12 @@
 // Looks at every access of a kernel to memory: races, bounds, memory that nobody has written, alignment.
 //
 // Kernels are compiled with -fsanitize=thread, which calls a function for each access in the source, but are linked with
-// the functions at the end of this file, and not with ThreadSanitizer. For each byte the checker knows who wrote it last
-// and two that have read it since. "Who" is a segment: what one thread does between two points at which it waits for
-// others. Two accesses to one byte, one of them a write and not both atomic, race unless something lies between them that
-// orders them: they are of one thread; or of one block with a barrier in between; or of one warp with a __syncwarp() in
-// between that names both lanes. Shuffles and votes order nothing. So races are found whatever order the threads ran in,
-// those of different blocks, too.
+// the functions of hooks.cpp, and not with ThreadSanitizer. For each byte the checker knows who wrote it last, of writers
+// that are atomic two, and two that have read it since. "Who" is a segment: what one thread does between two points at
+// which it waits for others. Two accesses to one byte, one of them a write and not both atomic, race unless something lies
+// between them that orders them: they are of one thread; or of one block with a barrier in between; or of one warp with a
+// __syncwarp() in between that names both lanes. Shuffles and votes order nothing. So races are found whatever order the
+// threads ran in, those of different blocks, too.
 #include "checker.h"
 
 #include <dlfcn.h>
@@ -42,7 +42,7 @@ struct Access {
 constexpr std::uint32_t kAtomic = 1u << 31;
 
 struct Byte {
-  Access writer, reader, other_reader;
+  Access writer, other_writer, reader, other_reader;
 };
 
 struct Region {
@@ -181,22 +181,19 @@ void look_at(Region& region, Address address, Byte& byte, Access now, bool write
   const auto clashes = [&](const Access& earlier) {
     return !(atomic && (earlier.pc & kAtomic) != 0) && !ordered(earlier.segment);
   };
-  if (!write && byte.writer.segment == kNobody)
+  if ((!write || atomic) && byte.writer.segment == kNobody)
     stop("reads what nobody has written: " + at(region, address) + ", " + who(now.segment) + " at " +
          place(now.pc));
-  if (clashes(byte.writer))
-    race(write ? "two writes" : "a read and a write", region, address, now, byte.writer);
-  if (write) {
-    if (clashes(byte.reader)) race("a write and a read", region, address, now, byte.reader);
-    if (clashes(byte.other_reader)) race("a write and a read", region, address, now, byte.other_reader);
-    byte.writer = now;
-    return;
-  }
-  // Two readers that nothing orders with each other are enough: a write that clashes with any clashes with one.
-  if (ordered(byte.reader.segment))
-    byte.reader = now;
-  else
-    byte.other_reader = now;
+  for (const Access& earlier : {byte.writer, byte.other_writer})
+    if (clashes(earlier)) race(write ? "two writes" : "a read and a write", region, address, now, earlier);
+  if (write)
+    for (const Access& earlier : {byte.reader, byte.other_reader})
+      if (clashes(earlier)) race("a write and a read", region, address, now, earlier);
+  // Two that nothing orders with each other, readers or atomic writers, are enough: what clashes with any clashes with one.
+  Access& first = write ? byte.writer : byte.reader;
+  Access& second = write ? byte.other_writer : byte.other_reader;
+  if (ordered(second.segment)) second = {};
+  (ordered(first.segment) ? first : second) = now;
 }
 
 void access(const void* memory, std::size_t bytes, bool write, bool atomic, const void* pc) {
@@ -253,13 +250,13 @@ void add(const void* memory, std::size_t bytes, const char* name, bool writable,
     Region& region = found->second;
     region.writable = region.writable || writable;
     region.end = std::max(region.end, begin + bytes);
-    region.bytes.resize(region.end - begin, Byte{{kOutside, 0}, {}, {}});
+    region.bytes.resize(region.end - begin, Byte{{kOutside, 0}, {}, {}, {}});
     if (!writable)
       for (Byte& b : region.bytes) b.writer.segment = kOutside;
     return;
   }
   c.regions[begin] = {begin,    begin + bytes, name,
-                      writable, shared,        std::vector<Byte>(bytes, {{writer, 0}, {}, {}})};
+                      writable, shared,        std::vector<Byte>(bytes, {{writer, 0}, {}, {}, {}})};
 }
 
 }  // namespace
@@ -337,33 +334,3 @@ void checker_access(const void* address, std::size_t bytes, bool write, bool ato
 }
 
 }  // namespace assay::cuda::emulation
-
-// What code compiled with -fsanitize=thread calls (GCC: sanitizer.def; LLVM: ThreadSanitizer.cpp).
-namespace {
-void hook(void* address, std::size_t bytes, bool write, const void* pc) {
-  assay::cuda::emulation::checker_access(address, bytes, write, false, pc);
-}
-void hook_range(void* address, std::size_t bytes, bool write, const void* pc) {
-  for (std::size_t i = 0; i < bytes; ++i) hook(static_cast<char*>(address) + i, 1, write, pc);
-}
-}  // namespace
-
-extern "C" {
-#define ASSAY_HOOKS(n)                                                                       \
-  void __tsan_read##n(void* a) { hook(a, n, false, __builtin_return_address(0)); }           \
-  void __tsan_write##n(void* a) { hook(a, n, true, __builtin_return_address(0)); }           \
-  void __tsan_unaligned_read##n(void* a) { hook(a, n, false, __builtin_return_address(0)); } \
-  void __tsan_unaligned_write##n(void* a) { hook(a, n, true, __builtin_return_address(0)); }
-ASSAY_HOOKS(1)
-ASSAY_HOOKS(2)
-ASSAY_HOOKS(4)
-ASSAY_HOOKS(8)
-ASSAY_HOOKS(16)
-void __tsan_read_range(void* a, std::size_t n) { hook_range(a, n, false, __builtin_return_address(0)); }
-void __tsan_write_range(void* a, std::size_t n) { hook_range(a, n, true, __builtin_return_address(0)); }
-void __tsan_init() {}
-void __tsan_func_entry(void*) {}
-void __tsan_func_exit() {}
-void __tsan_vptr_update(void**, void*) {}
-void __tsan_vptr_read(void**) {}
-}

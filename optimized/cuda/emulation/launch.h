@@ -57,8 +57,8 @@ struct Launch {
 };
 // Throws Fault.
 void run(const Launch& launch);
-// Throws Fault for what no GPU runs.
-void check_limits(const Launch& launch);
+// Throws Fault for what no GPU runs. `shared_bytes` are those of a block's static variables, where they are known before.
+void check_limits(const Launch& launch, std::size_t shared_bytes = 0);
 
 // For what kernels call.
 void* shared_variable(const void* key, std::size_t bytes, const char* name);

@@ -8,8 +8,10 @@
 #include <array>
 #include <bit>
 #include <cstdlib>
+#include <functional>
 #include <map>
 #include <unordered_map>
+#include <utility>
 
 #include "block.h"
 #include "vocabulary/access_counts.h"
@@ -20,14 +22,16 @@ namespace {
 constexpr std::uintptr_t kSector = 32;
 constexpr unsigned kBanks = 32;
 
-// One request of a warp: the accesses of its lanes by one instruction, the first time they come by, the second, ...
+// One request of a warp: the accesses of its lanes by one instruction, the first time they come by, the second, ... Copies
+// (cp.async) have as many bytes as there are left, lane by lane.
 struct Request {
   std::array<std::uintptr_t, kWarp> address{};
+  std::array<std::uint8_t, kWarp> bytes{};
   std::uint32_t lanes = 0;
 };
 
 struct Place {
-  std::uint32_t bytes = 0;
+  std::uint32_t bytes = 0;  // at most
   bool shared = false, write = false;
   std::map<unsigned, std::vector<Request>> requests;  // by warp
   std::unordered_map<unsigned, std::uint32_t> times_of_thread;
@@ -55,24 +59,30 @@ Counter& counter() {
 }
 
 // Distinct numbers among the first n.
-template <std::size_t most>
-unsigned distinct(std::array<std::uintptr_t, most>& numbers, std::size_t n) {
+unsigned distinct(std::array<std::uintptr_t, 2 * kWarp>& numbers, std::size_t n) {
   std::sort(numbers.begin(), numbers.begin() + n);
   return static_cast<unsigned>(std::unique(numbers.begin(), numbers.begin() + n) - numbers.begin());
 }
 
-void count_sectors(const Request& request, std::uint32_t bytes, std::uint64_t& units, std::uint64_t& ideal) {
+void count_sectors(const Request& request, std::uint64_t& units, std::uint64_t& ideal) {
   std::array<std::uintptr_t, 2 * kWarp> sectors;
-  std::array<std::uintptr_t, kWarp> addresses;
+  std::array<std::pair<std::uintptr_t, std::uint32_t>, kWarp> accesses;
   std::size_t n = 0, m = 0;
   for (unsigned lanes = request.lanes; lanes != 0; lanes &= lanes - 1) {
-    const std::uintptr_t a = request.address[static_cast<std::size_t>(std::countr_zero(lanes))];
-    addresses[m++] = a;
+    const auto lane = static_cast<std::size_t>(std::countr_zero(lanes));
+    const std::uintptr_t a = request.address[lane];
+    const std::uint32_t bytes = request.bytes[lane];
+    accesses[m++] = {a, bytes};
     sectors[n++] = a / kSector;
     sectors[n++] = (a + bytes - 1) / kSector;
   }
+  // Of those at one address the longest comes first.
+  std::sort(accesses.begin(), accesses.begin() + m, std::greater<>());
+  std::uint64_t asked = 0;
+  for (std::size_t k = 0; k < m; ++k)
+    if (k == 0 || accesses[k].first != accesses[k - 1].first) asked += accesses[k].second;
   units += distinct(sectors, n);
-  ideal += (distinct(addresses, m) * bytes + kSector - 1) / kSector;
+  ideal += (asked + kSector - 1) / kSector;
 }
 
 // A warp's access to shared memory is made in passes of 128 bytes: of 8 or 16 bytes a lane, half or a quarter of the
@@ -86,7 +96,8 @@ void count_passes(const Request& request, std::uint32_t bytes, std::uint64_t& un
     for (unsigned i = first; i < first + together; ++i) {
       if ((request.lanes >> i & 1) == 0) continue;
       any = true;
-      for (std::uintptr_t w = request.address[i] / 4; w <= (request.address[i] + bytes - 1) / 4; ++w) {
+      for (std::uintptr_t w = request.address[i] / 4; w <= (request.address[i] + request.bytes[i] - 1) / 4;
+           ++w) {
         auto& bank = words[w % kBanks];
         auto& n = count[w % kBanks];
         if (std::find(bank.begin(), bank.begin() + n, w) == bank.begin() + n) bank[n++] = w;
@@ -115,14 +126,16 @@ void count_access(const CountedAccess& access) {
   Counter& c = counter();
   if (c.table == nullptr) return;
   Place& place = c.places[access.pc];
-  place.bytes = access.bytes;
+  place.bytes = std::max(place.bytes, access.bytes);
   place.shared = access.shared;
   place.write = access.write;
   auto& requests = place.requests[access.thread / kWarp];
   const std::uint32_t time = place.times_of_thread[access.thread]++;
   if (requests.size() <= time) requests.resize(time + 1);
-  requests[time].address[access.thread % kWarp] = access.address;
-  requests[time].lanes |= 1u << access.thread % kWarp;
+  const unsigned lane = access.thread % kWarp;
+  requests[time].address[lane] = access.address;
+  requests[time].bytes[lane] = static_cast<std::uint8_t>(access.bytes);
+  requests[time].lanes |= 1u << lane;
 }
 
 void count_block() {
@@ -136,11 +149,11 @@ void count_block() {
         if (place.shared)
           count_passes(r, place.bytes, units, ideal);
         else
-          count_sectors(r, place.bytes, units, ideal);
+          count_sectors(r, units, ideal);
       }
     AccessCounts* const at = place_in(c.table, pc);
     if (at == nullptr) continue;
-    at->bytes = place.bytes;
+    at->bytes = std::max(at->bytes, place.bytes);
     at->shared = place.shared ? 1 : 0;
     at->write = place.write ? 1 : 0;
     __atomic_fetch_add(&at->requests, requests, __ATOMIC_RELAXED);

@@ -17,6 +17,14 @@ std::string from_optimized(const std::string& path) {
   return at == std::string::npos ? path : path.substr(at);
 }
 
+std::string coordinates(unsigned x, unsigned y, unsigned z) {
+  std::string s = std::to_string(x);
+  if (y == 0 && z == 0) return s;
+  s = "(" + s + ", " + std::to_string(y);
+  if (z != 0) s += ", " + std::to_string(z);
+  return s + ")";
+}
+
 }  // namespace
 
 std::string text(Location where) { return from_optimized(where.file) + ":" + std::to_string(where.line); }
@@ -35,6 +43,13 @@ std::string place_of_frames(const std::string& lines) {
   const auto file = [](const std::string& frame) { return frame.substr(0, frame.rfind(':')); };
   return file(frames.front()) == file(frames.back()) ? frames.front()
                                                      : frames.front() + " (" + frames.back() + ")";
+}
+
+std::string name_of_block(uint3 block) { return "block " + coordinates(block.x, block.y, block.z); }
+
+std::string name_of_thread(uint3 block, dim3 shape, unsigned thread) {
+  return name_of_block(block) + " thread " +
+         coordinates(thread % shape.x, thread / shape.x % shape.y, thread / shape.x / shape.y);
 }
 
 std::string demangled(const char* kernel) {

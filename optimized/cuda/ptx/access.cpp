@@ -16,15 +16,6 @@ std::uint64_t address(Warp& warp, const Instruction& i, std::size_t operand, std
   return warp.row(i.row[operand])[lane] + static_cast<std::uint64_t>(i.offset[which]);
 }
 
-// What a load makes of memory: its bits, of a NaN too.
-template <class T>
-std::uint64_t register_of(T x) {
-  if constexpr (std::is_same_v<T, float>)
-    return std::bit_cast<std::uint32_t>(x);
-  else
-    return put<T>(x);
-}
-
 // Whether a row has the same number in all these lanes.
 bool is_one(const std::uint64_t* row, std::uint32_t lanes) {
   std::uint64_t differing = 0;
@@ -37,15 +28,16 @@ bool is_one(const std::uint64_t* row, std::uint32_t lanes) {
 template <class T>
 void load(Warp& warp, const Instruction& i, std::uint32_t lanes) {
   const std::size_t n = i.vector;
-  // One address for all lanes: a constant, or an element of a parameter.
-  if (i.control == 1 || (i.space == StateSpace::param && is_one(warp.row(i.row[n]), lanes))) {
+  // One address for all lanes: a constant, or an element of a parameter. Of local memory it is another place for each.
+  const bool constant = i.control == 1 && i.space != StateSpace::local && i.space != StateSpace::generic;
+  if (constant || (i.space == StateSpace::param && is_one(warp.row(i.row[n]), lanes))) {
     const auto one = static_cast<std::uint32_t>(std::countr_zero(lanes));
     const std::byte* from = warp.memory(i.space, address(warp, i, n, 0, one), n * sizeof(T), false, one);
     for (std::size_t k = 0; k < n; ++k) {
       T x;
       std::memcpy(&x, from + k * sizeof(T), sizeof x);
       std::uint64_t* d = warp.row(i.row[k]);
-      each_lane(lanes, [d, bits = register_of(x)](std::uint32_t l) { d[l] = bits; });
+      each_lane(lanes, [d, bits = put(x)](std::uint32_t l) { d[l] = bits; });
     }
     return;
   }
@@ -54,7 +46,7 @@ void load(Warp& warp, const Instruction& i, std::uint32_t lanes) {
     for (std::size_t k = 0; k < n; ++k) {
       T x;
       std::memcpy(&x, from + k * sizeof(T), sizeof x);
-      warp.row(i.row[k])[l] = register_of(x);
+      warp.row(i.row[k])[l] = put(x);
     }
   });
 }
@@ -109,7 +101,7 @@ void atomic(Warp& warp, const Instruction& i, std::uint32_t lanes) {
     std::memcpy(&old, at, sizeof old);
     const T next = Op::next(old, get<T>(warp.row(i.row[first + 1])[l]));
     std::memcpy(at, &next, sizeof next);
-    if (first == 1) warp.row(i.row[0])[l] = put<T>(old);
+    if (first == 1) warp.row(i.row[0])[l] = put(std::bit_cast<Bits<T>>(old));
   });
 }
 
@@ -172,7 +164,7 @@ Handler load_or_store(const Parts& p, Instruction& i) {
   }
   const bool loads = p[0] == "ld";
   return of_number(p.back(), [&](auto t) -> Handler {
-    using T = typename decltype(t)::type;
+    using T = Bits<typename decltype(t)::type>;
     return loads ? &load<T> : &store<T>;
   });
 }
@@ -190,7 +182,7 @@ Handler atomic_operation(const Parts& p, Instruction& i) {
     using T = typename decltype(t)::type;
     if constexpr (sizeof(T) >= 4) {
       if (operation == "add") return &atomic<T, Sum>;
-      if (operation == "exch") return &atomic<T, Exchange>;
+      if (operation == "exch") return &atomic<Bits<T>, Exchange>;
       if constexpr (std::is_integral_v<T>) {
         if (operation == "min") return &atomic<T, Smallest>;
         if (operation == "max") return &atomic<T, Largest>;

@@ -157,8 +157,9 @@ T copied_sign(T sign, T value) {
 }
 
 // Subnormal numbers as zero.
-float flushed(float x) {
-  return std::fabs(x) < std::numeric_limits<float>::min() ? std::copysign(0.0f, x) : x;
+template <class T>
+T flushed(T x) {
+  return std::fabs(x) < std::numeric_limits<T>::min() ? std::copysign(T(0), x) : x;
 }
 template <bool ftz, double (*op)(double)>
 float approximate(float x) {
@@ -173,10 +174,18 @@ double square_root(double x) { return std::sqrt(x); }
 double hyperbolic_tangent(double x) { return std::tanh(x); }
 double sine(double x) { return std::sin(x); }
 double cosine(double x) { return std::cos(x); }
-// Of f64 the upper half alone is a result.
-template <double (*op)(double)>
+template <bool ftz>
+float quotient(float a, float b) {
+  return ftz ? flushed(flushed(a) / flushed(b)) : a / b;
+}
+// Of f64 with .ftz the upper half alone is read, and is a result.
 double upper_half(double x) {
-  return std::bit_cast<double>(std::bit_cast<std::uint64_t>(op(x)) & 0xffffffff00000000u);
+  return std::bit_cast<double>(std::bit_cast<std::uint64_t>(x) & 0xffffffff00000000u);
+}
+template <double (*op)(double)>
+double approximate_half(double x) {
+  const double y = op(flushed(upper_half(x)));
+  return y != y ? std::bit_cast<double>(std::uint64_t{0x7fffffff00000000u}) : flushed(upper_half(y));
 }
 
 template <class A, class B>
@@ -209,12 +218,6 @@ template <class T>
   return a * b;
 }
 
-template <float (*op)(float)>
-float saturated(float a) {
-  const float x = op(a);
-  return x > 0 ? std::min(x, 1.0f) : 0;
-}
-
 Handler approximation(const Parts& p) {
   if (!has_only(p, {"approx", "full", "ftz"})) return nullptr;
   const bool ftz = has(p, "ftz");
@@ -223,8 +226,10 @@ Handler approximation(const Parts& p) {
                : best_unary<float, float, &approximate<false, op>>();
   };
   if (p.back() == "f64") {
-    if (p[0] == "rcp") return best_unary<double, double, &upper_half<&one_over>>();
-    if (p[0] == "rsqrt") return best_unary<double, double, &upper_half<&one_over_root>>();
+    if (p[0] == "rcp") return ftz ? best_unary<double, double, &approximate_half<&one_over>>() : nullptr;
+    if (p[0] == "rsqrt")
+      return ftz ? best_unary<double, double, &approximate_half<&one_over_root>>()
+                 : best_unary<double, double, &one_over_root>();
     return nullptr;
   }
   if (p.back() != "f32") return nullptr;
@@ -236,7 +241,8 @@ Handler approximation(const Parts& p) {
   if (p[0] == "tanh") return f32.operator()<&hyperbolic_tangent>();
   if (p[0] == "sin") return f32.operator()<&sine>();
   if (p[0] == "cos") return f32.operator()<&cosine>();
-  if (p[0] == "div") return best_binary<float, float, &div<float>>();
+  if (p[0] == "div")
+    return ftz ? best_binary<float, float, &quotient<true>>() : best_binary<float, float, &quotient<false>>();
   return nullptr;
 }
 

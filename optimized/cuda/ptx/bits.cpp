@@ -78,13 +78,12 @@ T extract(T a, T b, std::uint32_t c) {
   using U = std::make_unsigned_t<T>;
   if (count == 0) return 0;
   const std::uint32_t last = std::min(at + count - 1, width - 1);
-  U field = at >= width ? U{0} : static_cast<U>(static_cast<U>(a) >> at);
   const bool negative = std::is_signed_v<T> && (static_cast<U>(a) >> last & 1) != 0;
-  if (count < width) {
-    const U mask = static_cast<U>((U{1} << count) - 1);
-    const std::uint32_t there = at >= width ? 0 : std::min(count, width - at);
-    field &= there < width ? static_cast<U>((U{1} << there) - 1) : static_cast<U>(~U{0});
-    if (negative) field |= static_cast<U>(~(there == count ? mask : static_cast<U>((U{1} << there) - 1)));
+  const std::uint32_t there = at >= width ? 0 : std::min(count, width - at);
+  U field = at >= width ? U{0} : static_cast<U>(static_cast<U>(a) >> at);
+  if (there < width) {
+    const U mask = static_cast<U>((U{1} << there) - 1);
+    field = static_cast<U>(negative ? field | ~mask : field & mask);
   }
   return static_cast<T>(field);
 }

@@ -114,7 +114,8 @@ Handler comparison(std::string_view name) {
 Handler comparison_handler(const Parts& p, Instruction& i) {
   if (p[0] == "selp") {
     if (p.size() != 2) return nullptr;
-    return of_number(p[1], [](auto t) -> Handler { return best<&select<typename decltype(t)::type>>(); });
+    return of_number(p[1],
+                     [](auto t) -> Handler { return best<&select<Bits<typename decltype(t)::type>>>(); });
   }
   if (p[0] != "setp" || p.size() < 3 || p.size() > 4) return nullptr;
   if (p.size() == 4) {

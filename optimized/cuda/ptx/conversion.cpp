@@ -56,6 +56,12 @@ R clamped(A a) {
       std::min(static_cast<std::uint64_t>(a), static_cast<std::uint64_t>(std::numeric_limits<R>::max())));
 }
 
+// Floating-point numbers with .sat: from 0 to 1, NaN as 0.
+template <class T>
+T saturated(T x) {
+  return x > 0 ? std::min(x, T(1)) : T(0);
+}
+
 template <class A>
 float of_any(A a) {
   if constexpr (std::is_class_v<A>)
@@ -79,7 +85,8 @@ void convert(Warp& warp, const Instruction& i, std::uint32_t lanes) {
       else
         d[l] = put<R>(to_integer<R>(a, rounding));
     } else if constexpr (std::is_class_v<R>) {
-      d[l] = put<R>(narrowed<R>(of_any(a)));
+      const float x = of_any(a);
+      d[l] = put<R>(narrowed<R>(saturate ? saturated(x) : x));
     } else {
       R r;
       if constexpr (std::is_class_v<A>)
@@ -87,7 +94,7 @@ void convert(Warp& warp, const Instruction& i, std::uint32_t lanes) {
       else
         r = static_cast<R>(a);
       if (whole) r = integral(r, rounding);
-      if (saturate) r = r > 0 ? std::min(r, R(1)) : R(0);
+      if (saturate) r = saturated(r);
       d[l] = put<R>(r);
     }
   });
@@ -142,7 +149,7 @@ Handler conversion(const Parts& p, Instruction& i) {
           if (std::is_class_v<R> || std::is_integral_v<R>) return nullptr;
           return saturate ? &directed<&convert<R, A, true>> : &directed<&convert<R, A, false>>;
         }
-        if (to_whole && std::is_class_v<R>) return nullptr;
+        if ((to_whole && std::is_class_v<R>) || (saturate && std::is_same_v<R, Bfloat16>)) return nullptr;
         if (saturate) return &convert<R, A, true>;
         constexpr bool has_vectors =  // others: not with GCC 12
             std::is_integral_v<A> && (std::is_integral_v<R> || std::is_same_v<R, float>);
@@ -195,7 +202,7 @@ Handler conversion_handler(const Parts& p, Instruction& i) {
   if (p[0] == "cvt") return conversion(p, i);
   if (p[0] == "mov" && p.size() == 2) {
     if (p[1] == "pred") return best<&copy<std::uint8_t>>();
-    return of_number(p[1], [](auto t) -> Handler { return best<&copy<typename decltype(t)::type>>(); });
+    return of_number(p[1], [](auto t) -> Handler { return best<&copy<Bits<typename decltype(t)::type>>>(); });
   }
   if (p.size() == 2 && (p[0] == "pack" || p[0] == "unpack")) {  // the linker's names of mov with a vector
     const bool packs = p[0] == "pack";

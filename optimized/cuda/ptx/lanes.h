@@ -49,6 +49,11 @@ std::uint64_t put(T x) {
     return x;
 }
 
+// What moves a number and does not compute moves its bits, of a NaN too: through this type.
+template <class T>
+using Bits = std::conditional_t<std::is_same_v<T, float>, std::uint32_t,
+                                std::conditional_t<std::is_same_v<T, double>, std::uint64_t, T>>;
+
 // f of each lane of the mask, one after another.
 template <class F>
 void each_lane(std::uint32_t lanes, F f) {

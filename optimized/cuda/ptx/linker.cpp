@@ -1,6 +1,7 @@
 #include "linker.h"
 
 #include <algorithm>
+#include <iterator>
 #include <stdexcept>
 
 #include "forms.h"
@@ -17,10 +18,11 @@ constexpr std::size_t kMostInstructions = 1 << 19, kMostText = 1 << 25;  // byte
 constexpr std::int32_t kMostRows = 1 << 18;
 constexpr int kMostCalls = 20;  // in each other
 
-// The ; of a statement, or the : of a label.
+// The ; of a statement, or the : of a label. Not looked for further than it is: a kernel may have many.
 std::size_t end_of_statement(Text text) {
-  const auto end = text.find(';');
-  return text[0] == '$' ? std::min(text.substr(0, end).find(':'), end) : end;
+  if (text[0] != '$') return text.find(';');
+  const auto end = std::ranges::find_if(text, [](char c) { return c == ':' || c == ';'; });
+  return end == text.end() ? Text::npos : static_cast<std::size_t>(end - text.begin());
 }
 
 class Linker {
@@ -55,6 +57,10 @@ class Linker {
     std::vector<Branch> branches;
     bool inlined = false;
   };
+  struct Slot {  // a part of a .param variable
+    std::int32_t row;
+    std::size_t bytes;
+  };
 
   std::runtime_error error(Text token, std::string_view what) const {
     return error_at(around_.text, token, what);
@@ -77,7 +83,6 @@ class Linker {
     while (!(text = without_leading_space(text)).empty()) {
       if (program_.code.size() > kMostInstructions || program_.rows > kMostRows)
         throw error(text, "a kernel that is too long");
-      const auto end = end_of_statement(text);
       if (text[0] == '{') {
         frame.scopes.emplace_back();
         text.remove_prefix(1);
@@ -89,15 +94,14 @@ class Linker {
         const auto line = std::min(text.find('\n'), text.size());
         place(text.substr(5, line - std::min<std::size_t>(line, 5)));
         text.remove_prefix(line);
-      } else if (end == Text::npos) {
-        throw error(text, "a statement without its end");
-      } else if (text[end] == ':') {
-        const Text label = trimmed(text.substr(0, end));
-        if (!frame.labels.emplace(label, static_cast<std::int32_t>(program_.code.size())).second)
-          throw error(label, "a label that is there twice");
-        text.remove_prefix(end + 1);
       } else {
-        statement(trimmed(text.substr(0, end)), frame);
+        const auto end = end_of_statement(text);
+        if (end == Text::npos) throw error(text, "a statement without its end");
+        const Text what = trimmed(text.substr(0, end));
+        if (text[end] == ';')
+          statement(what, frame);
+        else if (!frame.labels.emplace(what, static_cast<std::int32_t>(program_.code.size())).second)
+          throw error(what, "a label that is there twice");
         text.remove_prefix(end + 1);
       }
     }
@@ -178,7 +182,9 @@ class Linker {
     if (!choose_operation(parts, i)) throw error(s, "PTX that is not interpreted");
     if (parts[0] == "cp" && operands.size() == 3) i.control = 0;
     take_operands(s, operands_of(parts, i), operands, i, frame.scopes);
-    if (parts[0] == "cp" && operands.size() >= 3 && operands[2] != "16")
+    // A block has one barrier here, and copies have 16 bytes.
+    if ((i.flow == Flow::block_barrier && operands[0] != "0") ||
+        (parts[0] == "cp" && operands.size() >= 3 && operands[2] != "16"))
       throw error(s, "PTX that is not interpreted");
     if (parts[0] == "ld") i.control = names_.is_constant(i.row[i.vector]) ? 1 : 0;
     if (parts[0] == "shfl") i.mask = i.row[5];
@@ -247,26 +253,42 @@ class Linker {
     if (!variable) return false;
     std::uint64_t offset = 0;
     if (plus != Text::npos &&
-        (!read_number(trimmed(inside(where).substr(plus + 1)), offset) || offset > kMostParameters))
+        (!read_integer(trimmed(inside(where).substr(plus + 1)), offset) || offset > kMostParameters))
       throw error(where, "an address with no number behind its +");
     const std::vector<Text> values = what[0] == '{' ? split(inside(what), ',') : std::vector<Text>{what};
     const std::size_t bytes = bytes_of_type("." + std::string(type));
     if (bytes == 0 || !choose_operation({"mov", type}, i)) throw error(s, "PTX that is not interpreted");
     for (const Text value : values) {
-      const auto key = std::pair(*variable, offset);
       if (value.empty()) throw error(s, "an operand is missing");
-      if (!store && parameter_rows_.count(key) == 0)
-        throw error(s, "an argument is read that nobody has written");
-      auto known = parameter_rows_.find(key);
-      if (known == parameter_rows_.end()) known = parameter_rows_.emplace(key, names_.new_row()).first;
-      i.row[0] = store ? known->second : names_.written(value, frame.scopes);
-      i.row[1] = store ? names_.read(value, frame.scopes) : known->second;
+      const std::int32_t row = slot(s, *variable, offset, bytes, store);
+      i.row[0] = store ? row : names_.written(value, frame.scopes);
+      i.row[1] = store ? names_.read(value, frame.scopes) : row;
       i.written = 1;
       i.operands = 2;
       program_.code.push_back(i);
       offset += bytes;
     }
     return true;
+  }
+
+  // The row of a part of a parameter. Parts are read as they were written, or the lowest bytes of one: nvcc writes a b32 of which
+  // the function reads a u8.
+  std::int32_t slot(Text s, int variable, std::uint64_t offset, std::size_t bytes, bool store) {
+    const auto at = parameter_rows_.lower_bound({variable, offset});
+    const auto overlaps = [&](const auto& other) {
+      return other.first.first == variable && other.first.second < offset + bytes &&
+             offset < other.first.second + other.second.bytes;
+    };
+    const bool behind = at != parameter_rows_.end() && overlaps(*at);
+    if (behind && at->first.second == offset &&
+        (store ? bytes == at->second.bytes : bytes <= at->second.bytes))
+      return at->second.row;
+    if (behind || (at != parameter_rows_.begin() && overlaps(*std::prev(at))))
+      throw error(s, "a part of an argument has another size elsewhere");
+    if (!store) throw error(s, "an argument is read that nobody has written");
+    const std::int32_t row = names_.new_row();
+    parameter_rows_.insert(at, {{variable, offset}, {row, bytes}});
+    return row;
   }
 
   // call.uni (results), name, (arguments)
@@ -308,7 +330,7 @@ class Linker {
   const Surroundings& around_;
   Program program_;
   Names names_;
-  std::map<std::pair<int, std::uint64_t>, std::int32_t> parameter_rows_;
+  std::map<std::pair<int, std::uint64_t>, Slot> parameter_rows_;  // by variable and offset
   std::map<std::string, std::size_t> known_places_;
   int parameters_ = 0, depth_ = 0;
   std::size_t read_ = 0;  // of text

@@ -30,7 +30,7 @@ void Names::declare_registers(Text statement, Scope& scope) {
   for (Text name : split(statement.substr(begin), ',')) {
     std::uint64_t count = 0;
     if (const auto bracket = name.find('<'); bracket != Text::npos) {
-      if (name.back() != '>' || !read_number(inside(name.substr(bracket)), count)) throw bad();
+      if (name.back() != '>' || !read_integer(inside(name.substr(bracket)), count)) throw bad();
       scope.declared.push_back({name = name.substr(0, bracket), count});
     } else if (!scope.registers.emplace(name, program_.rows).second) {
       throw error_at(whole_, name, "a register that is declared twice");
@@ -105,24 +105,16 @@ std::optional<std::int32_t> Names::special(Text name) {
   return specials_[name] = s.row;
 }
 
-// 12, -12, 12U, 0x1F, 0f3F800000, 0d3FF0000000000000
+// An integer, 0f3F800000, 0d3FF0000000000000
 std::optional<std::uint64_t> Names::number(Text s) const {
-  const auto bad = [&] { return error_at(whole_, s, "no number"); };
+  if (!is_digit(s[0]) && s[0] != '-') return std::nullopt;
   std::uint64_t value = 0;
-  if (s[0] == '-') {
-    std::int64_t negative = 0;
-    if (!read_number(s, negative)) throw bad();
-    return static_cast<std::uint64_t>(negative);
-  }
-  if (!is_digit(s[0])) return std::nullopt;
   const char kind =
       s.size() > 2 && s[0] == '0' ? static_cast<char>(std::tolower(static_cast<unsigned char>(s[1]))) : '0';
-  if (kind == 'f' || kind == 'd') {
-    if (s.size() != (kind == 'f' ? 10 : 18) || !read_number(s.substr(2), value, 16)) throw bad();
-    return value;
-  }
-  const Text digits = s.substr(0, s.size() - (s.back() == 'U' ? 1 : 0));
-  if (kind == 'x' ? !read_number(digits.substr(2), value, 16) : !read_number(digits, value)) throw bad();
+  const bool is_float = kind == 'f' || kind == 'd';
+  if (is_float ? s.size() != (kind == 'f' ? 10 : 18) || !read_number(s.substr(2), value, 16)
+               : !read_integer(s, value))
+    throw error_at(whole_, s, "no number");
   return value;
 }
 
@@ -157,8 +149,10 @@ std::int32_t Names::address(Text text, Scopes& scopes, std::int64_t& offset) {
   if (text.size() < 3 || text[0] != '[' || text.back() != ']') throw error_at(whole_, text, "no address");
   text = inside(text);
   const auto plus = text.find('+');
-  if (plus != Text::npos && !read_number(trimmed(text.substr(plus + 1)), offset))
+  std::uint64_t value = 0;
+  if (plus != Text::npos && !read_integer(trimmed(text.substr(plus + 1)), value))
     throw error_at(whole_, text, "an address with no number behind its +");
+  offset = static_cast<std::int64_t>(value);
   return read(trimmed(text.substr(0, plus)), scopes);
 }
 

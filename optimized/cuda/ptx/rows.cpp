@@ -193,13 +193,25 @@ std::int32_t number_rows(const std::vector<Interval>& intervals, std::vector<Row
   return taken;
 }
 
+// Where each row is a register of its own: any may be read before it is written.
+void own_rows_unwritten(Program& program) {
+  std::vector<char> kept(static_cast<std::size_t>(program.rows));
+  for (const Constant& c : program.constants) kept[static_cast<std::size_t>(c.row)] = 1;
+  for (const Special& s : program.specials) kept[static_cast<std::size_t>(s.row)] = 1;
+  for (Row r = 0; r < program.rows; ++r)
+    if (kept[static_cast<std::size_t>(r)] == 0) program.unwritten.push_back(r);
+}
+
 }  // namespace
 
 void share_rows(Program& program) {
   const std::vector<Part> parts = parts_of(program.code);
   std::vector<Interval> intervals(static_cast<std::size_t>(program.rows));
   std::vector<Row> unwritten;
-  if (!find_intervals(program, parts, intervals, unwritten)) return;
+  if (!find_intervals(program, parts, intervals, unwritten)) {
+    own_rows_unwritten(program);
+    return;
+  }
   std::vector<Row> number(static_cast<std::size_t>(program.rows), -1);
   Row taken = 0;
   for (Constant& c : program.constants) number[static_cast<std::size_t>(c.row)] = taken, c.row = taken++;

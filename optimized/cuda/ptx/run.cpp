@@ -12,7 +12,7 @@
 #include <emmintrin.h>
 #endif
 
-#include "../emulation/block.h"
+#include "../emulation/ready_set.h"
 #include "../emulation/text.h"
 #include "module.h"
 #include "warp.h"
@@ -46,7 +46,8 @@ std::uint32_t guarded(Warp& warp, const Instruction& i, std::uint32_t among) {
   return among & (i.guard_negated ? ~set : set);
 }
 
-// Lanes come to an instruction that waits for all of its mask, which the last to come do.
+// Lanes come to an instruction that waits for all of its mask, which the last to come do. Not all need have one mask: each is
+// of lanes that name the same.
 void meet(Warp& warp, const Instruction& i, std::int32_t pc, std::uint32_t came) {
   warp.in_warp |= came;
   for (std::uint32_t lanes = came; lanes != 0; lanes &= lanes - 1) warp.pc[first(lanes)] = pc;
@@ -59,13 +60,19 @@ void meet(Warp& warp, const Instruction& i, std::int32_t pc, std::uint32_t came)
   for (std::uint32_t lanes = came; lanes != 0; lanes &= lanes - 1)
     if ((mask_of(first(lanes)) >> first(lanes) & 1) == 0)
       warp.fail("the mask leaves its caller out", first(lanes));
-  const std::uint32_t mask = mask_of(first(came)), gone = mask & ~warp.live;
-  if (gone != 0)
-    warp.fail("the mask names lane " + std::to_string(first(gone)) + ", which has left", first(came));
-  if ((mask & ~here) != 0) return;
-  if (i.run != nullptr) i.run(warp, i, mask);
-  warp.in_warp &= ~mask;
-  for (std::uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) warp.pc[first(lanes)] = pc + 1;
+  for (std::uint32_t left = came; left != 0;) {
+    const std::uint32_t lane = first(left), mask = mask_of(lane), gone = mask & ~warp.live;
+    if (gone != 0) warp.fail("the mask names lane " + std::to_string(first(gone)) + ", which has left", lane);
+    std::uint32_t group = 0;
+    for (std::uint32_t lanes = here; lanes != 0; lanes &= lanes - 1)
+      if (mask_of(first(lanes)) == mask) group |= 1u << first(lanes);
+    left &= ~group;
+    if ((mask & ~group) != 0) continue;
+    if (i.run != nullptr) i.run(warp, i, mask);
+    warp.in_warp &= ~mask;
+    here &= ~mask;
+    for (std::uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) warp.pc[first(lanes)] = pc + 1;
+  }
 }
 
 // Whether these lanes are what each of them waits for.
@@ -118,6 +125,7 @@ bool run_together(Warp& warp, const Program& program) {
         leave_at(active & ~doing, pc + 1);
         return true;
       case Flow::block_barrier:
+        if (doing == 0) continue;
         if (doing != active) warp.fail("a barrier of some lanes only", first(active & ~doing));
         warp.at_barrier |= active;
         leave_at(active, pc);
@@ -235,7 +243,7 @@ class Library {
 }  // namespace
 
 void run(const Program& program, const emulation::Launch& launch, const emulation::Options& options) {
-  emulation::check_limits(launch);
+  emulation::check_limits(launch, program.shared_bytes);
   const dim3 grid = launch.grid;
   const std::uint64_t blocks = std::uint64_t{grid.x} * grid.y * grid.z;
   const std::uint32_t threads = launch.block.x * launch.block.y * launch.block.z;

@@ -64,13 +64,24 @@ std::vector<Text> words(Text s) {
 
 Text inside(Text s) { return s.size() < 2 ? s.substr(0, 0) : s.substr(1, s.size() - 2); }
 
-bool read_number(Text s, std::int64_t& value) {
-  const auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), value);
-  return error == std::errc{} && end == s.data() + s.size();
-}
 bool read_number(Text s, std::uint64_t& value, int base) {
   const auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), value, base);
   return error == std::errc{} && end == s.data() + s.size();
+}
+
+bool read_integer(Text s, std::uint64_t& value) {
+  const bool negative = s.starts_with('-');
+  if (negative) s.remove_prefix(1);
+  if (s.ends_with('U')) s.remove_suffix(1);
+  int base = 10;
+  if (s.size() > 1 && s[0] == '0') {
+    const bool hexadecimal = s[1] == 'x' || s[1] == 'X', binary = s[1] == 'b' || s[1] == 'B';
+    base = hexadecimal ? 16 : binary ? 2 : 8;
+    s.remove_prefix(base == 8 ? 1 : 2);
+  }
+  if (!read_number(s, value, base) || (negative && value > std::uint64_t{1} << 63)) return false;
+  if (negative) value = 0 - value;
+  return true;
 }
 
 std::size_t bytes_of_type(Text type) {
@@ -88,7 +99,7 @@ Declaration declaration(Text whole, Text text) {
   for (std::size_t i = 0; i < all.size() && good; ++i) {
     if (all[i] == ".align") {
       std::uint64_t n = 0;
-      good = ++i < all.size() && read_number(all[i], n) && std::has_single_bit(n) && n <= kLargestAlignment;
+      good = ++i < all.size() && read_integer(all[i], n) && std::has_single_bit(n) && n <= kLargestAlignment;
       if (!pointer) alignment = n;  // behind .ptr it is of what the parameter points to
     } else if (all[i] == ".param" || all[i] == ".shared" || all[i] == ".local" || all[i] == ".global") {
       continue;
@@ -102,7 +113,7 @@ Declaration declaration(Text whole, Text text) {
     }
   }
   if (const auto bracket = d.name.find('['); bracket != Text::npos) {
-    good = good && d.name.back() == ']' && read_number(inside(d.name.substr(bracket)), count) &&
+    good = good && d.name.back() == ']' && read_integer(inside(d.name.substr(bracket)), count) &&
            count <= kLargestVariable;
     d.name = d.name.substr(0, bracket);
   }

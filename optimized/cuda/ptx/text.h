@@ -26,9 +26,10 @@ std::vector<Text> words(Text s);
 // What stands between the first character and the last one, which are brackets.
 Text inside(Text s);
 
-// All of `s` as a number; false if it is none, or too large.
-bool read_number(Text s, std::int64_t& value);
+// All of `s` as a number in digits of that base; false if it is none, or too large.
 bool read_number(Text s, std::uint64_t& value, int base = 10);
+// The same as PTX writes integers: 12, -12, 12U, 0x1F, 017, 0b101. Of negative ones the complement.
+bool read_integer(Text s, std::uint64_t& value);
 
 // Bytes of ".f32", ".b128" and the like; 0 for what is no such type.
 std::size_t bytes_of_type(Text type);

@@ -18,6 +18,8 @@ __global__ void sum_of_blocks_kernel(const float* in, float* out, float* total, 
     x = in[base + i + 1];
   else if (planted == Planted::before_global)
     x = in[base + i - 1];
+  else if (planted == Planted::index_in_32_bits)
+    x = in[static_cast<std::int32_t>(3 * (std::int64_t{1} << 30) * blockIdx.x) + i];
   else
     x = in[base + i];
   if (planted == Planted::misaligned) {
@@ -26,6 +28,7 @@ __global__ void sum_of_blocks_kernel(const float* in, float* out, float* total, 
   }
   if (planted == Planted::writes_input) const_cast<float*>(in)[base + i] = x + 1;
   if (planted == Planted::unwritten_scratch) x += 0 * scratch[i];
+  if (planted == Planted::adds_to_unwritten) atomicAdd(scratch + i, x);
 
   const int slot = planted == Planted::behind_shared ? i + 64 - n + 1
                    : planted == Planted::same_slot   ? i / 2
@@ -80,6 +83,8 @@ __global__ void sum_of_blocks_kernel(const float* in, float* out, float* total, 
   } else {
     atomicAdd(total, 1.0f);
   }
+  if (planted == Planted::reads_atomic_sum && blockIdx.x == gridDim.x - 1 && i == n - 1)
+    out[base + i] = *total;
 }
 
 // A block of 40 threads has a warp of 8.

@@ -15,11 +15,14 @@ enum class Planted {
   behind_shared,
   behind_global,
   before_global,
+  index_in_32_bits,  // of rows that lie 3 * 2^30 elements apart
   misaligned,
   writes_input,
   unwritten_scratch,
-  plain_update,  // a sum over threads without atomics
+  adds_to_unwritten,  // an atomic addition, which reads, too
+  plain_update,       // a sum over threads without atomics
   plain_update_across_blocks,
+  reads_atomic_sum,       // plainly, behind its own addition and without waiting for those of others
   warp_without_syncwarp,  // lanes exchange by shared memory and nothing orders them
   mask_leaves_out_caller,
   mask_names_ended_lane,
