@@ -37,11 +37,20 @@ Spread read_interval(const JsonReader& value, const std::string& key) {
   return {value.at(key).number(), value.at("low").number(), value.at("high").number()};
 }
 
+// NaN lies everywhere: of an interval nothing may be known.
+Spread in_order(const Spread& s, const JsonReader& value, const std::string& key) {
+  if (s.low > s.value || s.value > s.high)
+    value.at(key).fail(
+        fmt::format("it is {}, which does not lie between low, {}, and high, {}", s.value, s.low, s.high));
+  return s;
+}
+
 MeasuredGate read_gate(const JsonReader& value) {
   MeasuredGate g;
   g.verdict = static_cast<SpeedVerdict>(one_of(value.at("verdict"), kGateTokens));
   // What was not measured again has no ratio; older files say 1.
-  if (g.verdict != SpeedVerdict::unchanged && value.find("ratio")) g.ratio = read_interval(value, "ratio");
+  if (g.verdict != SpeedVerdict::unchanged && value.find("ratio"))
+    g.ratio = in_order(read_interval(value, "ratio"), value, "ratio");
   g.mde = number_or(value, "mde", 0);
   g.threshold = number_or(value, "threshold", 0);
   g.rounds = value.count_or("rounds", 0);
@@ -67,6 +76,7 @@ Measurement read_bench_row(const JsonReader& value) {
   if (const JsonReader::Optional ns = value.find("ns")) row.ns = read_interval(*ns, "median");
   if (row.status == MeasuredStatus::measured && !(row.ns.value > 0 && std::isfinite(row.ns.value)))
     value.at("ns").fail("it was measured, so its median must be a number above 0");
+  if (const JsonReader::Optional ns = value.find("ns")) in_order(row.ns, *ns, "median");
   row.contention = number_or(value, "contention", 0);
   row.bytes = number_or(value, "bytes", 0);
   row.operations = number_or(value, "operations", 0);
@@ -74,7 +84,8 @@ Measurement read_bench_row(const JsonReader& value) {
     row.limit =
         MeasuredLimit{limit->at("ns").number(), limit->text_or("binds", ""), limit->at("share").number()};
   if (const JsonReader::Optional peer = value.find("best_peer"))
-    row.best_peer = MeasuredPeer{peer->at("impl").text(), read_interval(*peer, "ratio")};
+    row.best_peer =
+        MeasuredPeer{peer->at("impl").text(), in_order(read_interval(*peer, "ratio"), *peer, "ratio")};
   if (const JsonReader::Optional gate = value.find("gate")) row.gate = read_gate(*gate);
   row.information = value.text_or("information", "");
   row.device = value.text_or("device", "");

@@ -1,11 +1,14 @@
 #include "bandwidth.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <span>
 
 #include "cache_state.h"
 #include "canary.h"
 #include "clock.h"
+#include "dot_canary.h"
 #include "pages.h"
 #include "statistics.h"
 
@@ -78,6 +81,10 @@ std::vector<MachineLimit> machine_limits() {
                  rate(multiply_add_f32(kRepeats), [] { multiply_add_f32(kRepeats); })});
   all.push_back({"FMA f64", "arithmetic", "", "f64",
                  rate(multiply_add_f64(kRepeats), [] { multiply_add_f64(kRepeats); })});
+  for (const Dtype d : {Dtype::bf16, Dtype::u8})
+    if (has_dot_products(d))
+      all.push_back({fmt::format("dot products {}", name(d)), "arithmetic", "", std::string(name(d)),
+                     rate(dot_products(d, kRepeats), [d] { dot_products(d, kRepeats); })});
   return all;
 }
 

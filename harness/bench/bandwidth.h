@@ -10,7 +10,7 @@ struct MachineLimit {
   std::string name;      // "read L1", "copy DRAM", "FMA f32"
   std::string kind;      // bandwidth | arithmetic
   std::string level;     // L1, L2, L3, DRAM, or empty
-  std::string dtype;     // f32, f64, or empty
+  std::string dtype;     // of the operands; empty for bandwidths
   double value = 0;      // bytes or operations a second; a copied byte counts twice, a fused multiply-add too
   std::string device{};  // whose, if it is a GPU's
 };

@@ -33,12 +33,6 @@ std::vector<std::string> command_line() {
   return words;
 }
 
-// Of the checkout that the command runs in; empty outside of one.
-std::string commit() {
-  const Finished head = run_program("/usr/bin/git", {"rev-parse", "HEAD"});
-  return head.started && head.status == 0 ? head.out.substr(0, head.out.find('\n')) : std::string();
-}
-
 }  // namespace
 
 std::string machine_fingerprint() {
@@ -54,7 +48,13 @@ std::string machine_fingerprint() {
                      governor.empty() ? "unknown" : governor);
 }
 
-nlohmann::ordered_json bench_context(const Placements& placements) {
+std::string commit_here() {
+  const Finished head =
+      run_program("/usr/bin/git", {"describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"});
+  return head.started && head.status == 0 ? head.out.substr(0, head.out.find('\n')) : std::string();
+}
+
+nlohmann::ordered_json bench_context(const Placements& placements, const std::string& commit) {
   const Machine m = machine();
   std::vector<std::string> notes;
   for (const auto& [threads, p] : placements)
@@ -70,7 +70,7 @@ nlohmann::ordered_json bench_context(const Placements& placements) {
             {"compiler", m.compiler},
             {"version", m.version},
             {"fingerprint", machine_fingerprint()}}},
-          {"commit", commit()},
+          {"commit", commit},
           {"placement", fmt::format("{}", fmt::join(numactl_lines(placements), "; "))},
           {"notes", notes}};
 }

@@ -12,7 +12,10 @@ namespace assay {
 // of two runs may be compared only if this is equal, and then with care.
 std::string machine_fingerprint();
 
-// The keys "format", "command", "machine", "commit" (of the checkout that the command runs in), "placement" and "notes".
-nlohmann::ordered_json bench_context(const Placements& placements);
+// The commit of the checkout that the command runs in, "-dirty" behind it if files have been changed since; empty outside of one.
+std::string commit_here();
+
+// The keys "format", "command", "machine", "commit" (that the kernels are of), "placement" and "notes".
+nlohmann::ordered_json bench_context(const Placements& placements, const std::string& commit);
 
 }  // namespace assay

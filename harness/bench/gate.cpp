@@ -80,6 +80,7 @@ struct Gate::State {
   struct Trouble {
     std::string reason;
     bool refused = false;
+    bool unknown = false;  // nothing is known of the kernel
     explicit operator bool() const { return !reason.empty(); }
   };
   // What was measured of two kernels, the second over the first.
@@ -130,7 +131,9 @@ struct Gate::State {
       return trouble_of(process_.ask({{"do", "close"}}, patience)["kernels"][0]);
     } catch (const SessionDied& died) {
       session.reset();
-      return {died.what(), false};
+      return {died.what()};
+    } catch (const SessionError& error) {
+      return {error.what(), false, true};
     }
   }
 
@@ -190,54 +193,20 @@ struct Gate::State {
     return pair;
   }
 
-  static GateOutcome outcome_of(const Pair& pair) {
-    GateOutcome o;
-    const Estimate e = median_interval(pair.logarithms);
-    o.verdict = decide(e, pair.threshold);
-    o.ratio = {std::exp(e.median), std::exp(e.low), std::exp(e.high)};
-    o.detectable = detectable_effect(pair.logarithms, pair.threshold);
-    o.threshold = pair.threshold;
-    o.rounds = pair.logarithms.size();
-    return o;
-  }
-
-  // What is found in one process must hold in several: the same code differs by where it comes to lie, calls of less than a
-  // microsecond by some percent. Each process has copies of the libraries of its own, and they are loaded in turn in one order and
-  // the other. The first one, in which something was found, does not count.
+  // Each process has copies of the libraries of its own, and they are loaded in turn in one order and the other.
   GateOutcome judge(const GateSubject& s, const Side& first, const Side& second, std::uint64_t seed,
                     Pair& pair) {
     pair = time(s, first, second, seed, Until::decided, false);
     if (!pair.timed()) return {};
-    GateOutcome o = outcome_of(pair);
-    if (o.verdict != GateOutcome::Verdict::regressed && o.verdict != GateOutcome::Verdict::improved) return o;
-    std::vector<double> medians;
-    std::string said;
-    while (medians.size() < kConfirmations) {
-      const std::size_t n = medians.size() + 1;
-      session.reset();
-      const Pair again = time(s, first, second, seed + n, Until::precise, n % 2 == 1);
-      if (!again.timed()) {
-        pair.first = again.first;
-        pair.second = again.second;
-        return o;
-      }
-      o.rounds += again.logarithms.size();
-      const double median = median_interval(again.logarithms).median;
-      said += fmt::format("{}{:+.1f}%", said.empty() ? "" : ", ", 100 * std::expm1(median));
-      medians.push_back(median);
-      Estimate over;
-      const std::optional<GateOutcome::Verdict> verdict = settle(medians, o.verdict, pair.threshold, over);
-      o.ratio = {std::exp(over.median), std::exp(over.low), std::exp(over.high)};
-      if (verdict) {
-        o.verdict = *verdict;
-        o.confirmed = true;
-        return o;
-      }
-    }
-    o.note = fmt::format("{} by {:+.1f}% in one process, but {} in others", token(o.verdict),
-                         100 * (std::exp(median_interval(pair.logarithms).median) - 1), said);
-    o.verdict = GateOutcome::Verdict::ambiguous;
-    return o;
+    return confirm(outcome_of(pair.logarithms, pair.threshold),
+                   [&](std::size_t n) -> std::optional<std::vector<double>> {
+                     session.reset();
+                     const Pair again = time(s, first, second, seed + n, Until::precise, n % 2 == 1);
+                     if (again.timed()) return again.logarithms;
+                     pair.first = again.first;
+                     pair.second = again.second;
+                     return std::nullopt;
+                   });
   }
 
   // Whether the code is the same; or `unseen` becomes why that cannot be said. Asks where the two kernels begin in their files, and
@@ -292,16 +261,19 @@ BenchRow Gate::compare(const GateSubject& s) {
   const State::Side base{state.base_module, s.base}, candidate{state.candidate_module, s.candidate};
   // Whose fault it is: where only the baseline is not right, nothing is known against the candidate.
   const auto blame = [&](const State::Trouble& of_base, const State::Trouble& of_candidate) {
-    if (of_candidate) {
+    const auto known = [](const State::Trouble& t) { return t && !t.unknown; };
+    row.status = BenchRow::Status::not_run;
+    if (known(of_candidate)) {
       row.status = of_candidate.refused ? BenchRow::Status::refused : BenchRow::Status::failed;
       row.reason = of_candidate.reason;
-      if (of_base)
+      if (known(of_base))
         row.reason += fmt::format(" (the baseline {}, too: {})", of_base.refused ? "refuses it" : "fails",
                                   of_base.reason);
-    } else {
-      row.status = BenchRow::Status::not_run;
+    } else if (known(of_base)) {
       row.reason = fmt::format("nothing to compare with: the baseline {}: {}",
                                of_base.refused ? "refuses it" : "fails", of_base.reason);
+    } else {
+      row.reason = (of_candidate ? of_candidate : of_base).reason;
     }
   };
   try {
@@ -334,7 +306,7 @@ BenchRow Gate::compare(const GateSubject& s) {
     row.gate = outcome;
   } catch (const SessionHung& hung) {
     state.session.reset();
-    const State::Trouble trouble{hung.what(), false};
+    const State::Trouble trouble{hung.what()};
     if (hung.kernel == 0)
       blame(trouble, state.alone(s, candidate));
     else
@@ -344,8 +316,7 @@ BenchRow Gate::compare(const GateSubject& s) {
     if (of_candidate || of_base)
       blame(of_base, of_candidate);
     else
-      blame({},
-            {fmt::format("{}, with both of them in it; with either alone it does not", died.what()), false});
+      blame({}, {fmt::format("{}, with both of them in it; with either alone it does not", died.what())});
   } catch (const SessionError& error) {
     row.status = BenchRow::Status::not_run;
     row.reason = error.what();
@@ -358,14 +329,19 @@ void Gate::try_canary(const GateSubject& s, Canary& canary) {
   if (s.base == nullptr) return;
   State::Pair pair;
   GateOutcome o;
+  bool tried = false;
   try {
     o = state.judge(s, {state.base_module, s.base}, {state.second_module, s.base},
                     state.options.bench.seed + 7, pair);
+    tried = pair.timed();
   } catch (const SessionDied&) {
     state.session.reset();
+  } catch (const SessionError&) {  // it is no trial
+  }
+  if (!tried) {
+    ++canary.without;
     return;
   }
-  if (!pair.timed()) return;
   ++canary.trials;
   canary.alarms += o.confirmed ? 1 : 0;
 }

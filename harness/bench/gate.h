@@ -15,6 +15,7 @@ namespace assay {
 struct Canary {
   int trials = 0;
   int alarms = 0;
+  int without = 0;  // that could not be timed
 };
 
 class Gate {

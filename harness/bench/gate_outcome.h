@@ -3,10 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "statistics.h"
 
@@ -25,7 +27,7 @@ struct GateOutcome {
   double detectable = 0;  // what would have been found in 80% of tries
   double threshold = 0;
   std::size_t rounds = 0;
-  bool confirmed = false;  // a regression, in a second process
+  bool confirmed = false;  // a finding, by the processes after the first
   std::string note;        // why a finding was not believed
   std::string unseen;      // why it could not be seen whether the machine code is the same
 };
@@ -34,15 +36,26 @@ std::string_view token(GateOutcome::Verdict verdict);
 // By the interval of the logarithms of ratios: wholly beyond the threshold on one side, wholly inside, or neither.
 GateOutcome::Verdict decide(const Estimate& logarithms, double threshold);
 
-// Whether several processes, by the medians of their logarithms, say so too: three or more by Student's interval, or eight and more
-// by the sign test's, which one that was disturbed does not widen. `over` becomes the interval that decided, or the last one.
+// Whether several processes, by the medians of their logarithms, say so too: five or more by Student's interval, or eight and
+// more by the sign test's, which one that was disturbed does not widen. Fewer can lie side by side by chance, where noise has
+// two peaks. `over` becomes the interval that decided, or the last one.
 bool agree(std::span<const double> medians, GateOutcome::Verdict verdict, double threshold, Estimate& over);
 
 inline constexpr std::size_t kConfirmations = 12;  // at most; of twelve the sign test lets one disagree
-// What the processes say in which something that was `found` in another one is tried again: the same, as soon as they agree; the
-// opposite, if they do after all of them, because it was that other one which was disturbed; or nothing yet.
+// What the processes say in which something that was `found` in another one is tried again: the same, as soon as they agree;
+// the opposite, or that nothing has changed, if they do after all of them, because it was that other one which was disturbed;
+// or nothing yet. Which of these it will be is never certain before.
 std::optional<GateOutcome::Verdict> settle(std::span<const double> medians, GateOutcome::Verdict found,
                                            double threshold, Estimate& over);
+
+// What one process says, by the logarithms of its rounds.
+GateOutcome outcome_of(std::span<const double> logarithms, double threshold);
+
+// What is found in one process must hold in several: the same code differs by where it comes to lie, calls of less than a
+// microsecond by some percent. `again(n)` times it in the nth other one, and gives the logarithms of its rounds; or none if it
+// cannot be timed any more, and then nothing comes of it. The process in which it was found does not count.
+GateOutcome confirm(const GateOutcome& found,
+                    const std::function<std::optional<std::vector<double>>(std::size_t)>& again);
 
 inline constexpr double kThreshold = 0.01;
 inline constexpr double kThresholdDram =

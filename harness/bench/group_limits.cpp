@@ -1,7 +1,11 @@
 // The canaries of a group: what the machine, or the device, can do at most on the case's bytes and operations.
 #include <fmt/format.h>
 
+#include <functional>
+
 #include "../generate/data.h"
+#include "canary.h"
+#include "dot_canary.h"
 #include "group_state.h"
 
 namespace assay {
@@ -10,6 +14,14 @@ namespace {
 constexpr std::size_t kStreamingFrom = std::size_t{4} << 20;  // bytes of results for which streaming is tried
 constexpr std::int64_t kExpElements = 65536;  // so many that the call itself counts for nothing
 constexpr double kCanaryNs = 5e4;
+
+// The fastest operations that this processor has on the call's tensors.
+std::function<double(std::int64_t)> burst_of(const Call& call) {
+  for (const CallValue& a : call.arguments)
+    if (const auto* t = std::get_if<TensorData>(&a); t != nullptr && has_dot_products(t->dtype))
+      return [d = t->dtype](std::int64_t n) { return dot_products(d, n); };
+  return call.outputs[0].computed_in == Dtype::f64 ? multiply_add_f64 : multiply_add_f32;
+}
 
 }  // namespace
 
@@ -68,7 +80,7 @@ void Group::add_limits() {
         [&s, once](std::size_t set, double n) { return s.time(once, set, n); }, calls);
   }
   const bool doubles = s.call.outputs[0].computed_in == Dtype::f64;
-  const auto burst = doubles ? multiply_add_f64 : multiply_add_f32;
+  const auto burst = burst_of(s.call);
   const double of_one = burst(1);
   const auto repeats = static_cast<std::int64_t>(kCanaryNs / (rough_ns([&] { burst(1000); }) / 1000)) + 1;
   s.add_canary(

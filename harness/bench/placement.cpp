@@ -69,11 +69,19 @@ int node_number(const std::string& text) {
   return node;
 }
 
-// Whether memory can be bound here at all: containers often forbid it.
+// Whether memory can be bound here at all: containers often forbid it. What is asked for is what there is.
 bool may_bind() {
   if (numa_available() < 0) return false;
+  const Mask nodes(numa_allocate_nodemask());
   int mode = 0;
-  return get_mempolicy(&mode, nullptr, 0, nullptr, 0) == 0;
+  return get_mempolicy(&mode, nodes->maskp, nodes->size + 1, nullptr, 0) == 0 &&
+         set_mempolicy(mode, nodes->maskp, nodes->size + 1) == 0;
+}
+
+// The same of processors.
+bool may_pin() {
+  const Mask cpus(numa_allocate_cpumask());
+  return numa_sched_getaffinity(0, cpus.get()) >= 0 && numa_sched_setaffinity(0, cpus.get()) >= 0;
 }
 
 }  // namespace
@@ -84,6 +92,13 @@ Placement choose_placement(const std::string& cpus, const std::string& node, int
   std::vector<int> chosen = cpus.empty() ? allowed_cpus() : listed_cpus(cpus);
   if (chosen.empty()) {
     p.notes.emplace_back("the system does not say which processors may be used: threads are not pinned");
+  } else if (!may_pin()) {
+    if (!cpus.empty())
+      throw std::invalid_argument(
+          fmt::format("--cpus is \"{}\": this system does not let a process choose its processors", cpus));
+    p.notes.emplace_back(
+        "this system does not let a process choose its processors (seccomp): threads are not pinned");
+    chosen.clear();
   } else if (static_cast<int>(chosen.size()) < threads) {
     p.notes.push_back(fmt::format("{} threads on {} processor{}: they share", threads, chosen.size(),
                                   chosen.size() == 1 ? "" : "s"));

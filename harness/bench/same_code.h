@@ -1,21 +1,25 @@
 // Whether a kernel is the same machine code in two builds: then it cannot have become slower, and need not be timed.
 #pragma once
 
+#include <compare>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <set>
 #include <string>
-#include <utility>
 
 namespace assay {
 
 // Two libraries, disassembled by objdump.
 //
 // Two functions are the same if their instructions are, with the same functions called and pointed to in the same places, and
-// the same constants read: addresses themselves count for nothing, so that code which merely moved is the same. What
-// is not certain counts as different: constants without a name are compared as far as an instruction or, where their address is
-// taken, 4 KiB reach; tables of pointers with the functions that they lead to.
+// the same variables named: addresses themselves count for nothing, so that code which merely moved is the same. What a file
+// defines itself is followed wherever it is reached from: calls through its procedure linkage table, its global offset table,
+// pointers in its data. Variables must begin as the same bytes, and whoever else may change them must be the same, too, such
+// as what fills a table when the library is loaded.
+//
+// What is not certain counts as different. Constants without a name are compared as far as an instruction reads or, where their
+// address is taken, 4 KiB reach; what data points to without a name is a text, or compared like these. Functions of other
+// libraries are the same if name and version are, or, without a version, both files are linked with the same libraries.
 class CodeComparison {
  public:
   // Throws FileError for files that are no libraries, and std::runtime_error if objdump is missing.
@@ -28,9 +32,16 @@ class CodeComparison {
   bool same(std::uint64_t a, std::uint64_t b);
 
  private:
-  class Library;
+  struct Library;
+  // What must be equal for what leads to it to be.
+  struct Pair {
+    std::uint64_t a = 0, b = 0;
+    std::uint64_t size = 0;  // of data; none: functions
+    auto operator<=>(const Pair&) const = default;
+  };
+  class Walk;
   std::unique_ptr<Library> a_, b_;
-  std::set<std::pair<std::uint64_t, std::uint64_t>> equal_;  // as far as it has been seen
+  std::set<Pair> equal_;  // as far as it has been seen
 };
 
 }  // namespace assay

@@ -23,6 +23,28 @@ int outside(std::size_t n, double confidence) {
   return k;
 }
 
+double mean_of(std::span<const double> samples) {
+  double mean = 0;
+  for (const double x : samples) mean += x / static_cast<double>(samples.size());
+  return mean;
+}
+
+// Precondition: two samples or more.
+double deviation(std::span<const double> samples) {
+  const double mean = mean_of(samples);
+  double squares = 0;
+  for (const double x : samples) squares += (x - mean) * (x - mean);
+  return std::sqrt(squares / (static_cast<double>(samples.size()) - 1));
+}
+
+double student(std::size_t samples, double probability) {
+  return boost::math::quantile(boost::math::students_t_distribution<>(static_cast<double>(samples) - 1),
+                               probability);
+}
+
+constexpr double kBothSides = (1 + kConfidence) / 2;
+constexpr double kFound = 0.8;
+
 }  // namespace
 
 Estimate median_interval(std::span<const double> samples, double confidence) {
@@ -49,16 +71,13 @@ Estimate ratio_interval(std::span<const double> a, std::span<const double> b, do
 }
 
 Estimate mean_interval(std::span<const double> samples) {
-  const auto n = static_cast<double>(samples.size());
-  double mean = 0, squares = 0;
-  for (const double x : samples) mean += x / n;
-  for (const double x : samples) squares += (x - mean) * (x - mean);
+  const double mean = mean_of(samples);
   if (samples.size() < 2) {
     constexpr double kEverything = std::numeric_limits<double>::infinity();
     return {mean, -kEverything, kEverything};
   }
-  const boost::math::students_t_distribution<> t(n - 1);
-  const double half = boost::math::quantile(t, kConfidence) * std::sqrt(squares / (n - 1) / n);
+  const double half = student(samples.size(), kBothSides) * deviation(samples) /
+                      std::sqrt(static_cast<double>(samples.size()));
   return {mean, mean - half, mean + half};
 }
 
@@ -76,12 +95,19 @@ double detectable_effect(std::span<const double> log_ratios, double threshold) {
   if (log_ratios.empty()) return std::numeric_limits<double>::infinity();
   // The normal quantiles of 99% on both sides and of 80%; 1.2533 is what a median is less certain than a mean. Noise with two
   // peaks is not what its spread says: the interval is.
-  constexpr double kBothSides = 2.576, kFound = 0.842;
+  constexpr double kNormalBothSides = 2.576, kNormalFound = 0.842;
   const Estimate e = median_interval(log_ratios);
   const double standard_error =
       std::max(1.2533 * spread(log_ratios) / std::sqrt(static_cast<double>(log_ratios.size())),
-               std::max(e.high - e.median, e.median - e.low) / kBothSides);
-  return std::expm1(std::log1p(threshold) + (kBothSides + kFound) * standard_error);
+               std::max(e.high - e.median, e.median - e.low) / kNormalBothSides);
+  return std::expm1(std::log1p(threshold) + (kNormalBothSides + kNormalFound) * standard_error);
+}
+
+double detectable_between(std::span<const double> medians, std::size_t processes, double threshold) {
+  if (medians.size() < 2 || processes < 2) return std::numeric_limits<double>::infinity();
+  return std::expm1(std::log1p(threshold) + (student(processes, kBothSides) + student(processes, kFound)) *
+                                                deviation(medians) /
+                                                std::sqrt(static_cast<double>(processes)));
 }
 
 }  // namespace assay

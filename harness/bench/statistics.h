@@ -30,13 +30,15 @@ Estimate ratio_interval(std::span<const double> a, std::span<const double> b,
 // ln(b/a) of each round.
 std::vector<double> log_ratios(std::span<const double> a, std::span<const double> b);
 
-// The mean of a few numbers with Student's interval, each side of which is right with probability `kConfidence`: for samples that are
+// The mean of a few numbers with Student's interval, which holds the true one with probability `kConfidence`: for samples that are
 // medians themselves. Infinitely wide for fewer than two.
 Estimate mean_interval(std::span<const double> samples);
 
 // What a comparison by these logarithms of ratios would find in 80% of tries: the threshold, and what the noise of this row
 // hides beside it. As a ratio less one: 0.03 is a change by 3%.
 double detectable_effect(std::span<const double> log_ratios, double threshold);
+// The same of what so many processes must agree on, where some of them had these medians.
+double detectable_between(std::span<const double> medians, std::size_t processes, double threshold);
 
 // The middle of |x - median|, times what makes it the standard deviation of normal noise.
 double spread(std::span<const double> samples);

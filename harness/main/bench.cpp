@@ -13,6 +13,7 @@
 #include "../verify/verify.h"
 #include "bench_flags.h"
 #include "commands.h"
+#include "commit.h"
 #include "interrupt.h"
 #include "number_checks.h"
 #include "reports/file.h"
@@ -31,8 +32,9 @@ std::vector<BenchCase> each_once(std::vector<BenchCase> all) {
   std::erase_if(all, [&](const BenchCase& b) {
     const auto [known, fresh] = places.emplace(text(b.c), b.place);
     if (!fresh)
-      fmt::print(stderr, "assay: {}: {} stands {}, and is timed once\n", b.place, known->first,
-                 b.place == known->second ? "there twice" : fmt::format("in {}, too", known->second));
+      complain(
+          fmt::format("{}: {} stands {}, and is timed once", b.place, known->first,
+                      b.place == known->second ? "there twice" : fmt::format("in {}, too", known->second)));
     return !fresh;
   });
   return all;
@@ -108,7 +110,7 @@ int bench_command(BenchFlags& flags) {
 
   const bool text_out = flags.json != "-";
   const Stopwatch watch;
-  Json context = bench_context(placements);
+  Json context = bench_context(placements, commit_of(flags));
   context["seed"] = options.seed;
   context["complete"] = false;
   context["incomplete"] = "it is still running";
@@ -183,6 +185,10 @@ int bench_command(BenchFlags& flags) {
 
 }  // namespace
 
+std::string commit_of(const BenchFlags& flags) {
+  return flags.plugins.empty() ? std::string(built_from) : commit_here();
+}
+
 Placements placements_of(const BenchOptions& options) {
   Placements all;
   try {
@@ -220,16 +226,18 @@ void add_bench(CLI::App& app, Command& chosen) {
       "  assay bench prelu 'softmax*' --cache warm,dram\n"
       "  assay bench --case mm:f32:self=256x256,mat2=256x256 --threads 1,2 --json mm.json\n"
       "  assay bench mm --plugin ./libmine.so         your own kernel beside ours and the peers'\n\n"
+      "PyTorch runs the code that it chooses: ATEN_CPU_CAPABILITY=avx512 in the shell makes that its AVX-512, in a run of its own.\n"
       "Kernels of a GPU (cuda.gpu, and a plugin's that are marked as such) are timed by its clock, on tensors that stay on it,\n"
       "beside each other and not beside the processor's; warm is its cache if they fit, dram another copy of them for each call.\n"
       "Without a GPU they are not run. Emulations of one are never timed.\n\n"
       "With --against, a regression gate: our kernels (or those of --plugin) beside BASE.so, another build of\n"
       "them, both in one process, 40 rounds or more. Verdicts by the 99% interval of the ratio: REGRESSED and IMPROVED\n"
-      "if it lies wholly beyond 1% (3% where the data comes from DRAM) and three to twelve more processes agree, SAME if it lies\n"
+      "if it lies wholly beyond 1% (3% where the data comes from DRAM) and five to twelve more processes agree, SAME if it lies\n"
       "within, AMBIGUOUS else, UNCHANGED if the machine code is the same. \"finds\" is what a row would have shown in\n"
       "80% of tries. Every tenth comparison is followed by one of the baseline with a copy of itself: if those\n"
       "differ, the machine is not fit to judge (exit code 3).\n\n"
-      "  assay bench --against old/libassay_cpu_plugin.so prelu\n\n"
+      "  git worktree add ../old COMMIT && ../old/assay --version       another commit, built\n"
+      "  assay bench --against ../old/build/release/optimized/libassay_cpu_plugin.so prelu\n\n"
       "--json writes Google Benchmark's format; what is ours stands under the key \"assay\" of each benchmark. With --study,\n"
       "it writes what was counted (assay.study/1).\n"
       "Exit codes: 1 if something regressed, or a kernel of ours, of a plugin, or one that --impl names gives wrong results or ends the\n"
@@ -270,10 +278,13 @@ void add_bench(CLI::App& app, Command& chosen) {
   command->add_option("--cpus", o.cpus, "processors to pin to, 2-3,5 (default: the last ones)")
       ->type_name("LIST");
   command->add_option("--membind", o.node, "memory node (default: that of the processors)")->type_name("N");
-  command->add_option("--rounds", o.rounds, "rounds of each case")
-      ->check(CLI::Range(3, 100'000))
-      ->capture_default_str()
-      ->type_name("N");
+  CLI::Option* rounds =
+      command
+          ->add_option("--rounds", o.rounds,
+                       "rounds of each case; not with --against, where they go on while it is not clear")
+          ->check(CLI::Range(3, 100'000))
+          ->capture_default_str()
+          ->type_name("N");
   CLI::Option* time =
       command
           ->add_option(
@@ -292,6 +303,7 @@ void add_bench(CLI::App& app, Command& chosen) {
       ->type_name("N");
   CLI::Option* against =
       command->add_option("--against", flags->against, "another build of the kernels, to be compared with")
+          ->excludes(rounds)
           ->type_name("BASE.so");
   command->add_flag("--all", flags->all, "with --against: time what is the same machine code in both, too")
       ->needs(against);
@@ -320,8 +332,8 @@ void add_bench(CLI::App& app, Command& chosen) {
         return bench_command(*flags);
       } catch (const std::exception& error) {
         if (!interrupted()) throw;
-        fmt::print(stderr, "assay: interrupted: {}\n",
-                   error.what());  // mostly of a process that the signal ended, too
+        complain(
+            fmt::format("interrupted: {}", error.what()));  // mostly of a process that the signal ended, too
         return kInterrupted;
       }
     };

@@ -1,14 +1,14 @@
 // assay bench --against
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "../bench/bench_table.h"
 #include "../bench/context.h"
-#include "../bench/gate.h"
+#include "../bench/gate_tally.h"
 #include "../bench/google.h"
 #include "bench_flags.h"
 #include "commands.h"
@@ -25,6 +25,7 @@ using Json = nlohmann::ordered_json;
 using GateVerdict = GateOutcome::Verdict;
 
 constexpr std::size_t kCanaryEvery = 10;  // comparisons for each of the baseline with itself
+constexpr double kWriteEvery = 5;         // seconds
 
 std::string shown(GateVerdict v, const Style& style) {
   const std::string text = pad_right(token(v), 9);
@@ -64,6 +65,39 @@ std::string line_of(const BenchRow& row, const Style& style) {
   return text;
 }
 
+constexpr GateVerdict kVerdicts[] = {GateVerdict::regressed, GateVerdict::improved, GateVerdict::same,
+                                     GateVerdict::ambiguous, GateVerdict::unchanged};
+
+Json json_of(const std::map<GateVerdict, int>& counts) {
+  Json all = Json::object();
+  for (const GateVerdict v : kVerdicts) {
+    const auto at = counts.find(v);
+    all[std::string(token(v))] = at == counts.end() ? 0 : at->second;
+  }
+  return all;
+}
+
+void print(const GateTally& tally, const Style& style) {
+  std::vector<std::string> verdicts;
+  const Json counts = json_of(tally.counts);
+  for (const auto& [name, n] : counts.items())
+    verdicts.push_back(fmt::format("{} {}", n.get<int>(), name));
+  fmt::print("\n{}{}\n", fmt::join(verdicts, ", "),
+             tally.without > 0 ? fmt::format(", {} not compared", tally.without) : "");
+  for (const auto& [why, n] : tally.unseen)
+    fmt::print("{}",
+               paragraph(fmt::format("Timed without knowing whether the machine code is the same: {} ({})",
+                                     why, counted(n, "row")),
+                         "", "  "));
+  if (const Canary& c = tally.canary; c.trials + c.without > 0)
+    fmt::print("The baseline beside a copy of itself: {} in {}{}\n",
+               counted(static_cast<std::uint64_t>(c.alarms), "alarm"),
+               counted(static_cast<std::uint64_t>(c.trials), "trial"),
+               c.without > 0 ? fmt::format(", {} could not be timed", c.without) : "");
+  if (const std::string why = tally.unfit(); !why.empty())
+    fmt::print("{}\n", style.doubtful(fmt::format("This machine is not fit to judge now: {}.", why)));
+}
+
 Gate make_gate(const BenchFlags& flags) {
   GateOptions options;
   options.bench = flags.options;
@@ -94,36 +128,45 @@ int bench_against(const BenchFlags& flags) {
   const Stopwatch watch;
   if (text_out) print_placements(placements);
   GoogleRun google;
-  Json context = bench_context(placements);
+  Json context = bench_context(placements, commit_of(flags));
   context["seed"] = flags.options.seed;
   std::vector<BenchRow> rows;
-  Canary canary;
+  GateTally tally;
   const std::vector<GateSubject>& subjects = gate.subjects();
-  std::map<GateVerdict, int> counts;
-  std::map<std::string, std::uint64_t> unseen;  // why it could not be seen whether code is the same
-  int without = 0;
-  std::size_t timed = 0, done = 0, contended = 0;
+  const auto write = [&](const std::string& incomplete) {
+    context["gate"] = {{"base", flags.against},
+                       {"candidate", flags.plugins.empty() ? "cpu" : flags.plugins.front()},
+                       {"verdict counts", json_of(tally.counts)},
+                       {"canary",
+                        {{"alarms", tally.canary.alarms},
+                         {"trials", tally.canary.trials},
+                         {"without", tally.canary.without}}},
+                       {"fit", tally.unfit().empty()}};
+    context["complete"] = incomplete.empty();
+    context["incomplete"] = incomplete;
+    context["seconds"] = watch.seconds();
+    if (!flags.json.empty()) write_file(flags.json, google.json(context));
+  };
   {
     ProgressLine line;
+    Stopwatch since_written;
     for (const GateSubject& s : subjects) {
       if (interrupted()) break;
+      const std::size_t done = rows.size();
       line.show(fmt::format(
           "{} of {}  {}  about {} left", done + 1, subjects.size(), text(s.bench_case->c).substr(0, 60),
           done == 0 ? "?" : duration_text(watch.seconds() / double(done) * double(subjects.size() - done))));
       BenchRow row;
       try {
         row = gate.compare(s);
-        if (row.status == BenchRow::Status::measured) {
-          contended += s.threads == 1 && row.contention > kContended;
-          if (timed++ % kCanaryEvery == 0) gate.try_canary(s, canary);
-        }
+        const std::size_t tried = static_cast<std::size_t>(tally.canary.trials);
+        if (row.status == BenchRow::Status::measured && tally.timed >= tried * kCanaryEvery)
+          gate.try_canary(s, tally.canary);
       } catch (const SessionStopped&) {
         // What was compared before its canary was stopped counts.
         if (row.status != BenchRow::Status::measured) break;
       }
-      if (row.gate) ++counts[row.gate->verdict];
-      if (row.gate && !row.gate->unseen.empty()) ++unseen[row.gate->unseen];
-      without += row.gate ? 0 : 1;
+      tally.add(row);
       if (text_out) {
         line.clear();
         fmt::print("{}", line_of(row, style));
@@ -131,56 +174,33 @@ int bench_against(const BenchFlags& flags) {
       }
       google.add({row});
       rows.push_back(std::move(row));
-      ++done;
+      if (flags.json != "-" && since_written.seconds() > kWriteEvery) {
+        write("it is still running");
+        since_written = Stopwatch();
+      }
     }
   }
-  const bool fit = canary.alarms == 0 && 2 * contended <= timed;
-  Json tally = Json::object();
-  for (const GateVerdict v : {GateVerdict::regressed, GateVerdict::improved, GateVerdict::same,
-                              GateVerdict::ambiguous, GateVerdict::unchanged})
-    tally[std::string(token(v))] = counts[v];
-  context["gate"] = {{"base", flags.against},
-                     {"candidate", flags.plugins.empty() ? "cpu" : flags.plugins.front()},
-                     {"verdict counts", tally},
-                     {"canary", {{"alarms", canary.alarms}, {"trials", canary.trials}}},
-                     {"fit", fit}};
-  context["complete"] = done == subjects.size();
-  context["incomplete"] = done == subjects.size()
-                              ? ""
-                              : fmt::format("interrupted: {} of {} were compared", done, subjects.size());
-  context["seconds"] = watch.seconds();
-  if (!flags.json.empty()) write_file(flags.json, google.json(context));
+  tally.interrupted = interrupted();
+  const bool complete = rows.size() == subjects.size();
+  const std::string compared = fmt::format("{} of {} were compared", rows.size(), subjects.size());
+  write(complete ? "" : fmt::format("interrupted: {}", compared));
   if (text_out) {
-    if (done < subjects.size()) fmt::print("\nInterrupted: {} of {} were compared\n", done, subjects.size());
-    std::string counted_verdicts;
-    for (const auto& [name, n] : tally.items())
-      counted_verdicts += fmt::format("{}{} {}", counted_verdicts.empty() ? "" : ", ", n.get<int>(), name);
-    fmt::print("\n{}{}\n", counted_verdicts, without > 0 ? fmt::format(", {} not compared", without) : "");
-    for (const auto& [why, n] : unseen)
-      fmt::print("{}",
-                 paragraph(fmt::format("Timed without knowing whether the machine code is the same: {} ({})",
-                                       why, counted(n, "row")),
-                           "", "  "));
-    if (canary.trials > 0)
-      fmt::print("The baseline beside a copy of itself: {} in {}\n",
-                 counted(static_cast<std::uint64_t>(canary.alarms), "alarm"),
-                 counted(static_cast<std::uint64_t>(canary.trials), "trial"));
-    if (!fit)
-      fmt::print("{}\n",
-                 style.doubtful(canary.alarms > 0
-                                    ? "This machine is not fit to judge now: a kernel differs from itself."
-                                    : "This machine is not fit to judge now: others have its processors."));
+    if (!complete) fmt::print("\nInterrupted: {}\n", compared);
+    print(tally, style);
     for (const BenchRow& r : rows)
       if (r.status == BenchRow::Status::failed || (r.gate && r.gate->verdict == GateVerdict::regressed))
         fmt::print("{}", line_of(r, style));
   }
-  const bool failed =
-      std::ranges::any_of(rows, [](const BenchRow& r) { return r.status == BenchRow::Status::failed; });
-  if (failed) return kFaultFound;  // which no noise excuses
-  if (!fit) return kEnvironment;
-  if (counts[GateVerdict::regressed] > 0) return kFaultFound;
-  if (interrupted()) return kInterrupted;
-  return timed == 0 && counts[GateVerdict::unchanged] == 0 ? kEnvironment : kAllWell;
+  switch (tally.end()) {
+    case GateTally::End::fault:
+      return kFaultFound;
+    case GateTally::End::unfit:
+      return kEnvironment;
+    case GateTally::End::interrupted:
+      return kInterrupted;
+    default:
+      return kAllWell;
+  }
 }
 
 }  // namespace assay

@@ -36,6 +36,9 @@ class Stopwatch {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
+// What the kernels are of that it is asked for: a plugin's are those of the checkout that the command runs in, ours of the one that
+// they were built from.
+std::string commit_of(const BenchFlags& flags);
 // Where it will be pinned; throws UsageError for processors and memory that there are not.
 Placements placements_of(const BenchOptions& options);
 // That, and what the system forbids.

@@ -82,8 +82,11 @@ void print(Study& study) {
   if (trials_as_it_is > 0) fmt::print("False alarms: {} of {}\n", alarms, trials_as_it_is);
 }
 
+// The context of a benchmark file, its "format" "assay.study/1", and {"base", "complete", "incomplete", "seconds", "cases",
+// "rows": [{"threshold", "slowed", "trials", "REGRESSED", "IMPROVED", "SAME", "AMBIGUOUS"}], "not measured": [{"why", "trials"}],
+// "odd": [text of a false alarm, or of a large slowing that was not found]}
 std::string json_of(Study& study, const BenchFlags& flags) {
-  Json context = bench_context(placements_of(flags.options));
+  Json context = bench_context(placements_of(flags.options), commit_of(flags));
   context["format"] = "assay.study/1";
   context["seed"] = flags.options.seed;
   context["base"] = flags.against;

@@ -45,6 +45,10 @@ std::string percent_text(double ratio) {
   return fmt::format("{}{}%", x > 0 ? "+" : "", figure(x, 0));
 }
 
+// {"format": "assay.compare/1", "base", "new", "same_machine", "rows": [{"case", "impl", "cache", "threads", "verdict", "by",
+// "change", "low", "high"}], "lost": [{"case", "impl", "cache", "threads", "status", "reason"}], "only_base", "only_new"}
+//   change  of the time, new over base, with its interval; `by`: "time", or the ratio to which peer. Not of rows that cannot be compared
+//   lost    what the base has timed and the new file names with another status; only_base and only_new: numbers of rows
 std::string json_of(const Comparison& c, const CompareFlags& flags) {
   Json rows = Json::array();
   for (const Compared& one : c.rows) {
@@ -106,7 +110,7 @@ void print(const Comparison& c) {
       paragraph(
           "These are two separate runs, and two runs of the same code differ: a change below 10% beside a "
           "peer, or 25% by the clock, shows nothing, and one above may still be the machine's. "
-          "`assay bench --against BASE.so` compares two builds in one process, and finds 2%.",
+          "`assay bench --against BASE.so` compares two builds in one process, and mostly finds 2%.",
           "", ""));
 }
 
@@ -116,7 +120,7 @@ int compare_command(const CompareFlags& flags) {
   const Comparison c = compare(base, fresh);
   for (const ResultFile* file : {&base, &fresh})
     if (!file->incomplete.empty())
-      fmt::print(stderr, "assay: {} is incomplete: {}\n", file->name, printable(file->incomplete));
+      complain(fmt::format("{} is incomplete: {}", file->name, file->incomplete));
   if (flags.json != "-") print(c);
   if (!flags.json.empty()) write_file(flags.json, json_of(c, flags));
   const bool fails =

@@ -149,8 +149,7 @@ int history_command(const HistoryFlags& flags) {
   std::vector<Addition> additions;
   for (const std::string& f : flags.add) {
     ResultFile file = read_result_file(f);
-    if (!file.incomplete.empty())
-      fmt::print(stderr, "assay: {} is incomplete: {}\n", f, printable(file.incomplete));
+    if (!file.incomplete.empty()) complain(fmt::format("{} is incomplete: {}", f, file.incomplete));
     if (file.rows.empty()) throw FileError(fmt::format("{}: no benchmark of it has a time", f));
     const std::string commit = commit_of(flags, file);
     additions.push_back({std::move(file), commit, 0});
@@ -160,8 +159,9 @@ int history_command(const HistoryFlags& flags) {
   for (const auto& [file, commit, time] : additions) {
     const std::size_t rows = store.add(file, commit, time);
     fmt::print(stderr, "{}: {}\n", file.name,
-               rows > 0 ? fmt::format("{} of commit {}", counted(rows, "row"), commit.substr(0, 12))
-                        : fmt::format("was there already, for commit {}", commit.substr(0, 12)));
+               rows > 0
+                   ? fmt::format("{} of commit {}", counted(rows, "row"), printable(commit.substr(0, 12)))
+                   : fmt::format("was there already, for commit {}", printable(commit.substr(0, 12))));
   }
   if (!additions.empty() && flags.json.empty() && flags.patterns.empty()) return kAllWell;
   const std::vector<KernelHistory> all = store.histories(flags.patterns, flags.impls);
@@ -185,7 +185,8 @@ void add_history(CLI::App& app, Command& chosen) {
       "One SQLite file, which only grows. Series are of one case, kernel and machine; they are followed by the ratio to\n"
       "the best peer within each run where there is one, else by the share of the machine's limit. A change is a level\n"
       "that differs by 2% or more, that a t-test finds, and that has lasted three runs: history shows trends, and\n"
-      "`assay bench --against` guards a change. --add takes Google Benchmark's files, too.");
+      "`assay bench --against` guards a change. --add takes Google Benchmark's files, too.\n"
+      "Exit codes: 0, whatever has changed; 2 if a file cannot be read or the history cannot be written.");
   auto flags = std::make_shared<HistoryFlags>();
   command->add_option("PATTERN", flags->patterns, "shell globs on operators' names")->type_name("");
   command->add_option("--impl", flags->impls, "shell globs on kernels' names")

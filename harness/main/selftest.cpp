@@ -108,7 +108,8 @@ void add_selftest(CLI::App& app, Command& chosen) {
       "contract of our own kernel; a fault that changes few of these gets further ones, until it had as many, and is listed.\n"
       "The columns on the right say what other ways of comparing would have found on the same cases:\n"
       "torch.testing.assert_close with its defaults, allclose with 1e-2, and a normalized mean squared error of 1e-7.\n"
-      "A fault that survives fails the run, and so does a right kernel that is called wrong.\n\n"
+      "A fault that survives fails the run (exit code 1), and so does a right kernel that is called wrong, or a fault that is found\n"
+      "although its operator says that it cannot be.\n\n"
       "  assay selftest                            every operator, every dtype\n"
       "  assay selftest prelu 'softmax*' --dtype f32\n"
       "  assay selftest mm --variant 'results.*'\n"
@@ -123,7 +124,8 @@ void add_selftest(CLI::App& app, Command& chosen) {
   command->add_flag("--list", flags->list, "only say what would be planted");
   command->add_flag(
       "--diagnosis", flags->diagnosis,
-      "plant what shows in results, and see whether `assay diagnose` names it; a cause named for a right kernel fails");
+      "plant what shows in results, and see whether `assay diagnose` names it; a cause named for a right kernel "
+      "fails. Takes no --cases, --plugin or --no-rivals");
   command
       ->add_option(
           "--plugin", flags->plugins,

@@ -57,6 +57,8 @@ std::chrono::duration<double> parse_time(const std::string& s) {
   return std::chrono::duration<double>(value * factor);
 }
 
+constexpr std::uint64_t kMostShards = 1'000'000;  // that `assay merge` joins
+
 void parse_shard(const std::string& s, VerifyOptions& options) {
   const std::size_t slash = s.find('/');
   const auto number = [&](std::string_view part) {
@@ -70,6 +72,8 @@ void parse_shard(const std::string& s, VerifyOptions& options) {
     throw UsageError(fmt::format("--shard is \"{}\": write I/N, with I from 1 to N", s));
   options.shard = number(std::string_view(s).substr(0, slash));
   options.shards = number(std::string_view(s).substr(slash + 1));
+  if (options.shards > kMostShards)
+    throw UsageError(fmt::format("--shard is \"{}\": {} shards are the most", s, kMostShards));
   if (options.shard > options.shards)
     throw UsageError(
         fmt::format("--shard is \"{}\": there is no shard {} of {}", s, options.shard, options.shards));

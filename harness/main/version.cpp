@@ -7,6 +7,7 @@
 
 #include "../verify/machine.h"
 #include "commands.h"
+#include "commit.h"
 
 namespace assay {
 namespace {
@@ -42,8 +43,9 @@ std::string cuda(const Registry& registry) {
 
 std::string version_text() {
   const Machine m = machine();
-  std::string s = fmt::format("assay {}\ncompiler  {}\ncpu       {}, {} core{}\nisa       {}\n", m.version,
-                              m.compiler, m.cpu, m.cores, m.cores == 1 ? "" : "s", fmt::join(m.isa, " "));
+  std::string s = fmt::format("assay {}{}\ncompiler  {}\ncpu       {}, {} core{}\nisa       {}\n", m.version,
+                              built_from.empty() ? "" : fmt::format(" ({})", built_from), m.compiler, m.cpu,
+                              m.cores, m.cores == 1 ? "" : "s", fmt::join(m.isa, " "));
   for (const auto& [library, version] : m.libraries) s += fmt::format("{:<9} {}\n", library, version);
   // The oracle is asked itself: what counts is what it finds when it starts.
   Registry registry(this_program());

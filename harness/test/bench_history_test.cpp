@@ -116,6 +116,19 @@ TEST(BenchFiles, ErrorsNameFileAndKey) {
   EXPECT_THAT(file_error([&] { read(f); }), HasSubstr("unknown \"asleep\"; expected one of measured"));
   f = json::parse(R"({"context": {}, "benchmarks": [{"name": "a", "cpu_time": 2, "time_unit": "weeks"}]})");
   EXPECT_THAT(file_error([&] { read(f); }), HasSubstr("\"weeks\" is no unit"));
+  f = file_of({row("cpu", 10, 1)});
+  f["benchmarks"][0]["assay"]["ns"] = {{"median", 10}, {"low", 11}, {"high", "inf"}};
+  EXPECT_THAT(file_error([&] { read(f); }),
+              HasSubstr("benchmarks[0].assay.ns: its median 10 does not lie from low to high, 11 to inf"));
+  f = file_of({row("cpu", 10, 1)});
+  f["benchmarks"][0]["assay"]["best_peer"]["high"] = "nan";
+  EXPECT_THAT(file_error([&] { read(f); }), HasSubstr("benchmarks[0].assay.best_peer: its ratio 1 does not"));
+  EXPECT_THAT(file_error([] {
+                result_file_from(
+                    R"({"context": {}, "benchmarks": [{"name": "a", "cpu_time": 2, "cpu_time": 1}]})",
+                    "x.json");
+              }),
+              HasSubstr("cannot read x.json: an object has the key \"cpu_time\" twice"));
 }
 
 TEST(BenchCompare, RatiosToThePeerCountAndTimesOnlyOnOneMachine) {

@@ -1,4 +1,5 @@
 // The parts of `assay bench`: shapes, work, memory, judging by samples, rounds, and comparing code.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +8,7 @@
 
 #include "../bench/cache_state.h"
 #include "../bench/canary.h"
+#include "../bench/dot_canary.h"
 #include "../bench/group.h"
 #include "../bench/operands.h"
 #include "../bench/same_code.h"
@@ -142,6 +144,13 @@ TEST(BenchCanaries, WriteWhatTheyAreGivenAndNothingElse) {
   }
   EXPECT_GT(multiply_add_f32(1), multiply_add_f64(1));
   EXPECT_EQ(multiply_add_f32(10), 10 * multiply_add_f32(1));
+  EXPECT_FALSE(has_dot_products(Dtype::f32) || has_dot_products(Dtype::i64));
+  EXPECT_EQ(has_dot_products(Dtype::u8), has_dot_products(Dtype::i8));
+  for (const Dtype d : {Dtype::bf16, Dtype::u8})
+    if (has_dot_products(d)) {
+      EXPECT_GT(dot_products(d, 1), multiply_add_f32(1)) << name(d);
+      EXPECT_EQ(dot_products(d, 10), 10 * dot_products(d, 1)) << name(d);
+    }
 }
 
 // ---- Judging by samples -------------------------------------------------------------------------------------
@@ -256,10 +265,28 @@ TEST(SameCode, IsWhatOnlyMoved) {
 }
 
 TEST(SameCode, IsNotWhatChangedAnywhere) {
-  for (const char* changed : {"BODY", "CALLEE", "CONSTANT", "TABLE", "POINTED"}) {
+  for (const char* changed :
+       {"BODY", "CALLEE", "CONSTANT", "TABLE", "POINTED", "EXPORTED_CALLEE", "EXPORTED_DATA", "MIXED",
+        "POINTED_DATA", "POINTED_TEXT", "BEGINS_OTHERWISE", "FILLED_OTHERWISE", "THREAD_DATA",
+        "READ_FROM_BEFORE", "VERSION"}) {
+    EXPECT_TRUE(same(changed, changed)) << changed;
     EXPECT_FALSE(same("SAME", changed)) << changed;
     EXPECT_FALSE(same(changed, "MOVED")) << changed;
   }
+}
+
+TEST(SameCode, IsNotSeenWithoutSymbolsOrWhereVariablesAreShared) {
+  const auto unseen = [](const std::string& variant) {
+    const std::string other = library("SAME"), file = library(variant);
+    const std::uint64_t a = entry_of(file), b = entry_of(other);
+    EXPECT_EQ(CodeComparison(file, other).unseen(a, b), CodeComparison(other, file).unseen(b, a));
+    return CodeComparison(file, other).unseen(a, b);
+  };
+  EXPECT_EQ(unseen("MOVED"), "");
+  EXPECT_EQ(CodeComparison(library("SAME"), library("SAME")).unseen(1, 1),
+            fmt::format("no symbol in {} says where the kernel begins (a stripped library has none)",
+                        library("SAME")));
+  EXPECT_THAT(unseen("SHARED"), HasSubstr("share shared_variable of " + library("SHARED")));
 }
 
 TEST(SameCode, BadFilesAreErrors) {

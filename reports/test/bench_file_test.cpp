@@ -77,6 +77,7 @@ TEST(BenchFile, ErrorsNameFileAndKey) {
   EXPECT_EQ(
       bench_error_with("\"median\": 100", "\"median\": \"fast\""),
       "cannot read bench.json: benchmarks[0].assay.ns.median: expected a number, \"inf\", \"-inf\" or \"nan\", got \"fast\"");
+  EXPECT_THAT(bench_error_with("\"median\": 100", "\"median\": 1e9"), HasSubstr("does not lie between low"));
   EXPECT_THAT(bench_error_with("\"median\": 100", "\"median\": 0"),
               HasSubstr("benchmarks[0].assay.ns: it was measured"));
   EXPECT_THAT(bench_error_with("\"median\": 100", "\"median\": \"inf\""),
