@@ -203,7 +203,7 @@ class Bisector {
     Assumed assumed;
     std::string lost_in, lost_argument;
 
-    void add(const std::string& argument, Inputs::Given given) {
+    void add(const std::string& argument, SeenInputs::Given given) {
       assumed.merge(given.assumed);
       if (!lost_in.empty() || given.lost_in.empty()) return;
       lost_in = given.lost_in;
@@ -362,7 +362,7 @@ class Bisector {
   Dump dump_;
   const BisectOptions& options_;
   KnownResults results_;  // the engine's
-  Inputs inputs_;
+  SeenInputs inputs_;
 };
 
 }  // namespace

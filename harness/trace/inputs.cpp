@@ -92,7 +92,7 @@ TensorData reshaped(const TensorData& t, const Shape& shape) {
   return other;
 }
 
-Inputs::Inputs(const CaseFile& trace, Dump& dump, const KnownResults& results)
+SeenInputs::SeenInputs(const CaseFile& trace, Dump& dump, const KnownResults& results)
     : trace_(trace), dump_(dump), results_(results) {
   for (std::size_t k = 0; k < trace.calls.size(); ++k)
     for (const auto& [output, recorded] : trace.calls[k].outputs)
@@ -113,19 +113,19 @@ Inputs::Inputs(const CaseFile& trace, Dump& dump, const KnownResults& results)
 }
 
 // Which parameter or result an argument is a view of; empty if neither is known.
-std::string Inputs::memory_of(const RecordedCall& call, const std::string& argument) const {
+std::string SeenInputs::memory_of(const RecordedCall& call, const std::string& argument) const {
   if (const auto origin = parse_origin(note_of(call, "from." + noted(argument))))
     return fmt::format("{}:{}", origin->call, origin->result);
   return note_of(call, "parameter." + noted(argument));
 }
 
-void Inputs::Seen::add(Snapshot s, std::vector<double> known_within) {
+void SeenInputs::Seen::add(Snapshot s, std::vector<double> known_within) {
   snapshots.push_back(std::move(s));
   within.push_back(std::move(known_within));
 }
 
 // In a dump whose results are rounded, what is held in the same dtype is rounded as well.
-void Inputs::add_dumped(Seen& seen, Snapshot s, Dtype expected) const {
+void SeenInputs::add_dumped(Seen& seen, Snapshot s, Dtype expected) const {
   std::vector<double> within;
   if (diagnose::is_narrower(s.data.dtype, expected) && rounded_to_.contains(s.data.dtype))
     within = diagnose::lost_of(s.data, s.data.dtype);
@@ -134,7 +134,7 @@ void Inputs::add_dumped(Seen& seen, Snapshot s, Dtype expected) const {
 
 // What is the one before it but for rounding on its way into the dump was not changed: of the two, what is known better counts, but
 // of parameters nobody knows whether the engine has those that were recorded or rounded ones.
-void Inputs::forget_rounding(Seen& seen, Dtype expected) const {
+void SeenInputs::forget_rounding(Seen& seen, Dtype expected) const {
   for (std::size_t k = 1; k < seen.snapshots.size(); ++k) {
     Snapshot &before = seen.snapshots[k - 1], &s = seen.snapshots[k];
     if (before.data.shape != s.data.shape) continue;
@@ -153,8 +153,8 @@ void Inputs::forget_rounding(Seen& seen, Dtype expected) const {
   }
 }
 
-void Inputs::source(std::size_t k, const std::string& argument, const TensorData& t, Seen& seen,
-                    BisectedCall& result) {
+void SeenInputs::source(std::size_t k, const std::string& argument, const TensorData& t, Seen& seen,
+                        BisectedCall& result) {
   const RecordedCall& recorded = trace_.calls[k];
   const std::string noted_as = noted(argument);
   if (const std::string parameter = note_of(recorded, "parameter." + noted_as);
@@ -167,8 +167,8 @@ void Inputs::source(std::size_t k, const std::string& argument, const TensorData
 }
 
 // By its own name, or another one of the same tensor.
-std::optional<std::string> Inputs::dumped_parameter(const RecordedCall& call,
-                                                    const std::string& argument) const {
+std::optional<std::string> SeenInputs::dumped_parameter(const RecordedCall& call,
+                                                        const std::string& argument) const {
   if (const auto own = dump_.parameter(note_of(call, "parameter." + argument))) return own;
   std::istringstream aliases(note_of(call, "alias." + argument));
   for (std::string name; std::getline(aliases, name, ',');)
@@ -176,8 +176,8 @@ std::optional<std::string> Inputs::dumped_parameter(const RecordedCall& call,
   return std::nullopt;
 }
 
-void Inputs::of_parameter(std::size_t k, const std::string& argument, const std::string& parameter,
-                          const TensorData& t, Seen& seen, BisectedCall& result) {
+void SeenInputs::of_parameter(std::size_t k, const std::string& argument, const std::string& parameter,
+                              const TensorData& t, Seen& seen, BisectedCall& result) {
   const auto own = dumped_parameter(trace_.calls[k], argument);
   const TensorData dumped = dump_.read(*own), recorded = packed_copy(t);
   const RecordedCall& call = trace_.calls[k];
@@ -200,8 +200,8 @@ void Inputs::of_parameter(std::size_t k, const std::string& argument, const std:
 }
 
 // Several modules may have given a name to parameters of their own: whose the dump's is, its numbers say.
-std::optional<std::string> Inputs::of_another_module(const TensorData& own,
-                                                     const std::string& parameter) const {
+std::optional<std::string> SeenInputs::of_another_module(const TensorData& own,
+                                                         const std::string& parameter) const {
   const auto all = parameters_.find(without_number(parameter));
   if (all == parameters_.end()) return std::nullopt;
   for (const auto& [name, at] : all->second) {
@@ -216,14 +216,14 @@ std::optional<std::string> Inputs::of_another_module(const TensorData& own,
 }
 
 // Nothing if the trace does not have it: files are not to be trusted.
-const RecordedTensor* Inputs::recorded_result(const Origin& origin) const {
+const RecordedTensor* SeenInputs::recorded_result(const Origin& origin) const {
   if (origin.call >= trace_.calls.size()) return nullptr;
   const auto& outputs = trace_.calls[origin.call].outputs;
   const auto found = outputs.find(origin.result);
   return found == outputs.end() || !found->second.actual ? nullptr : &*found->second.actual;
 }
 
-void Inputs::of_result(std::size_t k, const Origin& origin, const TensorData& t, Seen& seen) {
+void SeenInputs::of_result(std::size_t k, const Origin& origin, const TensorData& t, Seen& seen) {
   auto produced = known_part(results_, origin, t.shape, t.dtype);
   if (!produced) return;
   // What was read is not what the call gave, and no call that was recorded wrote there: NumPy may have.
@@ -253,7 +253,7 @@ void Inputs::of_result(std::size_t k, const Origin& origin, const TensorData& t,
 }
 
 // The numbers are those that were recorded, if the results that they follow from are.
-void Inputs::of_unrecorded(const Through& through, Seen& seen) {
+void SeenInputs::of_unrecorded(const Through& through, Seen& seen) {
   std::size_t last = 0;
   for (const Origin& from : through.from) {
     const auto known = results_.find({from.call, from.result});
@@ -272,7 +272,8 @@ void Inputs::of_unrecorded(const Through& through, Seen& seen) {
   seen.assumed.emplace(last, through.op + " (not recorded)");
 }
 
-Inputs::Given Inputs::read(std::size_t k, const std::string& argument, TensorData& t, BisectedCall& result) {
+SeenInputs::Given SeenInputs::read(std::size_t k, const std::string& argument, TensorData& t,
+                                   BisectedCall& result) {
   Seen seen;
   seen.shape = t.shape;
   source(k, argument, t, seen, result);
@@ -322,8 +323,8 @@ Inputs::Given Inputs::read(std::size_t k, const std::string& argument, TensorDat
   return given;
 }
 
-void Inputs::read_by_consumer(std::size_t k, const std::string& output, const TensorData& returned,
-                              BisectedCall& result) {
+void SeenInputs::read_by_consumer(std::size_t k, const std::string& output, const TensorData& returned,
+                                  BisectedCall& result) {
   const auto name = dump_.argument(k, "read/" + output);
   if (!name) return;
   Seen seen;
@@ -336,7 +337,7 @@ void Inputs::read_by_consumer(std::size_t k, const std::string& output, const Te
   }
 }
 
-std::string Inputs::calls_between(std::size_t producer, std::size_t consumer) const {
+std::string SeenInputs::calls_between(std::size_t producer, std::size_t consumer) const {
   std::vector<std::string> names;
   for (std::size_t k = producer + 1; k < consumer && names.size() < kMostBetween; ++k)
     names.push_back(name_of(trace_, k));

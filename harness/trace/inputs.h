@@ -17,10 +17,10 @@ namespace assay {
 // Precondition: packed, and of as many elements.
 TensorData reshaped(const TensorData& t, const Shape& shape);
 
-class Inputs {
+class SeenInputs {
  public:
   // All must outlive this object.
-  Inputs(const CaseFile& trace, Dump& dump, const KnownResults& results);
+  SeenInputs(const CaseFile& trace, Dump& dump, const KnownResults& results);
 
   struct Given {
     bool inherited = false;  // another result than PyTorch's was handed over

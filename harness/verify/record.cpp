@@ -27,7 +27,7 @@ Examined not_run(const Case& c, const Kernel& kernel) {
 }  // namespace
 
 void record_failure(Examiner& examiner, const Kernel& kernel, Failure& failure, const std::string& dtype,
-                    const std::string& folder, const RecordOptions& options) {
+                    const std::string& folder, const FailureOptions& options) {
   const Kernel* const kernels[] = {&kernel};
   const auto examine = [&](const Case& c) {
     return std::move(examiner.examine({&c, 1}, kernels, {.properties = true, .keep_outputs = true})[0]);

@@ -8,7 +8,7 @@
 
 namespace assay {
 
-struct RecordOptions {
+struct FailureOptions {
   bool run = true;        // false: the case is not run again, and its file has no results
   int shrink_budget = 0;  // tries
 };
@@ -18,7 +18,7 @@ struct RecordOptions {
 // A failure that does not show again keeps its detail, and the file says so. Where no file can be written, the detail says
 // why, and replay stays empty.
 void record_failure(Examiner& examiner, const Kernel& kernel, Failure& failure, const std::string& dtype,
-                    const std::string& folder, const RecordOptions& options);
+                    const std::string& folder, const FailureOptions& options);
 
 // The file of a failure that was shown by `shown`, the case run again on this kernel alone with its outputs kept.
 // `found_as` says where the case came from.
