@@ -14,7 +14,6 @@
 namespace assay {
 namespace {
 
-constexpr std::uint64_t kMostShards = 1'000'000;
 
 struct Position {
   std::uint64_t index = 0;  // from 1

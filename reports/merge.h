@@ -1,6 +1,7 @@
 // Joins the run files of one run's shards.
 #pragma once
 
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -8,6 +9,8 @@
 #include "result.h"
 
 namespace assay {
+
+inline constexpr std::uint64_t kMostShards = 1'000'000;  // of a run
 
 struct Shard {
   std::string name;  // of its file, for messages

@@ -82,8 +82,11 @@ Disassembly::Function parse(std::string_view text) {
 Disassembly::Use::Kind kind_of_use(const Instruction& i) {
   using enum Disassembly::Use::Kind;
   if (i.takes_address) return takes_address;
-  // The operand that is written stands last.
-  if (!i.text.ends_with("(%rip)")) return reads;
+  // The operand that is written stands last, and behind it the mask that says which part of it.
+  std::string_view operands = i.text;
+  if (const std::size_t mask = operands.rfind("{%k"); mask != std::string_view::npos)
+    operands = operands.substr(0, mask);
+  if (!operands.ends_with("(%rip)")) return reads;
   constexpr std::string_view kReaders[] = {"cmp", "test", "call", "jmp", "push"};
   return !i.text.starts_with("cmpxchg") &&
                  std::ranges::any_of(kReaders,

@@ -61,7 +61,10 @@ GateOutcome confirm(const GateOutcome& found,
   std::optional<GateOutcome::Verdict> verdict;
   while (!verdict && medians.size() < kConfirmations) {
     const std::optional<std::vector<double>> logarithms = again(medians.size() + 1);
-    if (!logarithms) return found;
+    if (!logarithms) {
+      o.verdict = ambiguous;
+      return o;
+    }
     o.rounds += logarithms->size();
     const double median = median_interval(*logarithms).median;
     said += fmt::format("{}{:+.1f}%", said.empty() ? "" : ", ", 100 * std::expm1(median));
@@ -73,7 +76,7 @@ GateOutcome confirm(const GateOutcome& found,
   o.detectable = std::max(o.detectable, detectable_between(medians, kConfirmations, o.threshold));
   o.verdict = verdict.value_or(ambiguous);
   o.confirmed = o.verdict == regressed || o.verdict == improved;
-  if (!o.confirmed)
+  if (o.verdict != found.verdict)
     o.note = fmt::format("{} by {:+.1f}% in one process, but {} in others", token(found.verdict),
                          100 * (found.ratio.median - 1), said);
   return o;

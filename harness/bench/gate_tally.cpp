@@ -6,6 +6,7 @@ void GateTally::add(const BenchRow& row) {
   failed += row.status == BenchRow::Status::failed ? 1 : 0;
   if (row.status == BenchRow::Status::measured) {
     ++timed;
+    by_one_thread += row.threads == 1 ? 1 : 0;
     contended += row.threads == 1 && row.contention > kContended ? 1 : 0;
   }
   if (!row.gate) {
@@ -18,7 +19,7 @@ void GateTally::add(const BenchRow& row) {
 
 std::string GateTally::unfit() const {
   if (canary.alarms > 0) return "a kernel differs from itself";
-  if (2 * contended > timed) return "others have its processors";
+  if (2 * contended > by_one_thread) return "others have its processors";
   if (timed > 0 && canary.trials == 0 && !interrupted)
     return "no kernel could be timed beside a copy of itself";
   return {};

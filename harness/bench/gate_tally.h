@@ -15,7 +15,8 @@ struct GateTally {
   int without = 0;                              // not compared
   int failed = 0;                               // of these, by the candidate's fault
   std::size_t timed = 0;
-  std::size_t contended = 0;  // of these, while others had the processor
+  std::size_t by_one_thread = 0;  // of these; others' clock is the wall's
+  std::size_t contended = 0;      // of these, while others had the processor
   Canary canary;
   bool interrupted = false;
 

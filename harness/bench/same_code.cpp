@@ -52,7 +52,8 @@ std::optional<std::string_view> text_at(const ElfFile& elf, std::uint64_t addres
   const auto in_file = elf.bytes(address, kTableBytes).in_file;
   const auto printable = [](unsigned char c) { return (c >= ' ' && c <= '~') || c == '\n' || c == '\t'; };
   const auto end = std::ranges::find_if_not(in_file, printable);
-  if (end == in_file.begin() || end == in_file.end() || *end != 0) return std::nullopt;
+  // One character before a zero may be the first of a wide text.
+  if (end - in_file.begin() < 2 || end == in_file.end() || *end != 0) return std::nullopt;
   return std::string_view(reinterpret_cast<const char*>(in_file.data()),
                           static_cast<std::size_t>(end - in_file.begin()));
 }
@@ -193,7 +194,7 @@ class CodeComparison::Walk {
     if (x.symbol.find('@') != std::string::npos) return true;
     // Which library it is found in depends on what each file is linked with, and perhaps on where it lies.
     return !x.symbol.empty() && a_.elf.links() == b_.elf.links() &&
-           a_.elf.links().find("$ORIGIN") == std::string::npos;
+           a_.elf.links().find("ORIGIN") == std::string::npos;
   }
 
   bool same_thread_data() {

@@ -20,6 +20,9 @@ namespace assay {
 // What is not certain counts as different. Constants without a name are compared as far as an instruction reads or, where their
 // address is taken, 4 KiB reach; what data points to without a name is a text, or compared like these. Functions of other
 // libraries are the same if name and version are, or, without a version, both files are linked with the same libraries.
+//
+// Not seen is what writes into a variable by a pointer that a function gave it, or that it read, what other functions write into a
+// thread's variables, and what differs behind these 4 KiB.
 class CodeComparison {
  public:
   // Throws FileError for files that are no libraries, and std::runtime_error if objdump is missing.

@@ -80,8 +80,7 @@ Json json_of(const std::map<GateVerdict, int>& counts) {
 void print(const GateTally& tally, const Style& style) {
   std::vector<std::string> verdicts;
   const Json counts = json_of(tally.counts);
-  for (const auto& [name, n] : counts.items())
-    verdicts.push_back(fmt::format("{} {}", n.get<int>(), name));
+  for (const auto& [name, n] : counts.items()) verdicts.push_back(fmt::format("{} {}", n.get<int>(), name));
   fmt::print("\n{}{}\n", fmt::join(verdicts, ", "),
              tally.without > 0 ? fmt::format(", {} not compared", tally.without) : "");
   for (const auto& [why, n] : tally.unseen)
@@ -175,7 +174,11 @@ int bench_against(const BenchFlags& flags) {
       google.add({row});
       rows.push_back(std::move(row));
       if (flags.json != "-" && since_written.seconds() > kWriteEvery) {
-        write("it is still running");
+        try {
+          write("it is still running");
+        } catch (const FileError& e) {  // the next time, or at the end, there may be room
+          complain(e.what());
+        }
         since_written = Stopwatch();
       }
     }

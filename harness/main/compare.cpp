@@ -126,7 +126,7 @@ int compare_command(const CompareFlags& flags) {
   const bool fails =
       std::ranges::any_of(c.lost, [](const UntimedRow& u) { return u.status == kBenchStatuses[2]; });
   if (c.rows.empty() && !fails) {
-    fmt::print(stderr, "assay: {} and {} have no row in common\n", flags.base, flags.fresh);
+    complain(fmt::format("{} and {} have no row in common", flags.base, flags.fresh));
     return kEnvironment;
   }
   const bool slower =

@@ -304,6 +304,7 @@ void add_diagnose(CLI::App& app, Command& chosen) {
   command
       ->add_option("--plugin", flags->plugins,
                    "a shared library of kernels: that of a recorded kernel, to run it on what is swapped")
+      ->check(CLI::ExistingFile)
       ->allow_extra_args(false)
       ->type_name("LIB.so");
   command

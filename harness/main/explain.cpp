@@ -101,7 +101,8 @@ std::vector<Explained> explain(const Registry& registry, const Call& call) {
     }
     const Outcome& outcome = outcomes[next++];
     if (outcome.kind != Outcome::Kind::ok) {
-      e.status = outcome.kind == Outcome::Kind::refused ? "refuses" : "fails";
+      if (outcome.kind != Outcome::Kind::not_run)
+        e.status = outcome.kind == Outcome::Kind::refused ? "refuses" : "fails";
       e.reason = outcome.detail;
       continue;
     }

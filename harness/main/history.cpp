@@ -62,10 +62,9 @@ std::int64_t time_of(const std::string& commit, const ResultFile& file) {
       first_line({"show", "-s", "--format=%ct", "--end-of-options", commit + "^{commit}", "--"});
   if (!seconds.empty()) return std::atoll(seconds.c_str());
   if (const auto measured = seconds_of(file.date)) return *measured;
-  fmt::print(
-      stderr,
-      "assay: {} does not say when it was measured, and git does not know its commit: it is taken for now\n",
-      file.name);
+  complain(fmt::format(
+      "{} does not say when it was measured, and git does not know its commit: it is taken for now",
+      file.name));
   return std::time(nullptr);
 }
 
@@ -158,7 +157,7 @@ int history_command(const HistoryFlags& flags) {
   HistoryStore store(flags.file, !additions.empty());
   for (const auto& [file, commit, time] : additions) {
     const std::size_t rows = store.add(file, commit, time);
-    fmt::print(stderr, "{}: {}\n", file.name,
+    fmt::print(stderr, "{}: {}\n", printable(file.name),
                rows > 0
                    ? fmt::format("{} of commit {}", counted(rows, "row"), printable(commit.substr(0, 12)))
                    : fmt::format("was there already, for commit {}", printable(commit.substr(0, 12))));
@@ -166,7 +165,7 @@ int history_command(const HistoryFlags& flags) {
   if (!additions.empty() && flags.json.empty() && flags.patterns.empty()) return kAllWell;
   const std::vector<KernelHistory> all = store.histories(flags.patterns, flags.impls);
   if (all.empty()) {
-    fmt::print(stderr, "assay: {} has no series of these operators and kernels\n", flags.file);
+    complain(fmt::format("{} has no series of these operators and kernels", flags.file));
     return kWrongUsage;
   }
   if (flags.json != "-") print(all);

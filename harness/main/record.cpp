@@ -37,11 +37,11 @@ int record_command(const RecordOptions& options) {
     return kEnvironment;
   }
   if (!s.kept) {
-    fmt::print(stderr, "assay: {} ended with {}{} and took the trace with it: none was written\n",
-               options.script, s.exit, s.exit > 128 ? fmt::format(" (signal {})", s.exit - 128) : "");
+    complain(fmt::format("{} ended with {}{} and took the trace with it: none was written", options.script,
+                         s.exit, s.exit > 128 ? fmt::format(" (signal {})", s.exit - 128) : ""));
     return s.exit == kInterrupted || s.signalled ? kInterrupted : kWrongUsage;
   }
-  fmt::print(stderr, "{}: {}\n", options.trace, counted(s.recorded, "call"));
+  fmt::print(stderr, "{}: {}\n", printable(options.trace), counted(s.recorded, "call"));
   for (const auto& [reason, count] : s.passed)
     fmt::print(stderr, "{}",
                paragraph(fmt::format("{} not recorded: {}.", grouped(count), reason), "  ", "  "));
@@ -52,8 +52,8 @@ int record_command(const RecordOptions& options) {
   fmt::print(stderr, "{}",
              unknown.empty() ? "" : paragraph("Assay has no reference for " + unknown + ".", "  ", "  "));
   if (s.exit != 0) {
-    fmt::print(stderr, "assay: {} {}; the trace has what it did before\n", options.script,
-               s.exit == kInterrupted ? "was interrupted" : fmt::format("ended with {}", s.exit));
+    complain(fmt::format("{} {}; the trace has what it did before", options.script,
+                         s.exit == kInterrupted ? "was interrupted" : fmt::format("ended with {}", s.exit)));
     return s.exit == kInterrupted ? kInterrupted : kWrongUsage;
   }
   return kAllWell;

@@ -96,23 +96,24 @@ Now without_kernel(const RecordedCall& call, const ReplayFlags& flags) {
     now.detail = fmt::format(
         "it is of the library {}, and what a case file names is loaded only if you name it too: assay replay {} --plugin {}",
         call.plugin, shell_word(flags.file), shell_word(call.plugin));
-  else
+  else if (selects(flags.impls, call.impl))
     now.detail += fmt::format("; name its library: --plugin {}", shell_word(call.plugin));
   return now;
 }
 
-// Variables that decide what code a process loads, or what it does with its memory and files: no file may set them for ours.
+// Variables that decide what code a process loads, or what it does with its memory, or that make libraries write files: no file may
+// set them for ours.
 bool is_for_the_user(std::string_view variable) {
-  constexpr std::string_view kBeginnings[] = {
-      "LD_",        "GLIBC_",  "MALLOC_",        "PYTHON",   "ASSAY_",
-      "GCONV_PATH", "LOCPATH", "CUDA_INJECTION", "OMP_TOOL", "INTEL_LIBITTNOTIFY"};
+  constexpr std::string_view kBeginnings[] = {"LD_",        "GLIBC_",   "MALLOC_",   "PYTHON",      "ASSAY_",
+                                              "GCONV_PATH", "LOCPATH",  "CUDA_",     "OMP_TOOL",    "INTEL_",
+                                              "ONEDNN_JIT", "DNNL_JIT", "CUDNN_LOG", "CUBLASLT_LOG"};
   return std::ranges::any_of(kBeginnings, [&](std::string_view b) { return variable.starts_with(b); });
 }
 
 // What the recorded kernel ran under.
 std::vector<std::string> variables_of(const RecordedCall& call, const std::string& where,
                                       const ReplayFlags& flags) {
-  std::vector<std::string> all;
+  std::vector<std::string> all, refused;
   for (const std::string& v : call.variables) {
     const std::size_t equals = v.find('=');
     if (equals == std::string::npos || equals == 0)
@@ -121,13 +122,21 @@ std::vector<std::string> variables_of(const RecordedCall& call, const std::strin
     if (variable == kAccessCountsVariable) continue;  // which the run that recorded it had of its own
     const char* const inherited = std::getenv(variable.c_str());
     if (is_for_the_user(variable) && (inherited == nullptr || v.substr(equals + 1) != inherited))
-      throw UsageError(fmt::format(
-          "{}: attribute variables has {}, and what decides which code runs is not taken from a file; if you know what it "
-          "is, set it yourself: env {} assay replay {}",
-          where, v, shell_word(v), shell_word(flags.file)));
-    all.push_back(v);
+      refused.push_back(v);
+    else
+      all.push_back(v);
   }
-  return all;
+  if (refused.empty()) return all;
+  std::string command = "env";
+  for (const std::string& v : refused) command += " " + shell_word(v);
+  command += " assay replay " + shell_word(flags.file);
+  for (const std::string& plugin : flags.plugins) command += " --plugin " + shell_word(plugin);
+  if (!flags.impls.empty())
+    command += fmt::format(" --impl {}", shell_word(fmt::format("{}", fmt::join(flags.impls, ","))));
+  throw UsageError(fmt::format(
+      "{}: attribute variables has {}, and what decides which code runs, or what a process does with its memory and files, is not "
+      "taken from a file; if you know what it is, set it yourself: {}",
+      where, fmt::join(refused, " "), command));
 }
 
 // What the attributes of a call say of how it is to be run.

@@ -17,6 +17,7 @@
 #include "reports/file.h"
 #include "reports/html.h"
 #include "reports/junit.h"
+#include "reports/merge.h"
 #include "reports/row.h"
 #include "reports/run_file.h"
 #include "reports/table.h"
@@ -56,8 +57,6 @@ std::chrono::duration<double> parse_time(const std::string& s) {
     throw UsageError(fmt::format("--time is \"{}\": write 60s, 5m or 1h", s));
   return std::chrono::duration<double>(value * factor);
 }
-
-constexpr std::uint64_t kMostShards = 1'000'000;  // that `assay merge` joins
 
 void parse_shard(const std::string& s, VerifyOptions& options) {
   const std::size_t slash = s.find('/');

@@ -59,7 +59,7 @@ Arena::~Arena() {
   if (large_ != nullptr) munmap(large_, large_bytes_);
 }
 
-std::optional<Window> Arena::take(std::size_t bytes, bool writable, bool anyhow) {
+std::optional<ArenaWindow> Arena::take(std::size_t bytes, bool writable, bool anyhow) {
   const std::size_t role = writable ? 1 : 0;
   std::uint32_t first = 0;
   for (std::size_t c = 0; c < kWindowClasses.size(); ++c) {
@@ -68,7 +68,7 @@ std::optional<Window> Arena::take(std::size_t bytes, bool writable, bool anyhow)
       std::uint32_t& used = used_.windows[c][role];
       if (used < size.count[role]) {
         const std::uint32_t number = first + (writable ? size.count[0] : 0) + used++;
-        return Window{window_place(number), size.bytes, number};
+        return ArenaWindow{window_place(number), size.bytes, number};
       }
       if (!anyhow) return std::nullopt;
     }
@@ -78,7 +78,7 @@ std::optional<Window> Arena::take(std::size_t bytes, bool writable, bool anyhow)
   const std::size_t address = used_.large_address + rounded + kGuard;
   if (bytes > kLargeAddressBytes || address > kLargeAddressBytes)
     throw NoMemory(fmt::format("the buffers of this call exceed {} GiB", kLargeAddressBytes >> 30));
-  const Window window{
+  const ArenaWindow window{
       {kLargePlace.file + used_.large_file, kLargePlace.address + used_.large_address}, rounded, kNothing};
   grow(used_.large_file + rounded);
   used_.large_file += rounded;

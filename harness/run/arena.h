@@ -19,7 +19,7 @@ struct NoMemory : std::runtime_error {
 };
 
 // A part of the arena that one buffer has to itself for one batch.
-struct Window {
+struct ArenaWindow {
   Place place;
   std::size_t bytes = 0;
   std::uint32_t number = kNothing;  // kNothing: in the large region
@@ -50,10 +50,10 @@ class Arena {
 
   // A window of at least this many bytes; the smallest that fits. Nothing if all of that class are taken, unless
   // `anyhow`: then a place is made in the large region, as for buffers larger than any window. Throws NoMemory.
-  std::optional<Window> take(std::size_t bytes, bool writable, bool anyhow);
+  std::optional<ArenaWindow> take(std::size_t bytes, bool writable, bool anyhow);
 
   // Where this window begins here. Valid until the next take().
-  std::byte* at(const Window& window) {
+  std::byte* at(const ArenaWindow& window) {
     return window.number == kNothing ? large_ + (window.place.file - kLargePlace.file)
                                      : fixed_ + window.place.file;
   }

@@ -164,7 +164,7 @@ bool Batch::place(const Prepared& prepared, Run run, bool anyhow) {
     const Strided& s = *b.strided;
     b.bytes = static_cast<std::size_t>(s.offset + s.span) * static_cast<std::size_t>(bytes(b.dtype));
     const std::size_t needed = b.bytes + (prepared.alignment > 1 ? prepared.alignment : 0);
-    const std::optional<Window> window = arena_.take(needed, b.writable, anyhow);
+    const std::optional<ArenaWindow> window = arena_.take(needed, b.writable, anyhow);
     if (!window) return false;
     b.window = *window;
     place_in_window(b, run, prepared.alignment);

@@ -36,7 +36,7 @@ struct Buffer {
   Dtype dtype = Dtype::f32;
   const Shape* shape = nullptr;
   const Strided* strided = nullptr;
-  Window window;
+  ArenaWindow window;
   std::size_t image = 0;  // where the tensor's memory starts, offset and gaps included
   std::size_t data = 0;   // where its first element is
   std::size_t bytes = 0;  // of the image

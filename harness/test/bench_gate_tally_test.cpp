@@ -61,6 +61,8 @@ TEST(GateTally, OthersMayHaveTheProcessorForHalfOfTheRows) {
   threads.threads = 2;  // whose clock is the wall's
   EXPECT_EQ(tally_of({row_of(Verdict::same), disturbed}).end(), End::well);
   EXPECT_EQ(tally_of({threads}).end(), End::well);
+  EXPECT_EQ(tally_of({disturbed, threads, threads}).end(), End::unfit)
+      << "what has several threads says nothing";
   const GateTally most = tally_of({row_of(Verdict::same), disturbed, disturbed});
   EXPECT_EQ(most.end(), End::unfit);
   EXPECT_THAT(most.unfit(), HasSubstr("others have its processors"));

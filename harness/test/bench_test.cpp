@@ -265,10 +265,9 @@ TEST(SameCode, IsWhatOnlyMoved) {
 }
 
 TEST(SameCode, IsNotWhatChangedAnywhere) {
-  for (const char* changed :
-       {"BODY", "CALLEE", "CONSTANT", "TABLE", "POINTED", "EXPORTED_CALLEE", "EXPORTED_DATA", "MIXED",
-        "POINTED_DATA", "POINTED_TEXT", "BEGINS_OTHERWISE", "FILLED_OTHERWISE", "THREAD_DATA",
-        "READ_FROM_BEFORE", "VERSION"}) {
+  for (const char* changed : {"BODY", "CALLEE", "CONSTANT", "TABLE", "POINTED", "EXPORTED_CALLEE",
+                              "EXPORTED_DATA", "MIXED", "POINTED_DATA", "POINTED_TEXT", "BEGINS_OTHERWISE",
+                              "FILLED_OTHERWISE", "THREAD_DATA", "READ_FROM_BEFORE", "VERSION"}) {
     EXPECT_TRUE(same(changed, changed)) << changed;
     EXPECT_FALSE(same("SAME", changed)) << changed;
     EXPECT_FALSE(same(changed, "MOVED")) << changed;

@@ -155,7 +155,7 @@ TensorData Dump::tensor(const TensorEntry& entry) const {
   const tensors::Place place{file_.path(), entry.name};
   try {
     return tensors::with_memory(place, entry.size, [&] { return tensor_of(file_.read(entry)); });
-  } catch (const CaseError& e) {  // of an empty tensor, whose other sizes no memory holds
+  } catch (const CaseError& e) {  // of [2^60 x 0], say: it has no element, but its strides are too large
     place.fail(e.what());
   }
 }
