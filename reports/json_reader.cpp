@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <set>
 
@@ -20,26 +21,21 @@ std::string quote(const nlohmann::json& value) {
   return text;
 }
 
-// Hears what a text of JSON consists of. Not the parser's own callback: with one, it looks through an array at each object's end.
-class KeyReader : public nlohmann::json_sax<nlohmann::json> {
+// Hears what a text of JSON consists of. Not the parser's own callback: with one, it looks through all that an object or array
+// holds whenever one of these ends.
+class OutlineReader : public nlohmann::json_sax<nlohmann::json> {
  public:
-  std::optional<std::string> repeated;
+  JsonOutline outline;
 
   bool key(string_t& name) override {
     if (open_.back().insert(name).second) return true;
-    repeated = name;
+    outline.repeated_key = name;
     return false;
   }
-  bool start_object(std::size_t) override {
-    open_.emplace_back();
-    return true;
-  }
-  bool end_object() override {
-    open_.pop_back();
-    return true;
-  }
-  bool start_array(std::size_t) override { return true; }
-  bool end_array() override { return true; }
+  bool start_object(std::size_t) override { return start(); }
+  bool end_object() override { return end(); }
+  bool start_array(std::size_t) override { return start(); }
+  bool end_array() override { return end(); }
   bool null() override { return true; }
   bool boolean(bool) override { return true; }
   bool number_integer(number_integer_t) override { return true; }
@@ -52,7 +48,17 @@ class KeyReader : public nlohmann::json_sax<nlohmann::json> {
   }
 
  private:
-  std::vector<std::set<std::string>> open_;  // the keys of each object that has not ended
+  bool start() {
+    open_.emplace_back();
+    outline.depth = std::max(outline.depth, open_.size());
+    return outline.depth <= kMostJsonDepth;
+  }
+  bool end() {
+    open_.pop_back();
+    return true;
+  }
+
+  std::vector<std::set<std::string>> open_;  // the keys of each object that has not ended; none for an array
 };
 
 }  // namespace
@@ -139,20 +145,24 @@ std::string json_error(const nlohmann::json::exception& error) {
   return start == std::string::npos ? what : what.substr(start + 2);
 }
 
-std::optional<std::string> repeated_key(std::string_view text) {
-  KeyReader keys;
-  nlohmann::json::sax_parse(text, &keys);
-  return keys.repeated;
+JsonOutline json_outline(std::string_view text) {
+  OutlineReader reader;
+  nlohmann::json::sax_parse(text, &reader);
+  return reader.outline;
 }
 
 JsonDocument::JsonDocument(std::string_view text, std::string file) : file_(std::move(file)) {
+  const JsonOutline outline = json_outline(text);
+  if (outline.depth > kMostJsonDepth)
+    throw FileError(fmt::format("cannot read {}: it is nested more than {} deep", file_, kMostJsonDepth));
   try {
     value_ = nlohmann::json::parse(text);
   } catch (const nlohmann::json::exception& error) {
     throw FileError(fmt::format("cannot read {}: it is no JSON: {}", file_, json_error(error)));
   }
-  if (const auto key = repeated_key(text))
-    throw FileError(fmt::format("cannot read {}: an object has the key {} twice", file_, quote(*key)));
+  if (outline.repeated_key)
+    throw FileError(
+        fmt::format("cannot read {}: an object has the key {} twice", file_, quote(*outline.repeated_key)));
 }
 
 }  // namespace assay

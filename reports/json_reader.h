@@ -50,12 +50,19 @@ class JsonReader {
 // What is wrong with a text that is no JSON, without the library's own numbers: "parse error at line 3, column 5: ..".
 std::string json_error(const nlohmann::json::exception& error);
 
-// A key that one object has twice: of its values the parser would keep the last, and say nothing. Precondition: the text is JSON.
-std::optional<std::string> repeated_key(std::string_view text);
+// What a parsed document does not tell, or would take too much memory to tell.
+struct JsonOutline {
+  std::optional<std::string> repeated_key;  // that one object has twice: of its values the parser keeps the last
+  std::size_t depth = 0;                    // of objects in objects and arrays
+};
+inline constexpr std::size_t kMostJsonDepth = 64;
+// Up to such a key, to one level more than kMostJsonDepth, or to where the text is no JSON.
+JsonOutline json_outline(std::string_view text);
 
 class JsonDocument {
  public:
-  // Throws FileError that names the file, and the line if the text is no JSON, or the key that an object has twice.
+  // Throws FileError that names the file, and the line if the text is no JSON, or the key that an object has twice; and
+  // for more than kMostJsonDepth levels.
   JsonDocument(std::string_view text, std::string file);
   JsonReader root() const { return {value_, file_, ""}; }
 

@@ -33,6 +33,24 @@ struct Line {
   double value = 0;
 };
 
+// Names at the right edge, which other machines and plugins give, too.
+constexpr std::size_t kLongestName = 40;
+class RightLabels {
+ public:
+  // Not over the one before.
+  std::string add(double y, const std::string& text, std::string_view classes) {
+    last_ = std::max(y + 4, last_ + 13);
+    const std::string label = shortened(text, kLongestName);
+    constexpr double kCharacter = 6.6;  // pixels, of most fonts less
+    width_ = std::max(width_, 6 + kCharacter * static_cast<double>(label.size()));
+    return svg_label(kRightEdge + 6, last_, label, classes);
+  }
+  double width() const { return width_; }
+
+ private:
+  double last_ = -100, width_ = 30;  // where a number under the axis may reach
+};
+
 // A ceiling for each level of memory, or for each dtype: that of reading if there is one, else the highest.
 std::vector<Line> ceilings(const BenchmarkFile& file, bool bandwidth, const std::string& device) {
   std::map<std::string, Line> best;
@@ -151,10 +169,8 @@ std::string roof(const BenchmarkFile& file, const std::vector<Dot>& dots, const 
   if (!memory.empty() && !arithmetic.empty()) across.add(2 * arithmetic.front().value / memory.back().value);
   const double bottom = kTopEdge + kHeight;
   const Plot plot(across.scale(kLeftEdge, kRightEdge), up.scale(bottom, kTopEdge), kTopEdge, bottom);
-  std::string s =
-      "<figure class=\"chart\">\n" + svg_begin(kRightEdge + 130, bottom + kUnder,
-                                               "roofline: operations a second over operations for each byte");
-  s += plot.axes("operations / byte", "operations / second, " + whole(device));
+  RightLabels names;
+  std::string s = plot.axes("operations / byte", "operations / second, " + whole(device));
   const double top_value = arithmetic.empty() ? plot.y().high() : arithmetic.front().value;
   double last_label = -100;
   std::string labels;
@@ -171,20 +187,20 @@ std::string roof(const BenchmarkFile& file, const std::vector<Dot>& dots, const 
     labels += svg_label(plot.x()(begin) + 6, y, fmt::format("{}, {}B/s", m.name, si(m.value)),
                         "doubtful over-dots");
   }
-  last_label = -100;
   for (const Line& a : arithmetic) {
     const double begin =
         memory.empty() ? plot.x().low() : std::max(plot.x().low(), a.value / memory.front().value);
     s += svg_line(plot.x()(begin), plot.y()(a.value), kRightEdge, plot.y()(a.value), "ceiling");
-    const double y = std::max(plot.y()(a.value) + 4, last_label + 13);
-    last_label = y;
-    s += svg_label(kRightEdge + 6, y, fmt::format("{}, {}", a.name, si(a.value)));
+    s += names.add(plot.y()(a.value), fmt::format("{}, {}", a.name, si(a.value)), "");
   }
   s += plot.dots(dots, [](const Dot& d) {
     return fmt::format("{}: {} operations/s at {:.3g} operations/byte{}", name_of(*d.row), si(d.y), d.x,
                        share_of(*d.row));
   });
-  return s + labels + std::string(kSvgEnd) + "</figure>\n";
+  return "<figure class=\"chart\">\n" +
+         svg_begin(kRightEdge + names.width(), bottom + kUnder,
+                   "roofline: operations a second over operations for each byte") +
+         s + labels + std::string(kSvgEnd) + "</figure>\n";
 }
 
 std::string copies(const BenchmarkFile& file, const std::vector<Dot>& dots, const std::string& device) {
@@ -197,20 +213,19 @@ std::string copies(const BenchmarkFile& file, const std::vector<Dot>& dots, cons
   for (const Line& m : memory) up.add(m.value);
   const double bottom = kTopEdge + kCopyHeight;
   const Plot plot(across.scale(kLeftEdge, kRightEdge), up.scale(bottom, kTopEdge), kTopEdge, bottom);
-  std::string s = "<figure class=\"chart\">\n" + svg_begin(kRightEdge + 130, bottom + kUnder,
-                                                           "bytes a second of kernels without arithmetic");
-  s += plot.axes("bytes of a call", "bytes / second, " + whole(device));
-  double last_label = -100;
+  RightLabels names;
+  std::string s = plot.axes("bytes of a call", "bytes / second, " + whole(device));
   for (const Line& m : memory) {
     s += svg_line(kLeftEdge, plot.y()(m.value), kRightEdge, plot.y()(m.value), "ceiling memory");
-    const double y = std::max(plot.y()(m.value) + 4, last_label + 13);
-    last_label = y;
-    s += svg_label(kRightEdge + 6, y, m.name, "doubtful");
+    s += names.add(plot.y()(m.value), m.name, "doubtful");
   }
   s += plot.dots(dots, [](const Dot& d) {
     return fmt::format("{}: {}B/s of {}B{}", name_of(*d.row), si(d.y), si(d.x), share_of(*d.row));
   });
-  return s + std::string(kSvgEnd) +
+  return "<figure class=\"chart\">\n" +
+         svg_begin(kRightEdge + names.width(), bottom + kUnder,
+                   "bytes a second of kernels without arithmetic") +
+         s + std::string(kSvgEnd) +
          "<figcaption>Kernels that do no arithmetic, such as copies.</figcaption></figure>\n";
 }
 

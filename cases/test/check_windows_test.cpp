@@ -7,6 +7,7 @@
 #include "ops/max_pool2d.h"
 #include "ops/upsample_nearest2d.h"
 #include "vocabulary/check.h"
+#include "vocabulary/layout.h"
 
 namespace assay {
 namespace {
@@ -50,6 +51,14 @@ TEST(Check, ComputesWhatAConvolutionLeaves) {
                      {6})),
       (Shape{2, 6, 8, 10}));
   EXPECT_EQ(shape(convolve({0, 2, 4}, {3, 2, 1}, {})), (Shape{0, 3, 4}));
+  // 2^80 channels, which is no number of 64 bits: the largest that is, which no memory holds.
+  constexpr std::int64_t kMany = std::int64_t{1} << 40;
+  const Window many{.transposed = true, .groups = kMany};
+  const Shape vast = shape(convolve({0, kMany, 4}, {kMany, kMany, 1}, many));
+  EXPECT_EQ(vast, (Shape{0, INT64_MAX, 4}));
+  EXPECT_THROW(strided(vast, {}), CaseError);
+  EXPECT_THAT(convolve({0, kMany, 4}, {kMany, kMany, 1}, many, {1}).error,
+              HasSubstr("dimension 0 must be 9223372036854775807"));
 }
 
 TEST(Check, SaysWhatIsWrongWithAConvolution) {

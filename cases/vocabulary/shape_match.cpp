@@ -111,11 +111,11 @@ class Matcher {
       malformed(op_, fmt::format("no int argument says what {} is", d.name));
     const std::string& other = d.operands[0];
     if (const auto known = binding_.sizes.find(other); known != binding_.sizes.end()) {
-      if (shape[at] == factor->second * known->second) return true;
-      return fail(
-          m, p, shape,
-          fmt::format("dimension {} must be {}, {} times the {} of {}", at, factor->second * known->second,
-                      symbol_from_[d.name], known->second, symbol_from_[other]));
+      const std::int64_t size = product_of_sizes(factor->second, known->second);
+      if (shape[at] == size) return true;
+      return fail(m, p, shape,
+                  fmt::format("dimension {} must be {}, {} times the {} of {}", at, size,
+                              symbol_from_[d.name], known->second, symbol_from_[other]));
     }
     if (shape[at] % factor->second != 0)
       return fail(m, p, shape,

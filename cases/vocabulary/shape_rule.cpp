@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <optional>
 #include <stdexcept>
 
@@ -191,12 +192,17 @@ bool ShapePattern::computed() const {
   return std::ranges::any_of(dims, [](const DimPattern& d) { return d.kind == DimPattern::Kind::computed; });
 }
 
+std::int64_t product_of_sizes(std::int64_t a, std::int64_t b) {
+  std::int64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<std::int64_t>::max() : product;
+}
+
 std::int64_t BoundNumber::value(const ShapeBinding& binding) const {
   if (size.kind == DimPattern::Kind::symbol) return binding.sizes.at(size.name);
   if (size.kind == DimPattern::Kind::product)
-    return binding.sizes.at(size.name) * binding.sizes.at(size.operands[0]);
+    return product_of_sizes(binding.sizes.at(size.name), binding.sizes.at(size.operands[0]));
   std::int64_t product = 1;
-  for (const std::int64_t n : binding.runs.at(size.name)) product *= n;
+  for (const std::int64_t n : binding.runs.at(size.name)) product = product_of_sizes(product, n);
   return product;
 }
 
@@ -260,7 +266,7 @@ Shape instantiated(const ShapePattern& pattern, const ShapeBinding& binding, con
         shape.push_back(d.number);
         break;
       case DimPattern::Kind::product:
-        shape.push_back(binding.sizes.at(d.name) * binding.sizes.at(d.operands[0]));
+        shape.push_back(product_of_sizes(binding.sizes.at(d.name), binding.sizes.at(d.operands[0])));
         break;
       case DimPattern::Kind::run:
         append(binding.runs.at(d.name));

@@ -74,6 +74,9 @@ struct ShapeBinding {
 };
 
 // An int argument that is a size, or the product of two sizes or of those of a run; a bool argument that is a fixed value.
+// Of sizes, which a file may have given; what no std::int64_t holds is the largest, which no tensor has.
+std::int64_t product_of_sizes(std::int64_t a, std::int64_t b);
+
 struct BoundNumber {
   int argument = -1;
   DimPattern size;  // symbol, product or run

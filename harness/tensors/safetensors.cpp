@@ -6,7 +6,6 @@
 #include <array>
 #include <cstring>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "mapped_tensors.h"
 #include "reports/json_reader.h"
@@ -18,7 +17,7 @@ using nlohmann::json;
 
 constexpr std::size_t kLengthBytes = 8;
 constexpr std::uint64_t kMostHeader = 100'000'000;  // that of safetensors itself
-constexpr int kMostDepth = 8;                       // a header has three levels
+constexpr std::size_t kMostDepth = 8;               // a header has three levels
 
 struct DtypeName {
   std::string_view text;
@@ -50,35 +49,18 @@ std::uint64_t header_length(const FileBytes& file) {
   return length;
 }
 
-// Names that come twice are not JSON's business; here the second would hide the first. By level, because objects of
-// different tensors have the same keys.
-class Keys {
- public:
-  explicit Keys(const Place& place) : place_(place) {}
-  bool operator()(int depth, json::parse_event_t event, const json& parsed) {
-    if (depth > kMostDepth) place_.fail(fmt::format("its header is nested more than {} deep", kMostDepth));
-    if (event == json::parse_event_t::object_start) seen_[static_cast<std::size_t>(depth)].clear();
-    if (event == json::parse_event_t::key &&
-        !seen_[static_cast<std::size_t>(depth - 1)].insert(parsed.get<std::string>()).second)
-      place_.fail(fmt::format("its header has the name {} twice", shown(parsed)));
-    return true;
-  }
-
- private:
-  const Place& place_;
-  std::array<std::set<std::string>, kMostDepth + 1> seen_;
-};
-
 json parse_header(std::string_view text, const Place& place) {
-  Keys keys(place);
+  const JsonOutline outline = json_outline(text);
+  if (outline.depth > kMostDepth) place.fail(fmt::format("its header is nested more than {} deep", kMostDepth));
   json header;
   try {
-    header = json::parse(text, [&](int depth, json::parse_event_t event, const json& parsed) {
-      return keys(depth, event, parsed);
-    });
+    header = json::parse(text);
   } catch (const json::exception& e) {
     place.fail(fmt::format("its header is no JSON: {}", in_quotes(json_error(e))));
   }
+  // JSON does not forbid it, and here the second would hide the first.
+  if (outline.repeated_key)
+    place.fail(fmt::format("its header has the name {} twice", shown(*outline.repeated_key)));
   if (!header.is_object()) place.fail("its header is no object of JSON");
   return header;
 }

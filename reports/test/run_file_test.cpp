@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "reports/file.h"
+#include "reports/json_reader.h"
 #include "sample.h"
 
 namespace assay {
@@ -331,6 +332,20 @@ TEST(RunFile, TakesNoKeyTwice) {
             "cannot read run.json: an object has the key \"a\" twice");
   EXPECT_EQ(error(R"({"a": {"a": [{"a": 1}, {"a": 1}]}})"),
             "cannot read run.json: the key format is missing");
+}
+
+TEST(RunFile, IsNotNestedWithoutEnd) {
+  const auto error = [](std::size_t deep) -> std::string {
+    try {
+      run_from_json(R"({"a": )" + std::string(deep - 1, '[') + std::string(deep - 1, ']') + "}", "run.json");
+    } catch (const FileError& e) {
+      return e.what();
+    }
+    return "no error";
+  };
+  EXPECT_EQ(error(kMostJsonDepth), "cannot read run.json: the key format is missing");
+  EXPECT_EQ(error(kMostJsonDepth + 1), "cannot read run.json: it is nested more than 64 deep");
+  EXPECT_EQ(error(10'000'000), "cannot read run.json: it is nested more than 64 deep");
 }
 
 TEST(RunFile, SaysWhereTextIsNoJson) {
