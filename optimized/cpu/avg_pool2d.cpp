@@ -20,32 +20,33 @@ struct AvgPool {
   std::optional<std::int64_t> divisor_override;
 
   template <class F>
-  void begin(F* value, Step<F>* /*step*/, std::int64_t n) const {
-    for (std::int64_t i = 0; i < n; ++i) value[i] = 0;
+  F least() const {
+    return 0;
   }
 
-  template <class F>
-  HWY_INLINE void combine(F* value, Step<F>* /*step*/, const F* from, std::int64_t n, Step<F> /*at*/) const {
-    const hn::ScalableTag<F> d;
-    const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-    std::int64_t i = 0;
-    for (; i + lanes <= n; i += lanes)
-      hn::StoreU(hn::Add(hn::LoadU(d, value + i), hn::LoadU(d, from + i)), d, value + i);
-    if (i < n) store_n(hn::Add(load_n(d, value + i, n - i), load_n(d, from + i, n - i)), d, value + i, n - i);
+  template <class V, class VI, class Place>
+  HWY_INLINE void combine(V& value, VI& /*step*/, V x, Place /*at*/) const {
+    value = hn::Add(value, x);
   }
 
   template <class F>
   void finish(const PoolShape& shape, const PoolRow& r, F* value, const Step<F>* /*step*/) const {
     const int lane = shape.along_channels ? 1 : 3;
     const std::int64_t rows = counted(shape.rows, r.row);
-    for (std::int64_t i = 0; i < r.length; ++i) {
-      const std::int64_t n = rows * counted(shape.columns, r.column + (shape.along_channels ? 0 : i));
+    const auto divide = [&](std::int64_t begin, std::int64_t end) {
+      if (begin == end) return;
+      const std::int64_t n = rows * counted(shape.columns, r.column + (shape.along_channels ? 0 : begin));
       const auto divisor = static_cast<F>(divisor_override ? *divisor_override : n);
-      if constexpr (std::is_integral_v<F>)
-        value[i] = wrapping_divide(value[i], divisor);
-      else
-        value[i] /= divisor;
-    }
+      for (std::int64_t i = begin; i < end; ++i)
+        if constexpr (std::is_integral_v<F>)
+          value[i] = wrapping_divide(value[i], divisor);
+        else
+          value[i] /= divisor;
+    };
+    const auto [begin, end] = shape.alike(r);
+    for (std::int64_t i = 0; i < begin; ++i) divide(i, i + 1);
+    divide(begin, end);
+    for (std::int64_t i = end; i < r.length; ++i) divide(i, i + 1);
     scatter(static_cast<char*>(out.data) + r.offset(shape.out) * (out.dtype.bits / 8), out.type(),
             shape.out.stride[lane], value, r.length);
   }

@@ -20,6 +20,7 @@
 // of elements are gathered into buffers of the compute type, processed by the same code and scattered. Either
 // way each element meets the same conversions and the same operations, so its bits depend neither on the
 // layout nor on its position, nor on the number of threads.
+#include <cstring>
 #include <optional>
 
 #include "lanes.h"
@@ -50,6 +51,17 @@ inline constexpr std::int64_t kTransposedRows = 64 / sizeof(T);
 
 template <class C>
 inline constexpr std::int64_t kLanes = HWY_MAX_BYTES / sizeof(C);
+
+// kLanes equal elements, stored as whole vectors: loading one of these from smaller stores would have to wait for them.
+template <class T>
+HWY_INLINE void splat_lanes(T* to, T value) {
+  const hn::CappedTag<Stored<T>, static_cast<std::size_t>(kLanes<Compute<T>>)> d;
+  Stored<T> bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  const auto v = hn::Set(d, bits);
+  for (std::int64_t i = 0; i < kLanes<Compute<T>>; i += static_cast<std::int64_t>(hn::Lanes(d)))
+    hn::StoreU(v, d, reinterpret_cast<Stored<T>*>(to) + i);
+}
 
 // What a driver works on. Operand 0 is the output.
 struct Operands {
@@ -89,7 +101,7 @@ void process_rows(const Op& op, const Operands& operands, std::int64_t begin, st
     const T* in[] = {operands.view(k + 1).template as<const T>() + run.offset[k + 1]...};
     for (std::size_t j = 0; j < sizeof...(k); ++j) {
       if (step[j] != 0) continue;
-      for (T& lane : splat[j]) lane = *in[j];
+      splat_lanes(splat[j], *in[j]);
       in[j] = splat[j];
     }
     process(op, operands.view(0).template as<T>() + run.offset[0], in, step, run.length, indices);
@@ -122,7 +134,7 @@ void process_folded(const Op& op, const Operands& operands, const Folded& folded
       filled[j] = offset;
       const T* from = operands.view(j + 1).template as<const T>() + offset;
       if (step[j] == 0)
-        for (std::int64_t i = 0; i < kLanes<Compute<T>>; ++i) buffer[j][i] = *from;
+        splat_lanes(buffer[j], *from);
       else
         repeat(buffer[j], kBlock + folded.period, from, operands.space, j + 1, folded.period);
     }
@@ -182,7 +194,7 @@ void process_tiles(const Op& op, const Operands& operands, const Planes& planes,
       const T* from[] = {in[k] + i * row_step[k]...};
       for (std::size_t j = 0; j < sizeof...(k); ++j) {
         if (step[j] != 0) continue;
-        for (std::int64_t lane = 0; lane < kLanes<Compute<T>>; ++lane) buffer[j][lane] = *from[j];
+        splat_lanes(buffer[j], *from[j]);
         from[j] = buffer[j];
       }
       process(op, out, from, step, columns, indices);

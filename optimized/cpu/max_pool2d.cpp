@@ -13,9 +13,6 @@ HWY_BEFORE_NAMESPACE();
 namespace assay::cpu::HWY_NAMESPACE {
 namespace {
 
-constexpr std::int64_t kNothing =
-    -1;  // the step of a result whose window held nothing above the least number
-
 template <class V>
 HWY_INLINE auto above(V x, V held) {
   if constexpr (std::is_integral_v<hn::TFromV<V>>)
@@ -24,43 +21,28 @@ HWY_INLINE auto above(V x, V held) {
     return hn::Or(hn::Gt(x, held), hn::IsNaN(x));
 }
 
+template <bool kPlaces>
 struct MaxPool {
   static constexpr bool integers = true;
   const View& out;
-  const View* indices;  // or nullptr
+  const View* indices;  // nullptr without places
 
   template <class F>
-  void begin(F* value, Step<F>* step, std::int64_t n) const {
-    F least;
+  F least() const {
     if constexpr (std::is_integral_v<F>)
-      least = static_cast<F>(integer_range(out.type()).least);
+      return static_cast<F>(integer_range(out.type()).least);
     else
-      least = -std::numeric_limits<F>::infinity();
-    for (std::int64_t i = 0; i < n; ++i) value[i] = least;
-    for (std::int64_t i = 0; i < n; ++i) step[i] = static_cast<Step<F>>(kNothing);
+      return -std::numeric_limits<F>::infinity();
   }
 
-  template <class F>
-  HWY_INLINE void combine(F* value, Step<F>* step, const F* from, std::int64_t n, Step<F> at) const {
-    const hn::ScalableTag<F> d;
-    const hn::RebindToSigned<decltype(d)> di;
-    const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-    const auto here = hn::Set(di, at);
-    std::int64_t i = 0;
-    for (; i + lanes <= n; i += lanes) {
-      const auto x = hn::LoadU(d, from + i), held = hn::LoadU(d, value + i);
-      const auto wins = above(x, held);
-      hn::StoreU(hn::IfThenElse(wins, x, held), d, value + i);
-      if (indices != nullptr)
-        hn::StoreU(hn::IfThenElse(hn::RebindMask(di, wins), here, hn::LoadU(di, step + i)), di, step + i);
+  template <class V, class VI, class Place>
+  HWY_INLINE void combine(V& value, VI& step, V x, Place at) const {
+    const auto wins = above(x, value);
+    value = hn::IfThenElse(wins, x, value);
+    if constexpr (kPlaces) {
+      const hn::DFromV<VI> di;
+      step = hn::IfThenElse(hn::RebindMask(di, wins), hn::Set(di, at), step);
     }
-    if (i == n) return;
-    const auto x = load_n(d, from + i, n - i), held = load_n(d, value + i, n - i);
-    const auto wins = above(x, held);
-    store_n(hn::IfThenElse(wins, x, held), d, value + i, n - i);
-    if (indices != nullptr)
-      store_lanes(hn::IfThenElse(hn::RebindMask(di, wins), here, load_lanes(di, step + i, n - i)), di,
-                  step + i, n - i);
   }
 
   template <class F>
@@ -68,16 +50,16 @@ struct MaxPool {
     const int lane = shape.along_channels ? 1 : 3;
     scatter(static_cast<char*>(out.data) + r.offset(shape.out) * (out.dtype.bits / 8), out.type(),
             shape.out.stride[lane], value, r.length);
-    if (indices == nullptr) return;
+    if constexpr (!kPlaces) return;
     const PoolAxis &rows = shape.rows, &columns = shape.columns;
     const PoolDims dims(*indices);
     std::int64_t* const to = indices->as<std::int64_t>() + r.offset(dims);
     for (std::int64_t i = 0; i < r.length; ++i) {
       const std::int64_t column = r.column + (shape.along_channels ? 0 : i);
       std::int64_t place = rows.start(r.row) * columns.size + columns.start(column);
-      place += step[i] != kNothing ? step[i]
-                                   : rows.first(r.row) * rows.dilation * columns.size +
-                                         columns.first(column) * columns.dilation;
+      place += step[i] != kNoStep ? step[i]
+                                  : rows.first(r.row) * rows.dilation * columns.size +
+                                        columns.first(column) * columns.dilation;
       to[i * dims.stride[lane]] = place;
     }
   }
@@ -87,13 +69,13 @@ void max_pool2d_with_indices(const View& self, std::span<const std::int64_t> ker
                              std::span<const std::int64_t> stride, std::span<const std::int64_t> padding,
                              std::span<const std::int64_t> dilation, bool /*ceil_mode*/, View& out,
                              View& indices) {
-  pool(MaxPool{out, &indices}, self, out, {kernel_size, stride, padding, dilation});
+  pool(MaxPool<true>{out, &indices}, self, out, {kernel_size, stride, padding, dilation});
 }
 
 void max_pool2d(const View& self, std::span<const std::int64_t> kernel_size,
                 std::span<const std::int64_t> stride, std::span<const std::int64_t> padding,
                 std::span<const std::int64_t> dilation, bool /*ceil_mode*/, View& out) {
-  pool(MaxPool{out, nullptr}, self, out, {kernel_size, stride, padding, dilation});
+  pool(MaxPool<false>{out, nullptr}, self, out, {kernel_size, stride, padding, dilation});
 }
 
 }  // namespace
