@@ -62,11 +62,20 @@ bool stopped_before_the_first(const RunResult& run) {
                      [](const Row& row) { return row.verdict == Verdict::not_run; });
 }
 
+bool refused_everything(const RunResult& run) {
+  const auto is = [](Verdict verdict) {
+    return [verdict](const Row& row) { return row.verdict == verdict; };
+  };
+  return !run.shard && run.complete && std::any_of(run.rows.begin(), run.rows.end(), is(Verdict::refused)) &&
+         std::all_of(run.rows.begin(), run.rows.end(),
+                     [&](const Row& row) { return is(Verdict::refused)(row) || is(Verdict::not_run)(row); });
+}
+
 int exit_code(const RunResult& run, const Rules& rules) {
   if (std::any_of(run.rows.begin(), run.rows.end(), [&](const Row& row) { return fails(row, rules); }))
     return 1;
   if (std::all_of(run.rows.begin(), run.rows.end(), lacks_environment)) return 3;
-  if (stopped_before_the_first(run)) return 3;
+  if (stopped_before_the_first(run) || refused_everything(run)) return 3;
   return 0;
 }
 

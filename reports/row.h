@@ -51,8 +51,12 @@ bool lacks_environment(const Row& row);
 // Whether the run was stopped, interrupted or out of time, before any case ran.
 bool stopped_before_the_first(const RunResult& run);
 
-// 0: all well. 1: a row fails. 3: every row lacks its environment (device, library, ISA), there is no row at all, or
-// the run was stopped before the first case.
+// Whether kernels refused every case of theirs, so that nothing is known of any result. Not of a shard, which may have met such
+// cases only.
+bool refused_everything(const RunResult& run);
+
+// 0: all well. 1: a row fails. 3: every row lacks its environment (device, library, ISA), there is no row at all, every case
+// was refused, or the run was stopped before the first case.
 int exit_code(const RunResult& run, const Rules& rules = {});
 
 }  // namespace assay

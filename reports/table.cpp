@@ -210,9 +210,14 @@ std::string faults(const RunResult& run, const Rules& rules, const Style& style,
 // "12 pass, 1 refused" of the rows that decide, or of the others.
 std::string row_counts(const RunResult& run, const Rules& rules, bool decides) {
   std::map<Verdict, std::uint64_t> counts;
-  for (const Row& row : run.rows)
-    if (rules.decides(row) == decides) ++counts[row.verdict];
+  std::uint64_t undeclared = 0;
+  for (const Row& row : run.rows) {
+    if (rules.decides(row) != decides) continue;
+    const bool otherwise_well = !is_fault(row.verdict) && row.verdict != Verdict::vacuous;
+    ++(otherwise_well && fails(row, rules) ? undeclared : counts[row.verdict]);
+  }
   std::vector<std::string> parts;
+  if (undeclared > 0) parts.push_back(fmt::format("{} with undeclared refusals", grouped(undeclared)));
   for (const auto& [verdict, n] : counts) parts.push_back(fmt::format("{} {}", grouped(n), words(verdict)));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
@@ -235,11 +240,15 @@ std::string conclusion(const RunResult& run, const Rules& rules, const Style& st
     verdict = "NOTHING RAN: there is no kernel to run.";
   else if (stopped_before_the_first(run))
     verdict = "NOTHING RAN: the run was stopped before its first case.";
+  else if (code == 3 && refused_everything(run))
+    verdict = "NOTHING RAN: every case was refused; see \"Refused\" above.";
   else if (code == 3)
     verdict = "NOTHING RAN: this machine lacks what every kernel needs; see \"Not run\" above.";
   else if (code == 1)
     verdict = fmt::format("FAILED: {} of {} at fault{}.{}", grouped(failing), counted(deciding, "row"), ours,
                           peers);
+  else if (cases == 0 && run.complete)
+    verdict = "NOTHING TO DO: none of the cases belongs to this run.";
   else
     verdict = fmt::format("{} in {}{}.{}", run.complete ? "PASSED: no fault" : "NO FAULT SO FAR",
                           counted(deciding, "row"), ours, peers);

@@ -15,6 +15,7 @@ namespace assay {
 namespace {
 
 constexpr int kLongOneIn = 400;             // long sums belong to the slow tier, but are never quite absent
+constexpr std::int64_t kDeepOneIn = 25;     // tensors of more dimensions than kMaxRank
 constexpr std::uint64_t kSplitOneIn = 100;  // by index and not by chance: even a short run has one
 constexpr std::uint64_t kAttempts = 200;
 constexpr std::uint64_t kLeastSeed = 16;  // smaller seeds are for shrinking, see output_layouts
@@ -86,13 +87,17 @@ void keep_epsilon_from_zero(Case& c) {
       if (auto* eps = std::get_if<double>(&c.arguments[i]); eps != nullptr && *eps == 0) *eps = 1e-38;
 }
 
+// Not drawn with the rest, so that other cases are what they were before there were deep ones.
+bool is_deep(std::uint64_t key) { return Stream(mix(key, hash("deep"))).below(0, kDeepOneIn) == 0; }
+
 Case random_case(const Operator& op, Dtype dtype, std::uint64_t key, bool is_split) {
   Draw draw(key);
   const ShapeAlternative& alternative = draw.pick(shape_rule(op).alternatives);
   const bool is_long = !is_split && draw.range(1, kLongOneIn) == 1;
-  const ShapeBinding binding = is_split  ? draw_split_binding(draw, alternative)
-                               : is_long ? draw_long_binding(draw, alternative)
-                                         : draw_binding(draw, alternative);
+  const ShapeBinding binding =
+      is_split  ? draw_split_binding(draw, alternative)
+      : is_long ? draw_long_binding(draw, alternative)
+                : draw_binding(draw, alternative, is_deep(key) && takes_any_rank(alternative));
   Case c = with_shapes(op, dtype, alternative, binding, &draw);
   draw_attributes(draw, c, dtype);
   draw_dtypes(draw, c, dtype);

@@ -126,7 +126,9 @@ EdgeValues edge_values(Dtype dtype, std::string_view kinks) {
   const Format& f = format(dtype);
   const double inf = std::numeric_limits<double>::infinity();
   e.zeros = {0.0, -0.0};
-  e.nans = {std::numeric_limits<double>::quiet_NaN()};
+  // With its sign, too, which x86 sets in the NaN of inf - inf: a comparison of bits takes it for less than any number.
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  e.nans = {nan, -nan};
   if (f.has_infinity) e.infinities = {inf, -inf};
   const double greatest_subnormal = f.min_normal - f.min_subnormal;
   e.subnormals = {f.min_subnormal,     -f.min_subnormal,    greatest_subnormal,

@@ -190,9 +190,20 @@ ShapeBinding cycle_binding(const ShapeAlternative& alternative, std::size_t dime
   return binding;
 }
 
-ShapeBinding draw_binding(Draw& draw, const ShapeAlternative& alternative) {
+bool takes_any_rank(const ShapeAlternative& alternative) {
+  const std::vector<std::string> runs = alternative.runs();
+  return !runs.empty() && std::ranges::none_of(runs, [&](const std::string& run) {
+    return alternative.window_in(run) != nullptr;
+  });
+}
+
+ShapeBinding draw_binding(Draw& draw, const ShapeAlternative& alternative, bool deep) {
   const SizeBudget budget = draw.chance(4) ? kLarge : SizeBudget{};
-  ShapeBinding binding = with_runs(alternative, draw_runs(draw, alternative));
+  std::vector<std::size_t> lengths = draw_runs(draw, alternative);
+  if (deep)
+    lengths[0] = greatest_run(alternative) +
+                 static_cast<std::size_t>(draw.range(1, std::int64_t{kDeepRank - kMaxRank}));
+  ShapeBinding binding = with_runs(alternative, lengths);
   std::vector<std::int64_t*> sizes = sizes_of(alternative, binding);
   if (sizes.empty()) return binding;
 

@@ -8,8 +8,9 @@
 
 namespace assay {
 
-// Tensors of generated cases have at most this many dimensions.
+// Tensors of generated cases have at most this many dimensions, and a few, where an operator takes any number, three more.
 inline constexpr std::size_t kMaxRank = 5;
+inline constexpr std::size_t kDeepRank = kMaxRank + 3;
 
 struct SizeBudget {
   std::int64_t elements = 4096;  // of each tensor
@@ -21,9 +22,12 @@ bool fits(const ShapeAlternative& alternative, const ShapeBinding& binding, cons
 // How many dimensions the first run may have, the others having one.
 std::size_t greatest_run(const ShapeAlternative& alternative);
 
+// Whether dimensions are nothing special to it, as they are to windows.
+bool takes_any_rank(const ShapeAlternative& alternative);
+
 // Random sizes: around every vector width, primes, small ones, all different, all equal, now and then empty, and within
-// one of two budgets.
-ShapeBinding draw_binding(Draw& draw, const ShapeAlternative& alternative);
+// one of two budgets. With `deep`, the first run has more dimensions than greatest_run(). Precondition of `deep`: takes_any_rank().
+ShapeBinding draw_binding(Draw& draw, const ShapeAlternative& alternative, bool deep = false);
 
 // One very large dimension, preferably one that is summed over; the others are 1 to 3.
 ShapeBinding draw_long_binding(Draw& draw, const ShapeAlternative& alternative);

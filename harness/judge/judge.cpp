@@ -234,7 +234,8 @@ Judgement judge(const Kernel& kernel, const Contract& contract, const Call& call
     case Outcome::Kind::timeout:
       return {.verdict = Verdict::timeout, .detail = outcome.detail};
     case Outcome::Kind::not_run:
-      return {.verdict = Verdict::not_run, .detail = outcome.detail};
+      // Kernels that this machine lacks something for say so when they are listed: these were loaded then.
+      return {.verdict = outcome.by_kernels ? Verdict::crashed : Verdict::not_run, .detail = outcome.detail};
     case Outcome::Kind::ok:
       break;
   }

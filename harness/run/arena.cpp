@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <cstring>
@@ -20,9 +21,12 @@ constexpr std::size_t kLargeKept = std::size_t{32} << 20;  // kept between batch
 [[noreturn]] void fail(const char* what) { throw std::system_error(errno, std::generic_category(), what); }
 
 Descriptor memory_file(const char* name, std::size_t bytes) {
-  Descriptor file(memfd_create(name, MFD_CLOEXEC));
+  Descriptor file(memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!file) fail("cannot create a memory file for worker processes (memfd_create)");
   if (ftruncate(file.get(), static_cast<off_t>(bytes)) != 0) fail("cannot size a memory file (ftruncate)");
+  // A kernel that shrank it would end us, who touch what is not there any more.
+  if (fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL) != 0)
+    fail("cannot seal a memory file (F_ADD_SEALS)");
   return file;
 }
 
@@ -123,9 +127,14 @@ void Arena::shrink(std::size_t bytes) {
   shrink_file(bytes);
 }
 
+// What lies behind is given back, though the file stays as long: it is sealed against shrinking.
 void Arena::shrink_file(std::size_t large_bytes) {
-  if (ftruncate(file_.get(), static_cast<off_t>(kLargePlace.file + large_bytes)) != 0)
-    fail("cannot give back memory shared with worker processes (ftruncate)");
+  const auto from = static_cast<off_t>(kLargePlace.file + large_bytes);
+  struct stat now {};
+  if (fstat(file_.get(), &now) != 0 ||
+      (now.st_size > from &&
+       fallocate(file_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, from, now.st_size - from) != 0))
+    fail("cannot give back memory shared with worker processes (fallocate)");
 }
 
 void Arena::clear() {

@@ -32,6 +32,9 @@ void Lane::State::enqueue(const Task& task, std::uint32_t number) {
                       task.kernel->table_name, task.kernel->schema));
     p.prepared.emplace(task, static_cast<std::uint32_t>(position));
     side.waiting.push_back({number, Run::a});
+  } catch (const NotStarted& reason) {
+    decide(p, Outcome::Kind::not_run, reason.what());
+    p.outcome.by_kernels = reason.by_kernels;
   } catch (const std::exception& reason) {  // no memory for an arena; a malformed call
     decide(p, Outcome::Kind::not_run, reason.what());
   }
@@ -79,15 +82,18 @@ void Lane::State::launch(Side& side) {
     if (const std::string text = side.worker.printed(); !text.empty()) std::fputs(text.c_str(), stderr);
     side.worker.post();
   } catch (const NotStarted& reason) {
-    give_up(side, reason.what());
+    give_up(side, reason);
   }
 }
 
-void Lane::State::give_up(Side& side, const std::string& why) {
-  for (const Entry& entry : side.worker.batch().entries())
-    if (!tasks[entry.task].decided) decide(tasks[entry.task], Outcome::Kind::not_run, why);
-  for (const Unit& unit : side.waiting)
-    if (!tasks[unit.task].decided) decide(tasks[unit.task], Outcome::Kind::not_run, why);
+void Lane::State::give_up(Side& side, const NotStarted& why) {
+  const auto give_up = [&](Standing& p) {
+    if (p.decided) return;
+    decide(p, Outcome::Kind::not_run, why.what());
+    p.outcome.by_kernels = why.by_kernels;
+  };
+  for (const Entry& entry : side.worker.batch().entries()) give_up(tasks[entry.task]);
+  for (const Unit& unit : side.waiting) give_up(tasks[unit.task]);
   side.waiting.clear();
 }
 
@@ -128,7 +134,7 @@ void Lane::State::advance() {
           break;
       }
     } catch (const NotStarted& reason) {
-      give_up(*side, reason.what());
+      give_up(*side, reason);
       continue;
     }
     launch(*side);

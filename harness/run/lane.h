@@ -31,10 +31,11 @@ struct Outcome {
     memory,   // detail says which buffer, which side, how far, read or write
     crashed,  // detail names the signal and the address
     timeout,
-    not_run,  // the worker process could not be started; detail says why and what to do
+    not_run,  // the worker process could not be had; detail says why and what to do
   } kind = Kind::not_run;
   std::string detail;
   bool stopped = false;     // not_run: give_up said so, and nothing is known of the kernel
+  bool by_kernels = false;  // not_run: the process ended, hung or failed while it loaded its kernels
   bool declared = false;    // refused: the table's `refuses` said so before `run` was tried
   std::string information;  // what the kernel reported about itself (oneDNN's impl_info_str), or empty
   bool changed_float_state = false;  // rounding mode, FTZ or DAZ differed after the call (restored)

@@ -30,6 +30,7 @@ void Lane::State::finish_batch(Side& side) {
 // The worker died. What it had finished counts; the entry it was in gets its verdict; the rest runs again.
 void Lane::State::bury(Side& side) {
   const std::span<const Entry> entries = side.worker.batch().entries();
+  if (side.worker.overwritten() && entries.front().task != entries.back().task) return run_all_alone(side);
   const std::uint32_t guilty =
       std::min(side.worker.current(), static_cast<std::uint32_t>(entries.size() - 1));
   const std::string printed = last_words(side.worker.printed());
@@ -50,13 +51,18 @@ void Lane::State::bury(Side& side) {
     verdict.detail =
         fmt::format("did not return within {} s, in run {}",
                     std::chrono::duration<double>(options.time_limit).count(), letter(entry.run));
+  } else if (side.worker.overwritten()) {
+    verdict.kind = Outcome::Kind::memory;
+    verdict.detail = fmt::format(
+        "overwrote memory that its process shares with Assay, where no call has anything, in run {}",
+        letter(entry.run));
   } else if (const Death death = side.worker.death(); death.what == Crash::no_memory) {
     verdict.detail = printed;  // and kind stays not_run
   } else {
     verdict = explain_death(death, side.worker.batch(), entry);
     if (!printed.empty()) verdict.detail += "; it printed: " + printed;
   }
-  const bool by_others = side.worker.killed_by_others();
+  const bool by_others = !side.worker.overwritten() && side.worker.killed_by_others();
   const bool without_memory = !side.worker.timed_out() && verdict.kind == Outcome::Kind::not_run;
   harvest(side, guilty);
 
@@ -84,6 +90,19 @@ void Lane::State::bury(Side& side) {
     return;
   }
   decide(p, verdict.kind, verdict.detail);
+}
+
+// Nothing that the batch left can be believed, not even how far it came.
+void Lane::State::run_all_alone(Side& side) {
+  std::vector<Unit> again;
+  for (const Entry& entry : side.worker.batch().entries()) {
+    Standing& p = tasks[entry.task];
+    if (p.decided || (!again.empty() && again.back().task == entry.task)) continue;
+    p.alone = true;
+    p.outcome = {};
+    again.push_back({entry.task, Run::a});
+  }
+  side.waiting.insert(side.waiting.begin(), again.begin(), again.end());
 }
 
 // Reads the first entries of a finished batch.

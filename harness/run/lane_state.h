@@ -12,6 +12,7 @@
 
 #include "lane.h"
 #include "worker_process.h"
+#include "zygotes.h"
 
 namespace assay {
 
@@ -75,7 +76,8 @@ struct Lane::State {
   void conclude(Standing& p);
   void decide(Standing& p, Outcome::Kind kind, std::string detail);
   void blame_victims();
-  void give_up(Side& side, const std::string& why);
+  void give_up(Side& side, const NotStarted& why);
+  void run_all_alone(Side& side);
   bool is_over() const;
   void abandon();
 };

@@ -81,9 +81,10 @@ struct Control {
   std::atomic<std::int32_t> process;  // the worker's process id; 0 until it is ready to run
   Crash crash;
 
-  // Written by the zygote when the worker is gone.
+  // Written by the zygote when the worker is gone. A kernel may write anything here, too: numbers that none writes by chance.
+  static constexpr std::uint32_t kEnded = 0x656e6465, kNeverStarted = 0x6e657665;
   std::atomic<std::uint32_t> dead;
-  std::int32_t wait_status;  // as waitpid gives it; -1 when it could not even be started
+  std::int32_t wait_status;  // as waitpid gives it
   char where[240];           // the instruction's place: "libmine.so+0x1234 (relu_run)"
   char start_error[240];
 };

@@ -113,7 +113,7 @@ class ZygoteServer {
     if (child.process < 0) {
       std::snprintf(child.control->start_error, sizeof(child.control->start_error), "cannot fork: %s",
                     std::strerror(errno));
-      announce(child, -1);
+      announce(child, 0, Control::kNeverStarted);
       return;
     }
     children_.push_back(child);
@@ -146,16 +146,16 @@ class ZygoteServer {
       if (at == children_.end()) continue;
       const Child child = *at;
       children_.erase(at);
-      announce(child, status);
+      announce(child, status, Control::kEnded);
     }
   }
 
-  void announce(const Child& child, int status) {
+  void announce(const Child& child, int status, std::uint32_t how) {
     Control& control = *child.control;
     control.where[0] = 0;
     if (control.crash.what.load() == Crash::signal) name_place(control.crash.instruction, control.where);
     control.wait_status = status;
-    control.dead.store(1);
+    control.dead.store(how);
     child.bell->rings.fetch_add(1);
     if (child.bell->listening.load() != 0) futex_wake(child.bell->rings);
     munmap(child.control, kControlBytes);

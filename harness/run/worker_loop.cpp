@@ -231,7 +231,7 @@ class Worker {
       else
         result.declared = 1;
     } catch (const abi::__forced_unwind&) {
-      throw;  // pthread_exit: the process ends, and that is the verdict
+      throw;                          // pthread_exit: the process ends, and that is the verdict
     } catch (const Crashed& crash) {  // of a device that is not this process
       status = EntryResult::crashed;
       copy_text(result.message, crash.what());

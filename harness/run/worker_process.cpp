@@ -65,9 +65,11 @@ void WorkerProcess::start() {
   control.dead.store(0);
   control.start_error[0] = 0;
   control.process.store(0);
-  control.done.store(control.posted.load());
+  control.posted.store(posted_);
+  control.done.store(posted_);
   history_.clear();
   timed_out_ = false;
+  overwritten_ = false;
   zygote_lost_ = false;
   for (int attempt = 0;; ++attempt) {
     ensure_zygote();
@@ -81,39 +83,44 @@ void WorkerProcess::start() {
 
 void WorkerProcess::post() {
   Control& control = arena_.control();
-  if (started_ && control.dead.load() != 0) forget();
+  if (started_ && control.dead.load() != 0) stop();
   if (!started_) start();
   control.entries = static_cast<std::uint32_t>(batch_.entries().size());
   control.current.store(0);
   running_ = true;
   seen_current_ = kNothing;
   since_ = std::chrono::steady_clock::now();
-  control.posted.fetch_add(1);
+  control.posted.store(++posted_);
   if (control.sleeping.load() != 0) futex_wake(control.posted);
 }
 
 WorkerProcess::State WorkerProcess::poll() {
   Control& control = arena_.control();
-  if (control.done.load() == control.posted.load()) {
-    running_ = false;
-    return State::finished;
-  }
-  if (control.dead.load() != 0 || zygote_lost_) {
+  if (zygote_lost_ || control.dead.load() != 0 || control.posted.load() != posted_) {
     running_ = false;
     started_ = false;
-    if (control.dead.load() != 0 && control.wait_status == -1)
-      throw NotStarted(fmt::format("the worker process could not be started: {}", control.start_error));
-    if (control.dead.load() != 0 && control.process.load() == 0)
+    if (!zygote_lost_) end();
+    const std::uint32_t dead = control.dead.load();
+    if (dead == Control::kNeverStarted)
+      throw NotStarted(fmt::format(
+          "the worker process could not be started: {}",
+          std::string(control.start_error, strnlen(control.start_error, sizeof(control.start_error)))));
+    if (dead == Control::kEnded && control.process.load() == 0)
       throw NotStarted(fmt::format("the worker process {} before it could run anything: {}",
                                    ending(control.wait_status), printed()));
     return State::dead;
+  }
+  if (control.done.load() == posted_) {
+    running_ = false;
+    return State::finished;
   }
   return State::running;
 }
 
 bool WorkerProcess::happened() const {
   const Control& control = const_cast<Arena&>(arena_).control();
-  return control.done.load() == control.posted.load() || control.dead.load() != 0 || zygote_lost_;
+  return control.done.load() == posted_ || control.posted.load() != posted_ || control.dead.load() != 0 ||
+         zygote_lost_;
 }
 
 void WorkerProcess::limit(std::chrono::milliseconds time_limit) {
@@ -139,17 +146,28 @@ void WorkerProcess::check_zygote() {
 
 void WorkerProcess::stop() {
   if (!started_) return;
+  end();
+  running_ = false;
+  forget();
+}
+
+// What its zygote says counts: a kernel may have written anything into the control block, also that its process is dead.
+void WorkerProcess::end() {
   Control& control = arena_.control();
+  const auto ended = [&] {
+    const std::uint32_t dead = control.dead.load();
+    return dead == Control::kEnded || dead == Control::kNeverStarted || !zygote_->alive();
+  };
+  if (!zygote_ || ended()) return;
+  overwritten_ = control.dead.load() != 0 || control.posted.load() != posted_;
   zygote_->kill_worker(worker_);
   bell_.bell().listening.store(1);
-  while (true) {
+  for (;;) {
     const std::uint32_t rings = bell_.bell().rings.load();
-    if (control.dead.load() != 0 || !zygote_->alive()) break;
+    if (ended()) break;
     futex_wait(bell_.bell().rings, rings, std::chrono::milliseconds(100));
   }
   bell_.bell().listening.store(0);
-  running_ = false;
-  forget();
 }
 
 void WorkerProcess::forget() { started_ = false; }

@@ -46,6 +46,8 @@ class WorkerProcess {
 
   std::uint32_t current() const;
   bool timed_out() const { return timed_out_; }
+  // Whether the death is ours, because the control block had numbers that nobody writes there.
+  bool overwritten() const { return overwritten_; }
   Death death() const;
   // Ended by a signal that neither the kernel raised nor we sent.
   bool killed_by_others() const;
@@ -60,6 +62,7 @@ class WorkerProcess {
  private:
   void ensure_zygote();
   void start();
+  void end();  // of the process; returns when it is gone
   void forget();
 
   std::shared_ptr<Zygotes> zygotes_;
@@ -74,6 +77,8 @@ class WorkerProcess {
   bool started_ = false;
   bool running_ = false;
   bool timed_out_ = false;
+  bool overwritten_ = false;
+  std::uint32_t posted_ = 0;  // that of the control block, where a kernel may write
   bool zygote_lost_ = false;
   std::uint32_t seen_current_ = 0;
   std::chrono::steady_clock::time_point since_;

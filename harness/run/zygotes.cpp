@@ -76,11 +76,13 @@ void Zygote::greet(const Environment& environment) {
   const auto limit = std::chrono::steady_clock::now() + kLoadTime;
   const auto died = [&] {
     return NotStarted(fmt::format("the worker process {} {} while it loaded its kernels",
-                                  command(environment), ending(end_process(process_, 1000))));
+                                  command(environment), ending(end_process(process_, 1000))),
+                      true);
   };
   const auto late = [&] {
     return NotStarted(fmt::format("the worker process {} did not load its kernels within {} s",
-                                  command(environment), kLoadTime.count()));
+                                  command(environment), kLoadTime.count()),
+                      true);
   };
   Greeting greeting{};
   const ssize_t got = receive(socket_.get(), &greeting, sizeof(greeting), limit);
@@ -94,7 +96,7 @@ void Zygote::greet(const Environment& environment) {
     if (n == 0) throw died();
     text.append(packet.data(), static_cast<std::size_t>(n));
   }
-  if (greeting.ok == 0) throw NotStarted(text);
+  if (greeting.ok == 0) throw NotStarted(text, true);
   int position = 0;
   for (std::size_t at = 0; at < text.size(); ++position) {
     const std::size_t name_end = text.find('\n', at);
@@ -157,16 +159,17 @@ std::shared_ptr<Zygote> Zygotes::get(const Environment& environment) {
   }
   const std::lock_guard lock(slot->mutex);
   if (slot->zygote && slot->zygote->alive()) return slot->zygote;
-  if (!slot->failure.empty()) throw NotStarted(slot->failure);
+  if (slot->failure) throw NotStarted(*slot->failure);
   slot->zygote.reset();
   if (slot->starts++ == kStarts)
-    slot->failure = fmt::format("the worker process {} has died {} times", command(environment), kStarts);
+    slot->failure.emplace(
+        fmt::format("the worker process {} has died {} times", command(environment), kStarts), true);
   try {
-    if (slot->failure.empty()) slot->zygote = std::make_shared<Zygote>(environment);
+    if (!slot->failure) slot->zygote = std::make_shared<Zygote>(environment);
   } catch (const NotStarted& failure) {
-    slot->failure = failure.what();
+    slot->failure = failure;
   }
-  if (!slot->failure.empty()) throw NotStarted(slot->failure);
+  if (slot->failure) throw NotStarted(*slot->failure);
   return slot->zygote;
 }
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -19,7 +20,9 @@ namespace assay {
 
 // A zygote cannot be had; the message says why and what to do.
 struct NotStarted : std::runtime_error {
-  using std::runtime_error::runtime_error;
+  explicit NotStarted(const std::string& why, bool its_kernels_fault = false)
+      : std::runtime_error(why), by_kernels(its_kernels_fault) {}
+  bool by_kernels;  // its program ran, and did not live to have loaded its kernels
 };
 
 // One zygote process. Thread-safe once constructed. It ends with the object, and with the harness.
@@ -58,7 +61,7 @@ class Zygotes {
   struct Slot {
     std::mutex mutex;
     std::shared_ptr<Zygote> zygote;
-    std::string failure;
+    std::optional<NotStarted> failure;
     int starts = 0;
   };
   std::mutex mutex_;

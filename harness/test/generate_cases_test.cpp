@@ -53,6 +53,14 @@ TEST(GenerateCases, ACaseIsAFunctionOfSeedOperatorDtypeAndIndex) {
   EXPECT_EQ(different.size(), 8u);
 }
 
+TEST(GenerateCases, SomeTensorsHaveMoreDimensionsThanAnyOfAnImage) {
+  std::map<std::size_t, int> ranks;
+  for (std::uint64_t i = 0; i < kMany; ++i)
+    ++ranks[check_case(generate(ops::relu, Dtype::f32, 3, i)).outputs[0].shape.size()];
+  for (std::size_t rank = 0; rank <= kDeepRank; ++rank) EXPECT_GT(ranks[rank], 0) << rank;
+  EXPECT_EQ(ranks.rbegin()->first, kDeepRank);
+}
+
 TEST(GenerateCases, ThreadsDoNotChangeCases) {
   std::vector<std::string> one(400), many(400);
   for (std::size_t i = 0; i < one.size(); ++i) one[i] = text(generate(ops::mm, Dtype::f32, 1, i));
@@ -176,7 +184,7 @@ TEST(GenerateCases, EveryRankLayoutFamilyAndAttributeIsReached) {
     const std::int64_t slopes = tensors_of(prelu)[1]->shape[0];
     ++seen[slopes == 1 ? "one slope" : "slopes"];
   }
-  EXPECT_EQ(ranks, (std::set<std::size_t>{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(ranks, (std::set<std::size_t>{0, 1, 2, 3, 4, 5, 6, 7, 8}));
   for (const char* wanted :
        {"layout contig",    "layout channe", "layout permut",  "layout step2", "layout offset",
         "layout expand",    "layout stride", "dtype f64",      "dtype f32",    "dtype f16",

@@ -208,6 +208,9 @@ TEST(Judge, PassesOnWhatTheWorkerSaw) {
     EXPECT_EQ(t.judge().verdict, verdict);
     EXPECT_EQ(t.judge().detail, "what was seen");
   }
+  t.outcome.by_kernels = true;
+  EXPECT_EQ(t.judge().verdict, Verdict::crashed)
+      << "while its kernels were loaded, which were there when they were listed";
 }
 
 }  // namespace

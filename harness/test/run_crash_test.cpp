@@ -255,6 +255,7 @@ TEST_F(RunCrash, WhatCannotStartIsNotRun) {
   k.environment.program = "/nonexistent/worker";
   Outcome outcome = run(k, call);
   EXPECT_EQ(outcome.kind, Outcome::Kind::not_run);
+  EXPECT_FALSE(outcome.by_kernels);
   EXPECT_THAT(outcome.detail, HasSubstr("cannot start the worker program /nonexistent/worker: No such file"));
   k.environment.program = "/bin/true";
   EXPECT_THAT(run(k, call).detail, HasSubstr("ended with exit status 0 while it loaded its kernels"));
@@ -266,12 +267,35 @@ TEST_F(RunCrash, WhatCannotStartIsNotRun) {
   for (const auto& [argument, sentence] : loads) {
     outcome = run(kernel("twice", {}, {argument}), call);
     EXPECT_EQ(outcome.kind, Outcome::Kind::not_run);
+    EXPECT_TRUE(outcome.by_kernels);
     EXPECT_THAT(outcome.detail, HasSubstr(sentence));
   }
   EXPECT_THAT(run(kernel("unheard of"), call).detail, HasSubstr("has no kernel `unheard of`"));
   Kernel absent = kernel("twice");
   absent.unavailable = "needs a quantum computer";
   EXPECT_EQ(run(absent, call).detail, "needs a quantum computer");
+}
+
+// What it shares with the harness is sealed: else the harness would end by SIGBUS.
+TEST_F(RunCrash, FilesCannotBeShrunk) {
+  const Call call = twice_call({2, 3});
+  run("shrinks files", call);
+  expect_twice(run("twice", call), call);
+}
+
+TEST_F(RunCrash, WhatItScribblesIsNoExcuse) {
+  const Call call = twice_call({2, 3});
+  const Outcome outcome = run("scribbles", call);
+  EXPECT_TRUE(outcome.kind == Outcome::Kind::crashed || outcome.kind == Outcome::Kind::memory)
+      << outcome.detail;
+  EXPECT_LT(outcome.detail.size(), 1000u);
+  expect_twice(run("twice", call), call);
+  // In one batch with others, too.
+  const Task tasks[] = {{&kernel("twice"), &call}, {&kernel("scribbles"), &call}, {&kernel("twice"), &call}};
+  const std::vector<Outcome> outcomes = lane().run(tasks);
+  expect_twice(outcomes[0], call);
+  EXPECT_EQ(outcomes[1].kind, outcome.kind) << outcomes[1].detail;
+  expect_twice(outcomes[2], call);
 }
 
 TEST_F(RunCrash, PostTwiceIsAnError) {

@@ -192,6 +192,23 @@ int killed_by_itself(const assay_call*) {
   kill(getpid(), SIGKILL);
   return ASSAY_OK;
 }
+int shrinks_files(const assay_call*) {
+  for (int file = 3; file < 100; ++file)
+    if (ftruncate(file, 0) != 0) continue;
+  return ASSAY_OK;
+}
+// 0xff everywhere that it may write in what it shares with the harness.
+int scribbles(const assay_call*) {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    unsigned long begin = 0, end = 0;
+    char access[8] = {};
+    if (line.find("assay-arena") == std::string::npos) continue;
+    if (std::sscanf(line.c_str(), "%lx-%lx %7s", &begin, &end, access) == 3 && access[1] == 'w')
+      std::memset(reinterpret_cast<void*>(begin), 0xff, end - begin);
+  }
+  return ASSAY_OK;
+}
 int killed_once(const assay_call* call) {
   // The first process that gets here leaves a mark.
   const std::string mark = std::getenv("RUN_TEST_MARK");
@@ -368,6 +385,8 @@ assay::WorkerTable table(std::span<const std::string> arguments) {
   one("crashes if damaged", crashes_if_damaged);
   one("killed by itself", killed_by_itself);
   one("killed once", killed_once);
+  one("shrinks files", shrinks_files);
+  one("scribbles", scribbles);
   one("exhausts mappings", exhausts_mappings);
   one("exhausts mappings later", exhausts_mappings_later);
   one("reports environment", reports_environment);

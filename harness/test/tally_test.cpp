@@ -76,6 +76,8 @@ TEST(Tally, CountsUndeclaredRefusalsAndTheyFailTheRun) {
   EXPECT_EQ(t.row().refused.at("not today"), 2u);
   EXPECT_EQ(t.row().undeclared.at("not today"), 1u);
   EXPECT_TRUE(fails(t.row(), {}));
+  ASSERT_EQ(t.row().failures.size(), 1u);
+  EXPECT_EQ(t.row().failures[0].case_text, "b");
 }
 
 TEST(Tally, LeavesOutWhatIsNotTheKernelsBusiness) {

@@ -36,7 +36,7 @@ void Tally::add(const Finding& finding, const std::string& case_text, std::uint6
     if (j.undeclared_refusal) ++row_.undeclared[j.detail];
   }
   if (j.verdict == Verdict::not_run) row_.reason = j.detail;
-  if (is_fault(j.verdict)) keep({case_text, j.verdict, j.detail, {}, {}, index});
+  if (is_fault(j.verdict) || j.undeclared_refusal) keep({case_text, j.verdict, j.detail, {}, {}, index});
 }
 
 void Tally::keep(Failure failure) {

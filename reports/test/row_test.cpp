@@ -132,6 +132,8 @@ TEST(ExitCode, LeavesPeersOutUnlessTheyAreNamed) {
 
 TEST(ExitCode, IsOneForRefusalsThatWereNotDeclared) {
   Row row = row_of("relu", "cpu", "f32", {{pass, 5}, {refused, 2}});
+  row.elements = 9;
+  row.verdict = row_verdict(row);
   row.refused = {{"no strides", 1}, {"too large", 1}};
   EXPECT_EQ(code_of({row}), 0);
   row.undeclared = {{"too large", 1}};
@@ -152,11 +154,24 @@ TEST(ExitCode, IsThreeWhenTheMachineLacksEverything) {
   EXPECT_EQ(code_of({}), 3);
   EXPECT_EQ(code_of({absent, row_of("relu", "cpu", "f32", {{pass, 1}})}), 0);
   EXPECT_EQ(code_of({absent, row_of("relu", "cpu", "f32", {{diverged, 1}})}), 1);
-  EXPECT_EQ(code_of({absent, row_of("relu", "cpu", "f32", {{refused, 1}})}), 0);
+  EXPECT_EQ(code_of({absent, row_of("relu", "cpu", "f32", {{refused, 1}})}), 3);
   Row empty = row_of("relu", "cpu", "f32", {});
   empty.reason = kNoCases;
   EXPECT_EQ(code_of({empty}), 0);
   EXPECT_EQ(code_of({empty, absent}), 0);
+}
+
+TEST(ExitCode, IsThreeWhereEveryCaseWasRefused) {
+  const Row refuses = row_of("relu", "cpu", "f32", {{refused, 5}}),
+            passes = row_of("relu", "cpu", "f64", {{pass, 5}});
+  EXPECT_EQ(code_of({refuses, refuses}), 3);
+  EXPECT_EQ(code_of({refuses, passes}), 0);
+  RunResult shard;
+  shard.rows = {refuses};
+  shard.shard = "1/4";
+  EXPECT_EQ(exit_code(shard), 0);
+  shard.shard.reset();
+  EXPECT_EQ(exit_code(shard), 3);
 }
 
 }  // namespace

@@ -71,6 +71,18 @@ TEST(Table, EndsWithTheAnswer) {
   EXPECT_EQ(
       conclusion({absent}),
       "NOTHING RAN: this machine lacks what every kernel needs; see \"Not run\" above. 0 cases in 0.0 s, seed 0.");
+  EXPECT_EQ(conclusion({row_of("relu", "cpu", "f32", {{Verdict::refused, 2}}), absent}),
+            "NOTHING RAN: every case was refused; see \"Refused\" above. 2 cases in 0.0 s, seed 0.");
+  Row empty = row_of("relu", "cpu", "f32", {});
+  empty.reason = kNoCases;
+  EXPECT_EQ(conclusion({empty}),
+            "NOTHING TO DO: none of the cases belongs to this run. 0 cases in 0.0 s, seed 0.");
+  Row undeclared = row_of("relu", "cpu", "f64", {{Verdict::pass, 1}, {Verdict::refused, 1}});
+  undeclared.elements = 1;
+  undeclared.refused = undeclared.undeclared = {{"not today", 1}};
+  EXPECT_EQ(
+      conclusion({good, undeclared}),
+      "FAILED: 1 of 2 rows at fault (1 with undeclared refusals, 1 pass). 1,202 cases in 0.0 s, seed 0.");
   RunResult stopped;
   stopped.rows = {row_of("relu", "cpu", "f32", {}), absent};
   stopped.rows[0].reason = kNoCases;
