@@ -11,12 +11,12 @@
 //   pool(op, self, out, {kernel_size, stride, padding, dilation});
 //
 // The idea: results that are neighbours, along a row of the plane or, where those lie side by side in memory or the rows
-// are as short as those of a global pool, along the channels, go through their windows together, one tap after the other in row-major order: a lane is a result. What one
-// tap of theirs looks at is a row of the input with a step, which is read where it lies or gathered first, so that any
-// layout and dtype is one code. Where a row is read with steps of one or two elements, results whose windows lie within it
-// stay in registers for all their taps. Taps that are neighbours in memory, as their results are not, are transposed
-// together. Taps outside of the plane are left out, not padded. `step` is how far the tap lies behind the window's first one
-// in the plane, in elements; -1 if none was taken.
+// are as short as those of a global pool, along the channels, go through their windows together, one tap after the other in
+// row-major order: a lane is a result. What one tap of theirs looks at is a row of the input with a step, which is read
+// where it lies or gathered first, so that any layout and dtype is one code. Where it lies with steps of one or two
+// elements, results that have the same columns of their windows in the plane stay in registers for all their taps. Taps
+// that are neighbours in memory, as their results are not, are transposed together. Taps outside of the plane are left out,
+// not padded. `step` is how far the tap lies behind the window's first one in the plane, in elements; -1 if none was taken.
 #include <span>
 
 #include "gather.h"
