@@ -233,7 +233,7 @@ constexpr Family kFamilies[] = {
     {"cancelling", "terms of opposite sign that nearly cancel", 8, cancelling},
     {"wide", "magnitudes from 1e-30 to 1e30, less for narrow formats", 10, wide},
     {"edge",
-     "zeros, NaN, infinities, subnormals, the largest and smallest numbers, kinks and their neighbours", 28,
+     "zeros and NaN of both signs, infinities, subnormals, the largest and smallest numbers, kinks and their neighbours", 28,
      fill_edge},
     {"tiny", "zeros, and subnormal numbers or those whose products are, beside tensors as normal", 16, tiny},
     {"long", "positive numbers for long sums", 0, accumulation},
