@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +14,8 @@
 #include <stdexcept>
 #include <system_error>
 #include <utility>
+
+#include "text.h"
 
 namespace assay {
 namespace {
@@ -128,6 +131,30 @@ void write_and_rename(const std::string& path, std::string_view content) {
   if (directory.get() >= 0) ::fsync(directory.get());
 }
 
+// One that nobody ever writes to would be waited for without a word.
+int open_pipe(const std::string& path) {
+  constexpr int kPatienceMs = 2000;
+  // Opening it otherwise waits, too, until somebody else opens it to write.
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return fd;
+  pollfd written{fd, POLLIN, 0};
+  if (::poll(&written, 1, kPatienceMs) == 0) {
+    const std::string note =
+        fmt::format("assay: waiting for {}, a pipe that nothing has been written to yet\n", printable(path));
+    std::fputs(note.c_str(), stderr);
+  }
+  while (written.revents == 0 && (::poll(&written, 1, -1) >= 0 || errno == EINTR)) {
+  }
+  ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+  return fd;
+}
+
+int open_to_read(const std::string& path) {
+  struct stat status {};
+  const bool is_pipe = ::stat(path.c_str(), &status) == 0 && S_ISFIFO(status.st_mode);
+  return is_pipe ? open_pipe(path) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+}
+
 std::string read_all(int fd, const std::string& name, std::size_t expected) {
   std::string content;
   content.reserve(expected);
@@ -148,7 +175,7 @@ std::string read_all(int fd, const std::string& name, std::size_t expected) {
 std::string read_file(const std::string& path) {
   const bool standard = path == "-";
   const std::string name = standard ? "standard input" : path;
-  const Descriptor fd(standard ? ::dup(STDIN_FILENO) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const Descriptor fd(standard ? ::dup(STDIN_FILENO) : open_to_read(path));
   if (fd.get() < 0) cannot("read", name, errno);
   struct stat status {};
   const bool known = ::fstat(fd.get(), &status) == 0;

@@ -12,7 +12,8 @@ struct FileError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// All bytes of the file; "-" is standard input. Throws FileError, also for devices that are no terminal.
+// All bytes of the file; "-" is standard input. A pipe that nothing comes from for two seconds is waited for with a note on
+// standard error. Throws FileError, also for devices that are no terminal.
 std::string read_file(const std::string& path);
 
 // Creates missing folders, writes under a temporary name in the same folder, and renames once the bytes are

@@ -78,9 +78,20 @@ TEST_F(CaseText, RoundTrips) {
              "convolution:f32:input=2x3,weight=3,bias=none,stride=[2,2]:data=normal:seed=0");
 }
 
+// What nobody can have meant is not proposed.
+TEST_F(CaseText, OnlyNamesThatAreNearAreNamed) {
+  EXPECT_EQ(nearest_operator("MM"), "mm");
+  EXPECT_EQ(nearest_operator("soft"), "softmax.int");  // which it is the beginning of
+  EXPECT_EQ(nearest_operator("nosuch"), "");
+  EXPECT_EQ(nearest_operator(""), "");
+  EXPECT_EQ(nearest_operator_hint("nosuch"), "");
+  EXPECT_EQ(nearest_operator_hint("ADD"), "; the nearest name is \"add.Tensor\"");
+}
+
 TEST_F(CaseText, ErrorsNameTheField) {
   error("prelo:f32:self=2,weight=1", "the nearest name is \"prelu\"");
   error("add:f32:self=2,other=2", "the nearest name is \"add.Tensor\"");
+  error("PReLU:f32:self=2,weight=1", "the nearest name is \"prelu\"");
   error("prelu:f32:self=2x,weight=1", "self is \"2x\"");
   error("prelu:f32:self=2xq,weight=1", "self is \"2xq\": sizes are whole numbers");
   error("prelu:f32:self=-2,weight=1", "sizes are whole numbers");

@@ -16,7 +16,16 @@ std::vector<const Operator*>& all_operators() {
   return all;
 }
 
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
 }  // namespace
+
+bool is_near(std::string_view written, std::string_view name) {
+  constexpr std::size_t kTelling = 3;  // letters that say something where they stand in a name as they are
+  if (written.size() >= kTelling && std::ranges::search(name, written, {}, lower, lower).size() > 0)
+    return true;
+  return edit_distance(written, name) <= (written.size() + 2) / 3;
+}
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
@@ -25,7 +34,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
     std::size_t diagonal = row[0];
     row[0] = i + 1;
     for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t substituted = diagonal + (a[i] == b[j] ? 0 : 1);
+      const std::size_t substituted = diagonal + (lower(a[i]) == lower(b[j]) ? 0 : 1);
       diagonal = row[j + 1];
       row[j + 1] = std::min({substituted, row[j] + 1, diagonal + 1});
     }
@@ -50,8 +59,7 @@ const Operator* find_operator(std::string_view name) {
 
 const Operator& operator_named(std::string_view name) {
   if (const Operator* op = find_operator(name)) return *op;
-  throw CaseError(
-      fmt::format("there is no operator \"{}\"; the nearest name is \"{}\"", name, nearest_operator(name)));
+  throw CaseError(fmt::format("there is no operator \"{}\"{}", name, nearest_operator_hint(name)));
 }
 
 std::string_view nearest_operator(std::string_view name) {
@@ -59,14 +67,18 @@ std::string_view nearest_operator(std::string_view name) {
   std::size_t least = ~std::size_t{0};
   for (const Operator* op : all_operators()) {
     // "add" should find add.Tensor, whatever its overload is called.
-    const std::size_t d =
-        std::min(edit_distance(name, op->schema.name), edit_distance(name, op->schema.base));
-    if (d < least) {
-      least = d;
-      best = op->schema.name;
-    }
+    for (const std::string_view its : {op->schema.name, op->schema.base})
+      if (const std::size_t d = edit_distance(name, its); d < least && is_near(name, its)) {
+        least = d;
+        best = op->schema.name;
+      }
   }
   return best;
+}
+
+std::string nearest_operator_hint(std::string_view name) {
+  const std::string_view nearest = nearest_operator(name);
+  return nearest.empty() ? "" : fmt::format("; the nearest name is \"{}\"", nearest);
 }
 
 }  // namespace assay

@@ -64,6 +64,8 @@ GivenArgument parse_argument(const std::string& text) {
   if (equals == 0 || equals == std::string::npos)
     throw CaseError(fmt::format(
         "--arg {}: write NAME=VALUE, with @FILE for a tensor (--arg weight=@w.npy --arg alpha=2)", text));
+  if (equals + 2 == text.size() && text.back() == '@')
+    throw CaseError(fmt::format("--arg {}: no file is named; write --arg {}FILE", text, text));
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
@@ -126,6 +128,7 @@ std::optional<std::string> read_result(const std::string& text, const Call& call
                                   text.substr(0, equals), fmt::join(names, ", ")));
     which = static_cast<std::size_t>(found - names.begin());
     place = text.substr(equals + 1);
+    if (place.empty()) throw CaseError(fmt::format("{}: no file is named; write {}FILE", text, text));
   } else if (names.size() > 1) {
     throw CaseError(fmt::format("{}: {} has {} results; write which one it is: NAME=FILE, with {}", text,
                                 call.op->schema.name, names.size(), fmt::join(names, ", ")));

@@ -205,7 +205,9 @@ Diagnosis without_inputs(const DiagnoseFlags& flags, const std::vector<std::stri
                     "the two",
                     flags.op, missing[0]));
   const auto path = [](const std::string& text) {
-    return text.substr(text.find('=') == std::string::npos ? 0 : text.find('=') + 1);
+    const std::string file = text.substr(text.find('=') == std::string::npos ? 0 : text.find('=') + 1);
+    if (file.empty()) throw UsageError(fmt::format("{}: no file is named", text));
+    return file;
   };
   diagnose::GivenCall copy = diagnose::given_call("clone", {{"self", "@" + path(flags.expected[0])}});
   ExpectedOutputs outputs;
@@ -235,10 +237,31 @@ std::vector<Diagnosis> of_arguments(const DiagnoseFlags& flags) {
   return all;
 }
 
+// What goes with a case file does not go with --op, nor the other way round.
+void check_belongs(const DiagnoseFlags& flags) {
+  const std::pair<std::string_view, bool> of_results[] = {{"--arg", !flags.arguments.empty()},
+                                                          {"--actual", !flags.actual.empty()},
+                                                          {"--expected", !flags.expected.empty()}};
+  const std::pair<std::string_view, bool> of_files[] = {{"--call", flags.call >= 0},
+                                                        {"--plugin", !flags.plugins.empty()}};
+  if (flags.op.empty()) {
+    for (const auto& [flag, given] : of_results)
+      if (given)
+        throw UsageError(fmt::format(
+            "{} is for --op: a case file has the arguments and results of its calls; give one or the other",
+            flag));
+    return;
+  }
+  for (const auto& [flag, given] : of_files)
+    if (given)
+      throw UsageError(fmt::format("{} is for the calls of a case file, which --op has none of", flag));
+}
+
 int diagnose_command(const DiagnoseFlags& flags) {
   check_files({{"--json", flags.json}, {"--svg", flags.svg}});
   if (flags.file.empty() == flags.op.empty())
     throw UsageError("give either a case file, or --op with --arg and --actual");
+  check_belongs(flags);
   const std::vector<Diagnosis> all = flags.op.empty() ? of_file(flags) : of_arguments(flags);
   if (flags.json != "-" && flags.svg != "-") {
     for (std::size_t i = 0; i < all.size(); ++i)

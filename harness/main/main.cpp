@@ -45,6 +45,8 @@ constexpr int kBrokenPipe = 141;
 
 std::vector<std::string> given_words;
 
+bool is_worker(int argc, char** argv) { return argc > 1 && std::strcmp(argv[1], "worker") == 0; }
+
 int run_command(const Command& command) {
   try {
     return command();
@@ -82,13 +84,14 @@ std::string unknown_command(const CLI::App& app, std::string_view word) {
   std::size_t least = ~std::size_t{0};
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
     if (command->get_name() == word) return {};
-    if (const std::size_t d = edit_distance(word, command->get_name()); d < least) {
+    if (const std::size_t d = edit_distance(word, command->get_name());
+        d < least && is_near(word, command->get_name())) {
       least = d;
       nearest = command->get_name();
     }
   }
-  return fmt::format("there is no command \"{}\"; the nearest is \"{}\" (`assay --help` lists them)", word,
-                     nearest);
+  return fmt::format("there is no command \"{}\"{} (`assay --help` lists them)", word,
+                     nearest.empty() ? "" : fmt::format("; the nearest is \"{}\"", nearest));
 }
 
 // What was printed may not have arrived: no success then.
@@ -137,9 +140,13 @@ std::unique_ptr<Registry> load_registry(const std::vector<std::string>& plugins,
 }
 
 int assay_main(int argc, char** argv) {
+  // A terminal that closes tells all its processes: those of the kernels end with the harness, which reports what was done.
+  if (is_timer(argc, argv) || is_worker(argc, argv)) std::signal(SIGHUP, SIG_IGN);
   if (is_timer(argc, argv)) return timer_main(argc, argv, [] { return TimedTable{}; });
-  if (argc > 1 && std::strcmp(argv[1], "worker") == 0) return worker_main(argc, argv, worker_table);
+  if (is_worker(argc, argv)) return worker_main(argc, argv, worker_table);
+  // What cannot be written is an error that says which file and why.
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   given_words.assign(argv, argv + argc);
 
   CLI::App app{"Assay proves that fast operator kernels are right, and says why when they are not.", "assay"};

@@ -11,6 +11,7 @@
 #include "reports/verdict.h"
 #include "shared_flags.h"
 #include "support.h"
+#include "terminal.h"
 
 namespace assay {
 namespace {
@@ -46,13 +47,13 @@ std::vector<Dtype> dtypes_of(const Operator& op) {
 }
 
 Json kernel_json(const Kernel& k, const Operator& op, const Answers& answers) {
-  Json runs = Json::array(), refused = Json::object();
+  Json runs = Json::array(), refused = Json::object(), failed = Json::object();
   for (const Dtype dtype : dtypes_of(op))
     if (const auto answer = answers.find({&k, dtype}); answer != answers.end()) {
       if (answer->second.runs)
         runs.push_back(name(dtype));
       else
-        refused[std::string(name(dtype))] = answer->second.reason;
+        (answer->second.refuses ? refused : failed)[std::string(name(dtype))] = answer->second.reason;
     }
   return {{"impl", k.name},
           {"peer", k.peer},
@@ -62,6 +63,7 @@ Json kernel_json(const Kernel& k, const Operator& op, const Answers& answers) {
           {"code", k.source},
           {"dtypes", std::move(runs)},
           {"refused", std::move(refused)},
+          {"failed", std::move(failed)},
           {"contract", contract_json(k, op)}};
 }
 
@@ -161,6 +163,8 @@ void print_details(const Json& operators, bool contracts) {
       fmt::print("{}{}\n", head, contract_line(k));
       for (const auto& [dtype, reason] : k["refused"].items())
         fmt::print("          refuses {}: {}\n", dtype, reason.get<std::string>());
+      for (const auto& [dtype, reason] : k["failed"].items())
+        fmt::print("          fails on {}: {}\n", dtype, reason.get<std::string>());
       if (contracts) print_sources(k);
     }
     fmt::print("\n");
@@ -218,13 +222,21 @@ void print_table(const Json& operators) {
       "\nintegers: i64 i32 i16 i8 u8. `assay ops NAME` tells the kernels of an operator, their contracts and why they refuse.\n");
 }
 
+Answers answers_of(const Registry& registry, const std::vector<const Operator*>& operators) {
+  ProgressLine line;
+  return ask(registry, operators, [&](std::chrono::duration<double> since) {
+    line.show(fmt::format("waiting for kernels that run a few cases, to see what they take: {}",
+                          duration_text(since.count())));
+  });
+}
+
 int ops_command(const OpsFlags& flags) {
   check_files({{"--json", flags.json}, {"--yaml", flags.yaml}});
   const std::vector<const Operator*> chosen = select_operators(flags.patterns);
   const auto registry = load_registry(flags.plugins, true);
   // Texts come from plugins: bytes that are not UTF-8 are replaced, not refused.
-  const std::string text =
-      describe(*registry, chosen, ask(*registry, chosen)).dump(2, ' ', false, Json::error_handler_t::replace);
+  const std::string text = describe(*registry, chosen, answers_of(*registry, chosen))
+                               .dump(2, ' ', false, Json::error_handler_t::replace);
   const Json described = Json::parse(text);
   if (!flags.json.empty()) write_file(flags.json, text + "\n");
   if (!flags.yaml.empty()) {

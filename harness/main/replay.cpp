@@ -23,6 +23,7 @@
 #include "reports/text.h"
 #include "shared_flags.h"
 #include "vocabulary/access_counts.h"
+#include "vocabulary/operators.h"
 
 namespace assay {
 namespace {
@@ -89,6 +90,7 @@ Now without_kernel(const RecordedCall& call, const ReplayFlags& flags) {
   now.impl = flags.impls.empty() ? call.impl : fmt::format("--impl {}", fmt::join(flags.impls, ","));
   now.detail = fmt::format("this Assay has no such kernel for {}", call.op);
   if (call.plugin.empty() || !call.impl.starts_with(kPluginPrefix)) return now;
+  if (!flags.impls.empty() && !selects(flags.impls, call.impl)) return now;
   if (!flags.plugins.empty())
     now.detail =
         fmt::format("--plugin has no such kernel for {}; it was recorded with {}", call.op, call.plugin);
@@ -96,9 +98,22 @@ Now without_kernel(const RecordedCall& call, const ReplayFlags& flags) {
     now.detail = fmt::format(
         "it is of the library {}, and what a case file names is loaded only if you name it too: assay replay {} --plugin {}",
         call.plugin, shell_word(flags.file), shell_word(call.plugin));
-  else if (selects(flags.impls, call.impl))
+  else
     now.detail += fmt::format("; name its library: --plugin {}", shell_word(call.plugin));
   return now;
+}
+
+// A glob of --impl that means no kernel of any call's operator, nor a recorded one, is a mistake. Throws SelectionError.
+void check_asked(const Registry& registry, const CaseFile& file, const ReplayFlags& flags) {
+  std::vector<std::string> unrecorded;
+  for (const std::string& glob : flags.impls)
+    if (const std::string what = glob.substr(glob.starts_with('!') ? 1 : 0);
+        std::ranges::none_of(file.calls, [&](const RecordedCall& c) { return names({what}, c.impl); }))
+      unrecorded.push_back(glob);
+  std::vector<const Operator*> known;
+  for (const RecordedCall& c : file.calls)
+    if (const Operator* op = find_operator(c.op)) known.push_back(op);
+  if (!known.empty()) check_impls(registry, known, unrecorded);
 }
 
 // Variables that decide what code a process loads, or what it does with its memory, or that make libraries write files: no file may
@@ -220,6 +235,7 @@ int replay_command(const ReplayFlags& flags) {
     with_torch |= selects_torch(flags.impls.empty() ? std::vector{file.calls[n].impl} : flags.impls);
   }
   const auto registry = load_registry(flags.plugins, with_torch);
+  check_asked(*registry, file, flags);
   Replayer replayer(*registry, flags);
   const bool text_out = flags.json != "-";
   Json calls = Json::array();

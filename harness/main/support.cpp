@@ -15,7 +15,8 @@ constexpr std::uint64_t kPlain[] = {3, 4, 5, 9};
 
 }  // namespace
 
-Answers ask(const Registry& registry, std::span<const Operator* const> operators) {
+Answers ask(const Registry& registry, std::span<const Operator* const> operators,
+            const std::function<void(std::chrono::steady_clock::duration)>& waiting) {
   Answers answers;
   std::deque<Call> calls;
   std::vector<Task> tasks;
@@ -33,11 +34,18 @@ Answers ask(const Registry& registry, std::span<const Operator* const> operators
         }
       }
     }
-  Lane lane(make_zygotes(), RunOptions{});
+  RunOptions running;
+  running.give_up = [&](std::chrono::steady_clock::duration since) {
+    waiting(since);
+    return false;
+  };
+  Lane lane(make_zygotes(), running);
   const std::vector<Outcome> outcomes = lane.run(tasks);
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     asked[i]->runs |= outcomes[i].kind == Outcome::Kind::ok;
-    if (asked[i]->reason.empty()) asked[i]->reason = outcomes[i].detail;
+    if (!asked[i]->reason.empty()) continue;
+    asked[i]->reason = outcomes[i].detail;
+    asked[i]->refuses = outcomes[i].kind == Outcome::Kind::refused;
   }
   for (auto& [key, answer] : answers)
     if (answer.runs) answer.reason.clear();

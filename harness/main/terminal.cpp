@@ -20,6 +20,9 @@ std::size_t columns() {
   return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
+// Nobody could be told that this cannot be written: the terminal may have been closed, and what goes on still counts.
+void tell(const std::string& text) { std::fputs(text.c_str(), stderr); }
+
 }  // namespace
 
 bool stdout_is_terminal() { return isatty(STDOUT_FILENO) != 0; }
@@ -29,10 +32,7 @@ bool use_colour() {
   return stdout_is_terminal() && (no == nullptr || *no == 0);
 }
 
-void complain(std::string_view message) {
-  const std::string line = "assay: " + printable_lines(message) + "\n";
-  std::fputs(line.c_str(), stderr);  // nobody could be told that this cannot be written
-}
+void complain(std::string_view message) { tell("assay: " + printable_lines(message) + "\n"); }
 
 ProgressLine::ProgressLine()
     : terminal_(isatty(STDERR_FILENO) != 0), last_(std::chrono::steady_clock::now()) {}
@@ -45,16 +45,16 @@ void ProgressLine::show(const std::string& text) {
   last_ = now;
   const std::string line = printable(text);  // with names from files
   if (terminal_) {
-    fmt::print(stderr, "\r\x1b[K{}", first_columns(line, std::max<std::size_t>(columns(), 2) - 1));
+    tell(fmt::format("\r\x1b[K{}", first_columns(line, std::max<std::size_t>(columns(), 2) - 1)));
     shown_ = true;
   } else {
-    fmt::print(stderr, "{}\n", line);
+    tell(line + "\n");
   }
   std::fflush(stderr);
 }
 
 void ProgressLine::clear() {
-  if (shown_) fmt::print(stderr, "\r\x1b[K");
+  if (shown_) tell("\r\x1b[K");
   shown_ = false;
 }
 

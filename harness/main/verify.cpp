@@ -2,7 +2,9 @@
 #include "../verify/fixtures.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -105,18 +107,30 @@ std::string checked_library() {
 #endif
 }
 
+// In the milliseconds that calls are timed in, at least one; a year stands for what nobody waits for.
+std::chrono::milliseconds time_limit(double seconds) {
+  constexpr double kYear = 365 * 86400.0;
+  return std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(std::min(seconds, kYear) * 1000)));
+}
+
+// An empty variable is none, as in the shell's ${ASSAY_OUT:-assay-out}.
+void choose_folder(VerifyFlags& flags) {
+  const char* const variable = std::getenv("ASSAY_OUT");
+  const bool by_variable = flags.out.empty() && variable != nullptr && *variable != '\0';
+  if (flags.out.empty()) flags.out = by_variable ? variable : "assay-out";
+  check_folder(by_variable ? "ASSAY_OUT" : "--out", flags.out);
+}
+
+constexpr std::string_view kChecked = "cuda.emulated";  // whose kernels --check is about
+
 int verify_command(VerifyFlags& flags) {
   VerifyOptions& options = flags.options;
   options.dtypes = parse_dtypes(flags.dtypes);
   if (!flags.time.empty()) options.time = parse_time(flags.time);
   parse_shard(flags.shard, options);
   if (options.cases == 0) throw UsageError("--cases is 0: a run without cases proves nothing");
-  options.run.time_limit = std::chrono::milliseconds(static_cast<std::int64_t>(flags.timeout * 1000));
-  if (flags.out.empty()) {
-    const char* from_environment = std::getenv("ASSAY_OUT");
-    flags.out = from_environment != nullptr ? from_environment : "assay-out";
-  }
-  check_folder("--out", flags.out);
+  options.run.time_limit = time_limit(flags.timeout);
+  choose_folder(flags);
   check_files({{"--json", flags.json}, {"--junit", flags.junit}, {"--html", flags.html}});
   options.out = flags.out;
 
@@ -133,7 +147,11 @@ int verify_command(VerifyFlags& flags) {
   const auto registry = load_registry(flags.plugins, with_torch);
   std::optional<AccessFile> accesses;
   if (flags.check) {
-    registry->check_cuda(checked_library());
+    const std::string library = checked_library();
+    if (!selects(options.impls, std::string(kChecked)))
+      throw UsageError(fmt::format("--check looks at the kernels of {}, which --impl \"{}\" leaves out",
+                                   kChecked, fmt::join(options.impls, ",")));
+    registry->check_cuda(library);
     accesses.emplace();
     flags.variables.push_back(fmt::format("{}={}", kAccessCountsVariable, accesses->path().string()));
   }
@@ -154,6 +172,10 @@ int verify_command(VerifyFlags& flags) {
   }
   result.command = command_line();
   if (accesses) result.accesses = counted_lines(accesses->counts(), checked_library());
+  if (flags.check && std::ranges::none_of(result.rows, [](const Row& r) {
+        return r.impl == kChecked && row_verdict(r) != Verdict::not_run;
+      }))
+    complain(fmt::format("--check: no kernel of {} ran, and no access to memory was looked at", kChecked));
   bool complained = false;
   if (flags.json != "-" && flags.junit != "-") {
     std::string text = table(result, {}, {.colour = use_colour()});
@@ -192,7 +214,8 @@ void add_verify(CLI::App& app, Command& chosen) {
       "  assay verify 'softmax*' --impl cuda.emulated --check   CUDA kernels without a GPU, under a checker\n"
       "  assay verify --fixtures cases/fixtures         recorded cases; what was recorded is judged too\n\n"
       "Exit codes: 0 all well; 1 a fault was found; 2 wrong usage, unreadable input, or output that cannot be written;\n"
-      "3 the environment lacks what was asked for, or nothing ran; 130 interrupted. A run that --time cuts short exits by what it did.");
+      "3 the environment lacks what was asked for, or nothing ran; 130 interrupted. A run that --time cuts short exits by what it did.\n"
+      "Ctrl-C, SIGTERM, or SIGHUP (a terminal that closes; not under nohup) ends a run early: what it did is reported and written.");
   auto flags = std::make_shared<VerifyFlags>();
   VerifyOptions& o = flags->options;
   add_choice(*command, o.patterns, flags->dtypes);
@@ -242,7 +265,8 @@ void add_verify(CLI::App& app, Command& chosen) {
   command->add_option("--shard", flags->shard, "run this part only; `assay merge` joins the parts")
       ->capture_default_str()
       ->type_name("I/N");
-  command->add_option("--timeout", flags->timeout, "seconds that one call may take")
+  command
+      ->add_option("--timeout", flags->timeout, "seconds that one call may take, rounded up to milliseconds")
       ->check(positive_number())
       ->capture_default_str()
       ->type_name("S");

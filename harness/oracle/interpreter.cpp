@@ -10,6 +10,8 @@
 #include <string_view>
 #include <system_error>
 
+#include "../registry/subprocess.h"
+
 namespace assay::oracle {
 namespace {
 
@@ -35,6 +37,18 @@ bool has_our_library(const std::string& path) {
          std::filesystem::exists(prefix / "lib64" / folder, error);
 }
 
+// What the program at this path says of itself if it is a Python: any program may stand where one is looked for, and CPython would
+// take the folder it stands in for its own.
+void demand_python(const std::string& path) {
+  const Finished said =
+      run_program(path, {"-I", "-S", "-c", "import sys; print(*sys.version_info[:2], sep='.')"});
+  if (!said.started) cannot_start(path, said.err);
+  const bool is_version = !said.out.empty() && said.out[0] >= '0' && said.out[0] <= '9';
+  if (said.status != 0 || !is_version) cannot_start(path, "it is no Python interpreter");
+  if (said.out != fmt::format("{}.{}\n", PY_MAJOR_VERSION, PY_MINOR_VERSION))
+    cannot_start(path, "it is of another version");
+}
+
 }  // namespace
 
 std::string interpreter_path() {
@@ -50,6 +64,7 @@ void start_interpreter() {
                     "ASSAY_TORCH_PYTHON name one that has torch",
                     path));
   if (!has_our_library(path)) cannot_start(path, "it is of another version");
+  if (path != ASSAY_PYTHON) demand_python(path);
 
   // Python leaves an ignored SIGINT ignored, also when `import signal` installs its handler.
   std::signal(SIGINT, SIG_IGN);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <pybind11/embed.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -87,6 +88,8 @@ int compare_schemas(std::span<char*> schemas) {
 int dispatch(int argc, char** argv) {
   const std::span<char*> words(argv, static_cast<std::size_t>(argc));
   const std::string_view command = argc > 1 ? words[1] : "--help";
+  // A terminal that closes tells all its processes: this one ends with the harness, which reports what was done.
+  std::signal(SIGHUP, SIG_IGN);
   if (assay::is_timer(argc, argv))
     return assay::timer_main(argc, argv, [] {
       return assay::TimedTable{table({}),

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <sstream>
 #include <utility>
 
 #include "../run/loading.h"
@@ -67,6 +68,11 @@ void check_kernel(const assay_kernel& k, std::size_t number, const std::string& 
   for (const char* text : {k.schema, k.name})
     if (text != nullptr && std::strpbrk(text, "\n\r") != nullptr)
       fail("has a line break in its schema or name");
+  std::istringstream variables(k.environment != nullptr ? k.environment : "");
+  for (std::string variable; std::getline(variables, variable, ' ');)
+    if (!variable.empty() && (variable.find('=') == std::string::npos || variable.starts_with('=')))
+      fail(fmt::format("{}{}has \"{}\" in its .environment: write NAME=VALUE, and spaces between several",
+                       k.name != nullptr ? k.name : "", k.name != nullptr ? " " : "", variable));
 }
 
 }  // namespace

@@ -60,9 +60,8 @@ const std::string& where_from(const Kernel& k) {
 const Operator& operator_of(std::string_view schema, std::string_view kernel) {
   const Operator* op = find_operator(operator_name(schema));
   if (op == nullptr)
-    throw RegistryError(
-        fmt::format("kernel {} is for operator \"{}\", which Assay does not have; the nearest name is \"{}\"",
-                    kernel, operator_name(schema), nearest_operator(operator_name(schema))));
+    throw RegistryError(fmt::format("kernel {} is for operator \"{}\", which Assay does not have{}", kernel,
+                                    operator_name(schema), nearest_operator_hint(operator_name(schema))));
   if (normalised(op->schema.text) != normalised(schema))
     throw RegistryError(fmt::format("kernel {} states the schema\n  {}\nbut Assay's is\n  {}", kernel, schema,
                                     op->schema.text));

@@ -29,10 +29,12 @@ FileBytes read_instead(const std::string& path) {
 std::string FileBytes::stem() const { return std::filesystem::path(name).stem().string(); }
 
 FileBytes map_file(const std::string& path) {
-  if (path == "-") return read_instead(path);
+  struct stat status {};
+  // Who writes to a pipe would find it closed again.
+  const bool is_pipe = ::stat(path.c_str(), &status) == 0 && S_ISFIFO(status.st_mode);
+  if (path == "-" || is_pipe) return read_instead(path);
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) cannot_read(path, errno);
-  struct stat status {};
   const bool known = ::fstat(fd, &status) == 0;
   const auto size = static_cast<std::size_t>(known ? status.st_size : 0);
   void* memory = MAP_FAILED;

@@ -269,5 +269,18 @@ TEST_F(CommandLine, OpsDescribesEveryOperator) {
   EXPECT_THAT(yaml.out, HasSubstr("op: mm"));
 }
 
+TEST_F(CommandLine, OpsTellsFailuresFromRefusals) {
+  const Finished exp = assay({"ops", "exp", "--plugin", ASSAY_COMMAND_TEST_PLUGIN});
+  EXPECT_THAT(exp.out, HasSubstr("fails on f32: segmentation fault"));
+  EXPECT_THAT(exp.out, Not(HasSubstr("refuses f32: segmentation fault")));
+  EXPECT_THAT(assay({"ops", "relu", "--plugin", ASSAY_COMMAND_TEST_PLUGIN}).out, HasSubstr("refuses f64: "));
+  const Finished f = assay({"ops", "exp", "--plugin", ASSAY_COMMAND_TEST_PLUGIN, "--json", "-"});
+  for (const json& k : json::parse(f.out)[0]["kernels"]) {
+    const bool crashes = k["impl"] == "plugin:crashes";
+    EXPECT_EQ(k["failed"].contains("f32"), crashes) << k;
+    EXPECT_TRUE(!crashes || k["refused"].empty()) << k;
+  }
+}
+
 }  // namespace
 }  // namespace assay

@@ -1,5 +1,13 @@
-// Kernels that hang: the end of the time, or Ctrl-C, ends the wait for them.
+// Kernels that hang: the end of the time, Ctrl-C, or a terminal that closes ends the wait for them, which is shown there.
+#include <poll.h>
+#include <pty.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <thread>
 
 #include "command_line_fixture.h"
 
@@ -24,12 +32,32 @@ class CommandPatience : public CommandLine {
     all.insert(all.end(), arguments.begin(), arguments.end());
     return run_program("/usr/bin/timeout", all);
   }
+  // The program on a terminal of its own, terminal_.
+  pid_t on_terminal(const std::vector<std::string>& arguments) {
+    std::vector<std::string> all{ASSAY_PROGRAM};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    std::vector<char*> words;
+    for (std::string& w : all) words.push_back(w.data());
+    words.push_back(nullptr);
+    const pid_t program = forkpty(&terminal_, nullptr, nullptr, nullptr);
+    if (program == 0) {
+      execv(words[0], words.data());
+      _exit(127);
+    }
+    return program;
+  }
+  static int status_of(pid_t program) {
+    int status = 0;
+    waitpid(program, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
   json run() const {
     std::ifstream in(file("run.json"));
     return json::parse(in);
   }
   std::chrono::steady_clock::duration took() const { return std::chrono::steady_clock::now() - start_; }
 
+  int terminal_ = -1;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
@@ -56,6 +84,51 @@ TEST_F(CommandPatience, WhatWasDoneIsReported) {
   EXPECT_THAT(f.out, HasSubstr("INCOMPLETE: out of time"));
   EXPECT_THAT(assay({"replay", file("out/tanh-plugin_hangs-f32-timeout-0.h5"), "--impl", "cpu.baseline"}).out,
               HasSubstr("recorded  plugin:hangs         timeout: did not return within 0.3 s"));
+}
+
+// Also of a limit that no clock here counts.
+TEST_F(CommandPatience, AShortLimitIsSaidAsItIs) {
+  const Finished f = assay(hanging({"--time", "3s", "--timeout", "1e-9", "--shrink", "0", "--cases", "1"}));
+  EXPECT_THAT(f.out, HasSubstr("did not return within 0.001 s")) << f.err;
+}
+
+// All processes of a terminal are told that it closes, and what they write there fails.
+TEST_F(CommandPatience, AClosedTerminalIsAnInterrupt) {
+  const pid_t program = on_terminal(hanging({"--cases", "100"}));
+  std::this_thread::sleep_for(1500ms);
+  close(terminal_);
+  EXPECT_EQ(status_of(program), 130);
+  EXPECT_LT(took(), 1500ms + 4s);
+  EXPECT_EQ(run()["complete"], false);
+  EXPECT_EQ(run()["incomplete"], "interrupted");
+  for (const json& row : run()["results"]) EXPECT_NE(row["verdict"], "crashed") << row;
+}
+
+// As nohup asks.
+TEST_F(CommandPatience, AHangUpThatIsIgnoredStaysSo) {
+  std::vector<std::string> words{"-c", "trap '' HUP; \"$0\" \"$@\" & p=$!; sleep 1; kill -HUP $p; wait $p",
+                                 ASSAY_PROGRAM};
+  for (const std::string& w : hanging({"--time", "2s"})) words.push_back(w);
+  const Finished f = run_program("/bin/sh", words);
+  EXPECT_EQ(f.status, 3) << f.err;
+  EXPECT_EQ(run()["incomplete"], "out of time");
+}
+
+TEST_F(CommandPatience, KernelsThatAreOnlyAskedAreWaitedForVisibly) {
+  const pid_t program = on_terminal({"ops", "tanh", "--plugin", ASSAY_COMMAND_TEST_PLUGIN});
+  std::string shown;
+  char some[4096];
+  while (shown.find("waiting for kernels") == std::string::npos && took() < 9s) {
+    pollfd written{terminal_, POLLIN, 0};
+    if (poll(&written, 1, 100) <= 0) continue;
+    const ssize_t n = read(terminal_, some, sizeof some);
+    if (n <= 0) break;
+    shown.append(some, static_cast<std::size_t>(n));
+  }
+  EXPECT_THAT(shown, HasSubstr("waiting for kernels that run a few cases"));
+  kill(program, SIGKILL);
+  close(terminal_);
+  status_of(program);
 }
 
 TEST_F(CommandPatience, SoItIsInTheSelfTest) {

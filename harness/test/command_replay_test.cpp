@@ -13,14 +13,18 @@ using ::testing::HasSubstr;
 
 class CommandReplay : public CommandLine {
  protected:
-  // A failure of a plugin's kernel, as the run file has it.
+  // A failure of a plugin's kernel, as the run file has it: a wrong result, not one of its refusals.
   json failure() const {
     const Finished f =
         verify({"relu", "--plugin", ASSAY_COMMAND_TEST_PLUGIN, "--impl", "plugin:wrong", "--dtype", "f32",
                 "--cases", "30", "--shrink", "0", "--json", file("run.json")});
     EXPECT_EQ(f.status, 1) << f.err;
     EXPECT_THAT(f.out, HasSubstr("--plugin"));
-    return json::parse(read_file(file("run.json")))["results"][0]["failures"][0];
+    const json run = json::parse(read_file(file("run.json")));
+    for (const json& failure : run["results"][0]["failures"])
+      if (failure["kind"] == "diverged") return failure;
+    ADD_FAILURE() << "no result diverged";
+    return {};
   }
   static json only_call(const Finished& f, const std::string& path) {
     const json all = json::parse(f.out);
@@ -42,6 +46,26 @@ TEST_F(CommandReplay, APluginIsLoadedIfItIsNamed) {
   const Finished with = assay({"replay", path, "--plugin", ASSAY_COMMAND_TEST_PLUGIN});
   EXPECT_EQ(with.status, 1) << with.err;
   EXPECT_THAT(with.out, HasSubstr("now       plugin:wrong         "));
+}
+
+// Of a pattern that means nothing, nothing is said of the recorded kernel's library.
+TEST_F(CommandReplay, AKernelThatIsNowhereIsWrongUsage) {
+  const std::string path = failure()["replay"];
+  for (const std::vector<std::string>& plugin :
+       {std::vector<std::string>{}, {"--plugin", ASSAY_COMMAND_TEST_PLUGIN}}) {
+    std::vector<std::string> words{"replay", path, "--impl", "nosuch"};
+    words.insert(words.end(), plugin.begin(), plugin.end());
+    const Finished f = assay(words);
+    expect_usage_error(f, "no kernel matches --impl \"nosuch\"; there are: ");
+    EXPECT_THAT(f.err, HasSubstr("cpu.baseline"));
+    EXPECT_EQ(f.out, "");
+  }
+  expect_usage_error(assay({"replay", path, "--impl", "cpu.baseline,nosuch"}), "--impl \"nosuch\"");
+  EXPECT_EQ(assay({"replay", path, "--impl", "cpu.baseline,!plugin:wrong"}).status, 0);
+  // The recorded one is known, if not here.
+  const Finished recorded = assay({"replay", path, "--impl", "plugin:wrong"});
+  EXPECT_EQ(recorded.status, 3) << recorded.err;
+  EXPECT_THAT(recorded.out, HasSubstr("name its library: --plugin " ASSAY_COMMAND_TEST_PLUGIN));
 }
 
 TEST_F(CommandReplay, SaysInJsonWhatRan) {

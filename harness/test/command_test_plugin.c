@@ -1,4 +1,4 @@
-/* Kernels for relu, and one for tanh, that try the command line's patience, for its tests. */
+/* Kernels for relu, and one each for tanh and exp, that try the command line's patience, for its tests. */
 #include <assay/kernel.h>
 
 #include <stdio.h>
@@ -28,6 +28,13 @@ static int hangs(const assay_call* call) {
   for (;;) pause();
 }
 
+static int* volatile nothing;
+static int crashes(const assay_call* call) {
+  (void)call;
+  *nothing = 1;
+  return ASSAY_OK;
+}
+
 static int refuses(const assay_call* call) {
   snprintf(call->message, call->message_capacity, "not in \xff\xfe");
   return ASSAY_REFUSED;
@@ -41,6 +48,7 @@ static const assay_kernel kernels[] = {
     {.size = sizeof(assay_kernel), .schema = SCHEMA, .name = "long" TEN(TEN("name")) "1", .run = wrong},
     {.size = sizeof(assay_kernel), .schema = SCHEMA, .name = "long" TEN(TEN("name")) "2", .run = wrong},
     {.size = sizeof(assay_kernel), .schema = "tanh(Tensor self) -> Tensor", .name = "hangs", .run = hangs},
+    {.size = sizeof(assay_kernel), .schema = "exp(Tensor self) -> Tensor", .name = "crashes", .run = crashes},
     {.size = sizeof(assay_kernel), .schema = SCHEMA, .name = "bytes", .run = right, .refuses = refuses},
 };
 

@@ -1,4 +1,6 @@
 // What a user gets wrong is said before any work is done.
+#include <filesystem>
+
 #include "command_line_fixture.h"
 
 namespace assay {
@@ -78,11 +80,54 @@ TEST_F(CommandLine, WhatCannotBeReadIsWrongUsage) {
 
 TEST_F(CommandLine, WhatIsNearlyRightIsTold) {
   expect_usage_error(assay({"verif"}), "there is no command \"verif\"; the nearest is \"verify\"");
+  expect_usage_error(assay({"VERIFY"}), "there is no command \"VERIFY\"; the nearest is \"verify\"");
+  expect_usage_error(assay({"conquer"}), "there is no command \"conquer\" (`assay --help` lists them)");
+  expect_usage_error(verify({"RELU"}), "no operator matches \"RELU\"; the nearest name is \"relu\"");
+  expect_usage_error(verify({"nosuch"}), "no operator matches \"nosuch\" (`assay ops` lists them)");
   expect_usage_error(verify({"relu", "--impl", "cpu.baseline", "cpu.avx2"}),
                      "which names a kernel: kernels are comma-separated, --impl \"cpu.baseline,cpu.avx2\"");
   expect_usage_error(assay({"explain", "relu"}), "argument \"self\" is missing");
   EXPECT_THAT(assay({"selftest", "--help"}).out, Not(HasSubstr("{false}")));
   EXPECT_THAT(assay({"verify", "--help"}).out, HasSubstr("Exit codes: 0 all well"));
+}
+
+// --check looks at one kind of kernels; a run without them looks at nothing.
+TEST_F(CommandLine, ACheckOfNothingIsSaid) {
+  const Finished none = verify({"relu", "--impl", "cpu.baseline", "--check", "--cases", "4"});
+  expect_usage_error(none, "--check");
+  if (none.err.find("this build has no kernels") != std::string::npos) GTEST_SKIP() << none.err;
+  EXPECT_THAT(
+      none.err,
+      HasSubstr("--check looks at the kernels of cuda.emulated, which --impl \"cpu.baseline\" leaves out"));
+  const auto relu = [&](const std::string& impl) {
+    return verify({"relu", "--impl", impl, "--check", "--cases", "4", "--dtype", "f32"});
+  };
+  EXPECT_THAT(relu("cuda.emulated").err, Not(HasSubstr("--check")));
+  EXPECT_THAT(relu("!torch,!onednn*").err, Not(HasSubstr("--check")));
+}
+
+TEST_F(CommandLine, TheFolderOfTheEnvironmentIsCalledByItsName) {
+  const Finished bad = run_program(ASSAY_PROGRAM, {"verify", "relu"}, {"ASSAY_OUT=/proc/nowhere"});
+  expect_usage_error(bad, "assay: ASSAY_OUT /proc/nowhere: cannot create the folder");
+  expect_usage_error(
+      run_program(ASSAY_PROGRAM, {"verify", "relu", "--out", "/proc/here"}, {"ASSAY_OUT=/proc/nowhere"}),
+      "assay: --out /proc/here: cannot create the folder");
+  const Finished empty =
+      run_program("/bin/sh", {"-c",
+                              "cd \"$1\" && ASSAY_OUT= exec \"$0\" verify relu --impl cpu.baseline "
+                              "--dtype f32 --cases 4",
+                              ASSAY_PROGRAM, folder_.path().string()});
+  EXPECT_EQ(empty.status, 0) << empty.err;
+  EXPECT_TRUE(std::filesystem::exists(file("assay-out/run.json")));
+}
+
+// A limit on the size of files is an error as a full disk is one.
+TEST_F(CommandLine, ALimitOnTheSizeOfFilesIsSaid) {
+  const Finished f = run_program(
+      "/bin/bash", {"-c", "ulimit -f 4; exec \"$0\" ops --json \"$1\"", ASSAY_PROGRAM, file("ops.json")});
+  EXPECT_EQ(f.status, 2);
+  EXPECT_THAT(f.err,
+              HasSubstr("cannot write " + file("ops.json") + ": File too large: raise the file size limit"));
 }
 
 TEST_F(CommandLine, ExplainNamesTheReferenceInTheCheckout) {

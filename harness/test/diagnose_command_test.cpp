@@ -126,6 +126,28 @@ TEST_F(DiagnoseCommand, SaysWhatIsWrongWithItsArguments) {
       "--call 7");
 }
 
+// What would be left unread is no part of the question, or the other question was meant.
+TEST_F(DiagnoseCommand, AFileAndResultsAreTwoQuestions) {
+  const std::string h5 = std::string(ASSAY_FIXTURES) + "/../peers/mm-onednn.avx512-bf16.h5",
+                    y = file("right.npy");
+  expect_usage_error(diagnose({h5, "--actual", y}), "--actual is for --op");
+  expect_usage_error(diagnose({h5, "--expected", y}), "--expected is for --op");
+  expect_usage_error(diagnose({h5, "--arg", "self=@" + y}), "--arg is for --op");
+  expect_usage_error(prelu({"--actual", y, "--call", "0"}), "--call is for the calls of a case file");
+  expect_usage_error(prelu({"--actual", y, "--plugin", ASSAY_PROGRAM}),
+                     "--plugin is for the calls of a case file");
+}
+
+TEST_F(DiagnoseCommand, AFileWithoutANameIsNamedByItsArgument) {
+  const std::string y = file("right.npy");
+  expect_usage_error(diagnose({"--op", "prelu", "--arg", "self=@", "--actual", y}),
+                     "--arg self=@: no file is named");
+  expect_usage_error(prelu({"--actual", "out="}), "out=: no file is named");
+  expect_usage_error(
+      diagnose({"--op", "prelu", "--arg", "self=@" + file("x.npy"), "--actual", "out=", "--expected", y}),
+      "out=: no file is named");
+}
+
 // f32 rounded to f16 when it was written down: the kernel may be right.
 TEST_F(DiagnoseCommand, AResultInFewerBitsIsJudgedWithinThem) {
   const auto halves = [](const std::vector<float>& y) {

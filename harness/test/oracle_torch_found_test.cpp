@@ -70,6 +70,23 @@ TEST(TorchMissing, IsAlsoAnInterpreterOfAnotherVersion) {
   EXPECT_NE(f.err.find("it is of another version"), std::string::npos) << f.err;
 }
 
+// It stands where an interpreter would, beside the library of our version.
+TEST(TorchMissing, IsAlsoAProgramThatIsNoInterpreter) {
+  const std::filesystem::path root = std::filesystem::path(testing::TempDir()) / "assay_no_python";
+  std::filesystem::create_directories(root / "bin");
+  const std::filesystem::path real = std::filesystem::canonical(ASSAY_PYTHON);
+  std::filesystem::create_directories(root / "lib" / real.filename());
+  const auto options = std::filesystem::copy_options::overwrite_existing;
+  for (const char* program : {"/bin/true", "/bin/false", "/bin/echo"}) {
+    std::filesystem::copy_file(program, root / "bin/python3", options);
+    const Finished f = run_program(ASSAY_TORCH, {"worker", "--list"},
+                                   {"ASSAY_TORCH_PYTHON=" + (root / "bin/python3").string()});
+    EXPECT_EQ(f.status, 3) << program;
+    EXPECT_NE(f.err.find("it is no Python interpreter; ASSAY_TORCH_PYTHON must name"), std::string::npos)
+        << f.err;
+  }
+}
+
 TEST(TorchFound, WhateverStandsFirstOnPath) {
   if (const Finished f = run_program(ASSAY_TORCH, {"worker", "--list"}); f.status == 3)
     GTEST_SKIP() << "it was not tested that PyTorch is found: " << f.err;

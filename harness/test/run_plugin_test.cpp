@@ -3,6 +3,7 @@
 #include <fstream>
 #include <future>
 
+#include "../plugin/load.h"
 #include "../registry/subprocess.h"
 #include "../run/describe.h"
 #include "run_fixture.h"
@@ -106,6 +107,34 @@ TEST_F(RunPlugin, FilesThatAreNoLibraries) {
   std::ofstream(text) << "\177ELF";
   EXPECT_THAT(list(text).err, HasSubstr("cannot be loaded"));
   std::filesystem::remove(text);
+}
+
+TEST(PluginTable, VariablesAreOfTheFormNameValue) {
+  const auto error = [](const char* environment) -> std::string {
+    assay_kernel k{};
+    k.size = sizeof(k);
+    k.schema = "twice(Tensor self) -> Tensor";
+    k.name = "mine";
+    k.run = [](const assay_call*) { return static_cast<int>(ASSAY_OK); };
+    k.environment = environment;
+    assay_plugin plugin{};
+    plugin.abi_version = ASSAY_ABI_VERSION;
+    plugin.kernel_size = sizeof(k);
+    plugin.kernel_count = 1;
+    plugin.kernels = &k;
+    try {
+      read_plugin_table(&plugin, "mine.so");
+    } catch (const PluginError& e) {
+      return e.what();
+    }
+    return "";
+  };
+  for (const char* well : {"", " ", "A=1", " A=1  B= ", "A=B=C"}) EXPECT_EQ(error(well), "") << well;
+  EXPECT_EQ(
+      error("A=1 FOO"),
+      "mine.so: kernel 0 (twice(Tensor self) -> Tensor) mine has \"FOO\" in its .environment: write NAME=VALUE, and "
+      "spaces between several");
+  EXPECT_THAT(error("=x"), HasSubstr("mine has \"=x\" in its .environment"));
 }
 
 TEST(Description, RefusesWhatIsNone) {

@@ -48,8 +48,8 @@ std::vector<const Operator*> select_operators(const std::vector<std::string>& pa
       throw SelectionError(
           p.find(':') != std::string::npos
               ? fmt::format("no operator matches \"{}\"; to run a case, write --case \"{}\"", p, p)
-              : fmt::format("no operator matches \"{}\"; the nearest name is \"{}\" (`assay ops` lists them)",
-                            p, nearest_operator(p)));
+              : fmt::format("no operator matches \"{}\"{} (`assay ops` lists them)", p,
+                            nearest_operator_hint(p.substr(excludes(p) ? 1 : 0))));
   if (chosen.empty())
     throw SelectionError(fmt::format("\"{}\" leaves no operator", fmt::join(patterns, "\" \"")));
   return chosen;

@@ -7,8 +7,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
+#include <thread>
 
 namespace assay {
 namespace {
@@ -68,6 +71,24 @@ TEST_F(FileTest, LeavesDevicesInPlace) {
   EXPECT_TRUE(fs::is_character_file("/dev/null"));
   EXPECT_EQ(error_of([] { write_file("/dev/full", "x"); }),
             "cannot write /dev/full: No space left on device: free some space, or choose another place");
+}
+
+TEST_F(FileTest, WaitsForAPipeWithANote) {
+  ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
+  const std::string large(300'000, 'x');  // more than a pipe holds
+  const auto read_from = [&](std::chrono::milliseconds late) {
+    std::thread writer([&] {
+      std::this_thread::sleep_for(late);
+      std::ofstream(path("pipe")) << large;
+    });
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(read_file(path("pipe")), large);
+    writer.join();
+    return testing::internal::GetCapturedStderr();
+  };
+  EXPECT_EQ(read_from(std::chrono::milliseconds(0)), "");
+  EXPECT_EQ(read_from(std::chrono::milliseconds(2300)),
+            "assay: waiting for " + path("pipe") + ", a pipe that nothing has been written to yet\n");
 }
 
 TEST_F(FileTest, NamesTheFileAndTheReason) {
