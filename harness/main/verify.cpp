@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -26,6 +27,8 @@
 
 namespace assay {
 namespace {
+
+constexpr int kDepthOfFixtures = 4;  // groups of ONNX tests, tests, and their folders of data
 
 struct VerifyFlags {
   VerifyOptions options;
@@ -117,7 +120,10 @@ int verify_command(VerifyFlags& flags) {
     flags.out = from_environment != nullptr ? from_environment : "assay-out";
   }
   check_folder("--out", flags.out);
-  check_files({{"--json", flags.json}, {"--junit", flags.junit}, {"--html", flags.html}});
+  std::vector<std::string> inputs = flags.plugins;
+  std::ranges::move(files_at(flags.fixtures, {".h5", ".onnx", ".pb"}, kDepthOfFixtures),
+                    std::back_inserter(inputs));
+  check_files({{"--json", flags.json}, {"--junit", flags.junit}, {"--html", flags.html}}, inputs);
   options.out = flags.out;
 
   const bool with_torch = selects_torch(options.impls);
