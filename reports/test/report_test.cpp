@@ -423,5 +423,13 @@ TEST(Charts, AreWholeForAnyNumbers) {
   EXPECT_THAT(sparkline({}), IsEmpty());
 }
 
+// 1,200 pixels less the margins and a scroll bar; what is wider loses the last letters of its verdicts.
+TEST(Charts, AForestFitsThePage) {
+  const std::string chart = forest_chart({{"label", "", {1, 0.9, 1.1}, "none", "same"}}, "time", 0.03);
+  std::smatch width;
+  ASSERT_TRUE(std::regex_search(chart, width, std::regex(" width=\"([0-9.]+)\" height=\"[0-9.]+\" role")));
+  EXPECT_LE(std::stod(width[1]), 1200 - 2 * 24 - 16);
+}
+
 }  // namespace
 }  // namespace assay
