@@ -43,6 +43,8 @@ std::pair<std::string_view, std::string_view> look(Headline::State state) {
       return {"bad", "✕"};
     case Headline::State::measured:
       return {"plain", "•"};
+    case Headline::State::incomplete:
+      return {"doubtful", "…"};
     default:
       return {"doubtful", "∅"};
   }

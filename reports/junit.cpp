@@ -55,6 +55,11 @@ JunitKind kind_of(const Row& row, const Rules& rules) {
   return JunitKind::skipped;
 }
 
+std::string incomplete(const RunResult& run) {
+  if (!run.complete) return run.incomplete.empty() ? "the run was stopped" : run.incomplete;
+  return run.rows.empty() ? "nothing ran: there is no kernel to run" : "";
+}
+
 }  // namespace
 
 void add_to(JunitSuites& suites, const RunResult& run, const Rules& rules, const std::string& prefix) {
@@ -66,6 +71,7 @@ void add_to(JunitSuites& suites, const RunResult& run, const Rules& rules, const
                 (disagrees ? "a peer disagrees, which does not decide the run; " : "") + message(row),
                 details(row)});
   }
+  add_incomplete(suites, prefix + "run", "assay.run", incomplete(run));
   suites.seconds += run.seconds;
 }
 

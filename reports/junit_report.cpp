@@ -12,7 +12,7 @@ namespace {
 
 using OpAndDtype = std::pair<std::string, std::string>;
 
-void add_to(JunitSuites& suites, const SelftestFile& file) {
+void add_to(JunitSuites& suites, const SelftestFile& file, const std::string& prefix) {
   struct Trials {
     MutationScore score;
     std::string wrong;
@@ -22,6 +22,8 @@ void add_to(JunitSuites& suites, const SelftestFile& file) {
     Trials& t = trials[{p.op, p.dtype}];
     t.score.add(p);
     if (p.survived()) t.wrong += fmt::format("survived: {}: {}\n", p.variant, p.says);
+    if (p.wrongly_excused())
+      t.wrong += fmt::format("said to be unobservable, but found: {}: {}\n", p.variant, p.says);
   }
   for (const RightKernel& c : file.controls)
     if (!c.alarm.empty())
@@ -32,6 +34,10 @@ void add_to(JunitSuites& suites, const SelftestFile& file) {
          t.wrong.empty() ? JunitKind::passed : JunitKind::failure, "selftest",
          t.wrong.substr(0, t.wrong.find('\n')),
          fmt::format("{} of {} planted faults found\n{}", t.score.found, t.score.observable, t.wrong)});
+  add_incomplete(suites, prefix + "selftest", "assay.selftest",
+                 !file.complete         ? "the self-test was interrupted"
+                 : file.planted.empty() ? "nothing was planted"
+                                        : "");
   suites.seconds += file.seconds;
 }
 
@@ -78,16 +84,24 @@ void add_to(JunitSuites& suites, const BenchmarkFile& file, const std::string& p
     } else if (row.status != MeasuredStatus::measured) {
       test.kind = JunitKind::skipped;
     } else if (row.gate && row.gate->verdict == SpeedVerdict::regressed) {
-      test.kind = JunitKind::failure;
+      const bool fit = !file.gate || file.gate->fit;
+      test.kind = fit ? JunitKind::failure : JunitKind::skipped;
       test.type = "REGRESSED";
-      test.message = fmt::format("{} times the time of the base ({})", figure(row.gate->ratio.value, 4),
-                                 interval_text(row.gate->ratio.low, row.gate->ratio.high, 4));
+      test.message =
+          fmt::format("{}{} times the time of the base ({})",
+                      fit ? "" : "the machine was not fit to judge: ", figure(row.gate->ratio.value, 4),
+                      interval_text(row.gate->ratio.low, row.gate->ratio.high, 4));
     } else if (row.gate && row.gate->verdict == SpeedVerdict::ambiguous) {
       test.kind = JunitKind::skipped;
       test.message = "the gate could not decide";
     }
     suites.add(test);
   }
+  const std::string stopped = file.incomplete.empty() ? "the benchmark was stopped" : file.incomplete;
+  add_incomplete(suites, prefix + "performance", "assay.performance",
+                 !file.complete      ? stopped
+                 : file.rows.empty() ? "nothing was measured"
+                                     : "");
   suites.seconds += file.seconds;
 }
 
@@ -97,7 +111,7 @@ std::string junit(const Report& report) {
   JunitSuites suites;
   const auto prefix = [](std::size_t files, const std::string& name) { return files > 1 ? name + ": " : ""; };
   for (const ReportedRun& r : report.runs) add_to(suites, r.run, Rules{}, prefix(report.runs.size(), r.name));
-  for (const SelftestFile& s : report.selftests) add_to(suites, s);
+  for (const SelftestFile& s : report.selftests) add_to(suites, s, prefix(report.selftests.size(), s.name));
   for (const BenchmarkFile& b : report.benches) add_to(suites, b, prefix(report.benches.size(), b.name));
   return suites.xml();
 }

@@ -27,6 +27,11 @@ void JunitSuites::add(const JunitCase& test) {
   suite.xml += "    </testcase>\n";
 }
 
+void add_incomplete(JunitSuites& suites, const std::string& suite, const std::string& class_name,
+                    const std::string& why) {
+  if (!why.empty()) suites.add({suite, class_name, "complete", JunitKind::error, "incomplete", why, ""});
+}
+
 std::string JunitSuites::xml() const {
   Suite all;
   for (const auto& [name, suite] : suites_) {

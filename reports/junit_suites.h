@@ -34,6 +34,11 @@ class JunitSuites {
   std::map<std::string, Suite> suites_;
 };
 
+// That a file does not hold all that was to be done is an error of its own, whatever the rows that it has say. Nothing for an
+// empty `why`.
+void add_incomplete(JunitSuites& suites, const std::string& suite, const std::string& class_name,
+                    const std::string& why);
+
 // A test case for each row; `prefix` stands before the names of suites.
 void add_to(JunitSuites& suites, const RunResult& run, const Rules& rules, const std::string& prefix);
 

@@ -18,6 +18,7 @@ struct PlantedFault {
   std::map<std::string, bool> by;  // other ways of comparing, and whether they found it
 
   bool survived() const { return !found && unobservable.empty(); }
+  bool wrongly_excused() const { return found && !unobservable.empty(); }
 };
 
 // A right kernel on the same cases.

@@ -55,12 +55,13 @@ void add_runs(Headline& headline, const Report& report) {
 }
 
 void add_selftests(Headline& headline, const Report& report) {
-  std::uint64_t observable = 0, found = 0, alarms = 0;
+  std::uint64_t observable = 0, found = 0, alarms = 0, excused = 0;
   for (const SelftestFile& s : report.selftests) {
     const MutationScore score = score_of(s);
     observable += score.observable;
     found += score.found;
     for (const RightKernel& c : s.controls) alarms += c.alarm.empty() ? 0 : 1;
+    for (const PlantedFault& p : s.planted) excused += p.wrongly_excused() ? 1 : 0;
     if (!s.complete)
       headline.warnings.push_back(of_file(report, s.name) + "incomplete: the self-test was interrupted");
   }
@@ -68,7 +69,12 @@ void add_selftests(Headline& headline, const Report& report) {
   headline.parts.push_back(
       fmt::format("{} of {} found", grouped(found), counted(observable, "planted fault")));
   if (alarms > 0) headline.parts.push_back(counted(alarms, "false alarm"));
-  add_state(headline, found < observable || alarms > 0 ? State::failed : State::passed);
+  if (excused > 0)
+    headline.parts.push_back(fmt::format("{} found that {} said to be unobservable", grouped(excused),
+                                         excused == 1 ? "was" : "were"));
+  add_state(headline, found < observable || alarms > 0 || excused > 0 ? State::failed
+                      : observable > 0                                ? State::passed
+                                                                      : State::unobserved);
 }
 
 // "2 kernel calls failed: cpu.avx2 relu:f32:self=4; cpu.avx2 relu:f32:self=5"
@@ -86,7 +92,7 @@ void add_benches(Headline& headline, const Report& report) {
   std::uint64_t measured = 0, peers_failed = 0;
   std::vector<const Measurement*> failed;
   std::array<std::uint64_t, kGateTokens.size()> gate{};
-  std::uint64_t compared = 0;  // on machines that were fit to
+  std::uint64_t compared = 0, unfit = 0;  // on machines that were fit to, and on others
   for (const BenchmarkFile& b : report.benches) {
     for (const Measurement& row : b.rows) {
       measured += row.measured() ? 1 : 0;
@@ -96,7 +102,12 @@ void add_benches(Headline& headline, const Report& report) {
         peers_failed += row.status == MeasuredStatus::failed ? 1 : 0;
     }
     const auto counts = gate_counts(b);
-    for (std::size_t v = 0; v < gate.size(); ++v) gate[v] += counts[v];
+    // Code is unchanged whatever the machine was like; what else was seen on one that is not fit says nothing.
+    const bool fit = !b.gate || b.gate->fit;
+    for (std::size_t v = 0; v < gate.size(); ++v) {
+      const bool counts_here = fit || v == static_cast<std::size_t>(SpeedVerdict::unchanged);
+      (counts_here ? gate[v] : unfit) += counts[v];
+    }
     if (b.gate && b.gate->fit) compared += std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
     if (!b.complete)
       headline.warnings.push_back(
@@ -120,6 +131,9 @@ void add_benches(Headline& headline, const Report& report) {
     headline.parts.push_back("no regression");
   if (improved > 0) headline.parts.push_back(counted(improved, "improvement"));
   if (ambiguous > 0) headline.parts.push_back(grouped(ambiguous) + " undecided");
+  if (unfit > 0)
+    headline.parts.push_back(
+        fmt::format("{} compared on a machine that was not fit to judge", counted(unfit, "kernel call")));
   if (peers_failed > 0)
     headline.parts.push_back(fmt::format("peers failed in {}", counted(peers_failed, "kernel call")));
   if (regressed > 0 || !failed.empty())
@@ -168,7 +182,8 @@ std::string verdict_counts(const std::array<std::uint64_t, kVerdicts>& counts) {
 }
 
 std::string_view Headline::word() const {
-  static constexpr std::array<std::string_view, 4> kWords{"NOTHING RAN", "MEASURED", "PASSED", "FAILED"};
+  static constexpr std::array<std::string_view, 6> kWords{"NOTHING RAN", "NOTHING OBSERVED", "MEASURED",
+                                                          "PASSED",      "NO FAULT SO FAR",  "FAILED"};
   return kWords[static_cast<std::size_t>(state)];
 }
 
@@ -177,6 +192,11 @@ Headline headline(const Report& report) {
   add_runs(h, report);
   add_selftests(h, report);
   add_benches(h, report);
+  const bool complete =
+      std::ranges::all_of(report.runs, [](const ReportedRun& r) { return r.run.complete; }) &&
+      std::ranges::all_of(report.selftests, &SelftestFile::complete) &&
+      std::ranges::all_of(report.benches, &BenchmarkFile::complete);
+  if (h.state == State::passed && !complete) h.state = State::incomplete;
   return h;
 }
 

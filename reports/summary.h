@@ -34,10 +34,12 @@ std::string verdict_counts(const std::array<std::uint64_t, kVerdicts>& counts);
 struct Headline {
   enum class State {
     nothing,
-    measured,
+    unobserved,  // planted faults none of which could be observed
+    measured,    // nobody asked for a verdict
     passed,
+    incomplete,  // it would have passed, and not all was done
     failed
-  };  // the highest of its files; measured: nobody asked for a verdict
+  };  // the highest of its files
   State state = State::nothing;
   std::vector<std::string> parts;     // "no fault in 678 rows", "2 regressions"; with names from the files
   std::vector<std::string> warnings;  // what is incomplete, or cannot be relied on

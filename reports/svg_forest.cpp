@@ -12,7 +12,8 @@
 namespace assay {
 namespace {
 
-constexpr double kLabels = 430, kPlot = 400, kTexts = 320, kStep = 22, kHead = 40, kFoot = 12;
+// As wide as a page of 1,200 shows beside its margins and a scroll bar.
+constexpr double kLabels = 430, kPlot = 380, kTexts = 320, kStep = 22, kHead = 40, kFoot = 12;
 constexpr double kFarthest = 16;  // times; what lies beyond is drawn at the edge, with an arrow
 
 bool can_be_drawn(const Spread& s) {

@@ -41,7 +41,7 @@ class RightLabels {
   std::string add(double y, const std::string& text, std::string_view classes) {
     last_ = std::max(y + 4, last_ + 13);
     const std::string label = shortened(text, kLongestName);
-    constexpr double kCharacter = 6.6;  // pixels, of most fonts less
+    constexpr double kCharacter = 7.6;  // pixels, of capitals in a wide font, too
     width_ = std::max(width_, 6 + kCharacter * static_cast<double>(label.size()));
     return svg_label(kRightEdge + 6, last_, label, classes);
   }

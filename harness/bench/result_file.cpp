@@ -94,7 +94,7 @@ void read_theirs(const JsonReader& b, std::vector<ResultRow>& timed, std::vector
                        fmt::format("its {} is {:g} {}", clock, time.number(), time_unit.text())});
     return;
   }
-  row.ns = {ns, ns, ns};
+  row.ns = {ns, 0, HUGE_VAL};  // of one repetition
   timed.push_back(std::move(row));
 }
 
@@ -113,6 +113,19 @@ void keep_medians(std::vector<ResultRow>& rows) {
     same.clear();
   }
   rows = std::move(kept);
+}
+
+// Rows of Google Benchmark get the intervals that their repetitions allow.
+void add_intervals(std::vector<ResultRow>& rows, const std::vector<ResultRow>& repetitions) {
+  std::map<std::string, std::vector<double>> times;
+  for (const ResultRow& r : repetitions) times[r.key()].push_back(r.ns.median);
+  for (ResultRow& row : rows) {
+    const auto found = times.find(row.key());
+    if (found == times.end()) continue;
+    const Estimate e = median_interval(found->second);
+    row.ns.low = std::min(e.low, row.ns.median);
+    row.ns.high = std::max(e.high, row.ns.median);
+  }
 }
 
 // A benchmark of which one repetition fails has failed, once.
@@ -171,10 +184,11 @@ ResultFile result_file_from(std::string_view text, const std::string& name) {
   }
   std::vector<ResultRow> repetitions;
   for (const JsonReader& b : theirs) read_theirs(b, repetitions, file.untimed);
-  for (ResultRow& row : repetitions)
-    if (!medians.contains(row.key())) file.rows.push_back(std::move(row));
+  for (const ResultRow& row : repetitions)
+    if (!medians.contains(row.key())) file.rows.push_back(row);
   leave_out_failed(file);
   keep_medians(file.rows);
+  add_intervals(file.rows, repetitions);
   return file;
 }
 

@@ -45,6 +45,7 @@ struct ResultFile {
 };
 
 // Of rows with one key the median time counts, and of repetitions in Google Benchmark's files the median that stands there; its
+// interval is that of the median of the repetitions, and infinitely wide for a single one, as for all too few. Its
 // benchmarks with an error have failed, and those that are skipped, or whose time is 0, are not run.
 // Its benchmarks that are named after the wall's clock or one of their own are read by that. Throws FileError that names
 // file and key.

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,10 @@ struct Elements {
   double operator[](std::uint64_t i) const {
     return load(bytes.data() + i * static_cast<std::uint64_t>(assay::bytes(dtype)), dtype);
   }
+  // Precondition: these are integers.
+  std::int64_t integer(std::uint64_t i) const {
+    return load_integer(bytes.data() + i * static_cast<std::uint64_t>(assay::bytes(dtype)), dtype);
+  }
 };
 
 // The number of steps between neighbours from a to b, in a format that holds both. 0 and -0 are the same
@@ -44,6 +49,7 @@ std::uint64_t ulp_distance(double a, double b, const Format& format);
 struct Extreme {
   std::uint64_t element = 0;
   double a = 0, b = 0;
+  std::optional<std::int64_t> integer_a, integer_b;  // in full, of a side that has integers
 };
 
 // One bit for each element.

@@ -29,7 +29,8 @@ std::string index_text(const Shape& shape, std::uint64_t element) {
   return fmt::format("[{}]", fmt::join(index, ","));
 }
 
-std::string number(double x, Dtype dtype) {
+std::string number(double x, std::optional<std::int64_t> integer, Dtype dtype) {
+  if (integer) return std::to_string(*integer);
   return dtype == Dtype::f64 ? fmt::format("{:.17g}", x) : fmt::format("{:.9g}", x);
 }
 
@@ -118,12 +119,16 @@ std::string details(const TensorDiff& d) {
   if (c.worst > Class::zero_sign)
     s += paragraph(
         fmt::format("Farthest: {} is {} in A and {} in B{}.", index_text(d.shape_a, c.farthest.element),
-                    number(c.farthest.a, c.unit), number(c.farthest.b, c.unit),
+                    number(c.farthest.a, c.farthest.integer_a, c.unit),
+                    number(c.farthest.b, c.farthest.integer_b, c.unit),
                     c.worst == Class::nonfinite ? "" : fmt::format(", {} ulp", grouped(c.ulp))),
         "    ", "    ");
+  // Of integers it is the number of steps between them.
+  const bool are_integers = c.widest.integer_a && c.widest.integer_b;
   if (c.difference > 0)
-    s += paragraph(fmt::format("Largest difference: {:.3g} at {}; the largest number is {:.3g}.",
-                               c.difference, index_text(d.shape_a, c.widest.element), c.scale),
+    s += paragraph(fmt::format("Largest difference: {} at {}; the largest number is {:.3g}.",
+                               are_integers ? std::to_string(c.ulp) : fmt::format("{:.3g}", c.difference),
+                               index_text(d.shape_a, c.widest.element), c.scale),
                    "    ", "    ");
   s += histogram(c);
   if (c.worst > Class::one_ulp) s += rule_text(d);
@@ -151,7 +156,8 @@ std::string not_compared(const Diff& diff) {
   return s;
 }
 
-json number_json(double x) {
+json number_json(double x, std::optional<std::int64_t> integer) {
+  if (integer) return *integer;
   if (std::isnan(x)) return "nan";
   if (std::isinf(x)) return x > 0 ? "inf" : "-inf";
   return x;
@@ -160,8 +166,8 @@ json number_json(double x) {
 json extreme_json(const Extreme& e, const Shape& shape) {
   return {{"element", e.element},
           {"index", index_text(shape, e.element)},
-          {"a", number_json(e.a)},
-          {"b", number_json(e.b)}};
+          {"a", number_json(e.a, e.integer_a)},
+          {"b", number_json(e.b, e.integer_b)}};
 }
 
 json tensor_json(const TensorDiff& d) {

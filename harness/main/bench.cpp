@@ -26,6 +26,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr std::uint64_t kMostThreads = 4096;
+
 // Without what stands there before; says so.
 std::vector<BenchCase> each_once(std::vector<BenchCase> all) {
   std::map<std::string, std::string> places;
@@ -86,12 +88,14 @@ int bench_command(BenchFlags& flags) {
     if (!cache) throw UsageError(fmt::format("--cache is \"{}\": write warm, l2 or dram", c));
     options.caches.push_back(*cache);
   }
-  for (const int n : options.threads)
-    if (n < 1 || n > 4096) throw UsageError(fmt::format("--threads is {}: must be from 1 to 4096", n));
   keep_each_once(options.threads);
   keep_each_once(options.caches);
   keep_each_once(flags.slowed);
-  check_file("--json", flags.json);
+  std::vector<std::string> inputs = flags.plugins;
+  inputs.push_back(flags.against);
+  std::ranges::move(files_at(flags.shapes.empty() ? default_shapes() : flags.shapes, {".txt"}),
+                    std::back_inserter(inputs));
+  check_files({{"--json", flags.json}}, inputs);
   options.cases = chosen_cases(flags);
   if (flags.against.empty() && (flags.study > 0 || flags.all))
     throw UsageError(fmt::format("{} is for --against", flags.study > 0 ? "--study" : "--all"));
@@ -271,6 +275,7 @@ void add_bench(CLI::App& app, Command& chosen) {
       ->capture_default_str()
       ->type_name("STATE,...");
   command->add_option("--threads", o.threads, "numbers of threads")
+      ->check(number_within(1, kMostThreads))
       ->delimiter(',')
       ->allow_extra_args(false)
       ->capture_default_str()

@@ -20,7 +20,9 @@ struct BisectFlags {
 };
 
 int bisect_command(const BisectFlags& flags) {
-  check_file("--json", flags.json);
+  std::vector<std::string> inputs = files_of_tensors(flags.dump);
+  inputs.insert(inputs.end(), {flags.trace, flags.map});
+  check_files({{"--json", flags.json}}, inputs);
   const CaseFile trace = read_calls(flags.trace);
   const auto dump = open_tensors(flags.dump);
   const auto of_a_call = [](const TensorEntry& e) { return e.name.starts_with("calls/"); };
@@ -39,7 +41,9 @@ int bisect_command(const BisectFlags& flags) {
     b = bisect(trace, *dump, options, [&](const std::string& doing) { line.show(doing); });
   }
   b.trace = flags.trace;
-  const auto compared = [](const BisectedCall& c) { return !c.dumped_as.empty() || c.compared || !c.blames.empty(); };
+  const auto compared = [](const BisectedCall& c) {
+    return !c.dumped_as.empty() || c.compared || !c.blames.empty();
+  };
   if (std::ranges::none_of(b.calls, compared)) {
     for (const BisectedCall& c : b.calls)
       if (!c.says.empty()) throw UsageError(fmt::format("nothing was compared: {}: {}", c.name, c.says[0]));

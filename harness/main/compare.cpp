@@ -46,17 +46,24 @@ std::string percent_text(double ratio) {
 }
 
 // {"format": "assay.compare/1", "base", "new", "same_machine", "rows": [{"case", "impl", "cache", "threads", "verdict", "by",
-// "change", "low", "high"}], "lost": [{"case", "impl", "cache", "threads", "status", "reason"}], "only_base", "only_new"}
+// "change", "low", "high"}], "lost": [{"case", "impl", "cache", "threads", "status", "reason"}], "only_base", "only_new",
+// "rows_only_base": [{"case", "impl", "cache", "threads"}], "rows_only_new"}
 //   change  of the time, new over base, with its interval; `by`: "time", or the ratio to which peer. Not of rows that cannot be compared
-//   lost    what the base has timed and the new file names with another status; only_base and only_new: numbers of rows
+//   lost    what the base has timed and the new file names with another status; only_base and only_new: numbers of rows, which
+//           stand in rows_only_base and rows_only_new
 std::string json_of(const Comparison& c, const CompareFlags& flags) {
+  const auto named = [](const ResultRow& r) {
+    return Json{{"case", r.case_text}, {"impl", r.impl}, {"cache", r.cache}, {"threads", r.threads}};
+  };
+  const auto list = [&](const std::vector<ResultRow>& rows) {
+    Json all = Json::array();
+    for (const ResultRow& r : rows) all.push_back(named(r));
+    return all;
+  };
   Json rows = Json::array();
   for (const Compared& one : c.rows) {
-    Json row{{"case", one.row.case_text},
-             {"impl", one.row.impl},
-             {"cache", one.row.cache},
-             {"threads", one.row.threads},
-             {"verdict", token(one.verdict)}};
+    Json row = named(one.row);
+    row["verdict"] = token(one.verdict);
     if (one.verdict != Compared::Verdict::incomparable) {
       row["by"] = one.by_ratio ? "ratio to " + one.row.best_peer : "time";
       row["change"] = json_number(one.change.median);
@@ -66,18 +73,32 @@ std::string json_of(const Comparison& c, const CompareFlags& flags) {
     rows.push_back(std::move(row));
   }
   Json lost = Json::array();
-  for (const UntimedRow& u : c.lost)
-    lost.push_back({{"case", u.row.case_text},
-                    {"impl", u.row.impl},
-                    {"cache", u.row.cache},
-                    {"threads", u.row.threads},
-                    {"status", u.status},
-                    {"reason", u.reason}});
-  const Json document{
-      {"format", "assay.compare/1"},     {"base", flags.base},           {"new", flags.fresh},
-      {"same_machine", c.same_machine},  {"rows", std::move(rows)},      {"lost", std::move(lost)},
-      {"only_base", c.only_base.size()}, {"only_new", c.only_new.size()}};
+  for (const UntimedRow& u : c.lost) {
+    Json row = named(u.row);
+    row["status"] = u.status;
+    row["reason"] = u.reason;
+    lost.push_back(std::move(row));
+  }
+  const Json document{{"format", "assay.compare/1"},
+                      {"base", flags.base},
+                      {"new", flags.fresh},
+                      {"same_machine", c.same_machine},
+                      {"rows", std::move(rows)},
+                      {"lost", std::move(lost)},
+                      {"only_base", c.only_base.size()},
+                      {"only_new", c.only_new.size()},
+                      {"rows_only_base", list(c.only_base)},
+                      {"rows_only_new", list(c.only_new)}};
   return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+void print_only(std::string_view where, const std::vector<ResultRow>& rows) {
+  constexpr std::size_t kMostNamed = 10;
+  if (rows.empty()) return;
+  fmt::print("  only in the {}:\n", where);
+  for (std::size_t i = 0; i < std::min(rows.size(), kMostNamed); ++i)
+    fmt::print("{}", paragraph(what(rows[i]), "    ", "      "));
+  if (rows.size() > kMostNamed) fmt::print("    and {} more\n", rows.size() - kMostNamed);
 }
 
 void print(const Comparison& c) {
@@ -98,6 +119,8 @@ void print(const Comparison& c) {
     fmt::print("  {}         {}{}\n", u.status == kBenchStatuses[2] ? style.bad(status) : status,
                printable(what(u.row)), u.reason.empty() ? "" : ": " + printable(u.reason));
   }
+  print_only("base", c.only_base);
+  print_only("new file", c.only_new);
   fmt::print(
       "{} slower, {} faster, {} level, {} undecided, {} incomparable; {} no longer timed, {} only in the base, "
       "{} only in the new file\n",
@@ -125,8 +148,14 @@ int compare_command(const CompareFlags& flags) {
   if (!flags.json.empty()) write_file(flags.json, json_of(c, flags));
   const bool fails =
       std::ranges::any_of(c.lost, [](const UntimedRow& u) { return u.status == kBenchStatuses[2]; });
-  if (c.rows.empty() && !fails) {
-    complain(fmt::format("{} and {} have no row in common", flags.base, flags.fresh));
+  const bool blind = std::ranges::all_of(
+      c.rows, [](const Compared& r) { return r.verdict == Compared::Verdict::incomparable; });
+  if (blind && !fails) {
+    const std::string both = fmt::format("{} and {}", flags.base, flags.fresh);
+    complain(c.rows.empty() ? both + " have no row in common"
+                            : fmt::format("nothing of {} was compared: they are of two machines, and no row "
+                                          "has the same peer in both",
+                                          both));
     return kEnvironment;
   }
   const bool slower =
@@ -144,8 +173,9 @@ void add_compare(CLI::App& app, Command& chosen) {
       "(25%, and only on the same machine): slower and faster if the interval lies wholly beyond, level if it lies within,\n"
       "undecided else, or if there were too few rounds to have one. That is far less than `assay bench --against` proves:\n"
       "two processes that run the same code differ by more than what a benchmark is to find. Reads Google Benchmark's\n"
-      "files, too.\n"
-      "Exit codes: 1 if a row is slower, or was timed and fails now; 3 if the files have no row in common.");
+      "files, too; without eight repetitions (--benchmark_repetitions) their rows are undecided.\n"
+      "Exit codes: 1 if a row is slower, or was timed and fails now; 3 if nothing could be compared: the files have no row in\n"
+      "common, or are of two machines and no row has the same peer in both.");
   auto flags = std::make_shared<CompareFlags>();
   command->add_option("BASE", flags->base, "benchmark file (.json)")->required()->type_name("");
   command->add_option("NEW", flags->fresh, "another one")->required()->type_name("");

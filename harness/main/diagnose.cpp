@@ -258,7 +258,12 @@ void check_belongs(const DiagnoseFlags& flags) {
 }
 
 int diagnose_command(const DiagnoseFlags& flags) {
-  check_files({{"--json", flags.json}, {"--svg", flags.svg}});
+  std::vector<std::string> inputs = flags.plugins;
+  inputs.push_back(flags.file);
+  for (const std::vector<std::string>& places : {flags.arguments, flags.actual, flags.expected})
+    for (const std::string& place : places)
+      std::ranges::move(files_of_tensors(place), std::back_inserter(inputs));
+  check_files({{"--json", flags.json}, {"--svg", flags.svg}}, inputs);
   if (flags.file.empty() == flags.op.empty())
     throw UsageError("give either a case file, or --op with --arg and --actual");
   check_belongs(flags);

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "commands.h"
 #include "reports/file.h"
 #include "shared_flags.h"
@@ -17,7 +19,10 @@ struct DiffFlags {
 };
 
 int diff_command(const DiffFlags& flags) {
-  check_files({{"--json", flags.json}, {"--svg", flags.svg}});
+  std::vector<std::string> inputs{flags.map};
+  for (const std::string& place : {flags.a, flags.b})
+    std::ranges::move(files_of_tensors(place), std::back_inserter(inputs));
+  check_files({{"--json", flags.json}, {"--svg", flags.svg}}, inputs);
   const auto map = flags.map.empty() ? diff::NameMap{} : diff::read_name_map(flags.map);
   const auto a = open_tensors(flags.a), b = open_tensors(flags.b);
   diff::Diff result;

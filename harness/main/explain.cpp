@@ -200,7 +200,7 @@ std::string json_of(const Case& c, const Call& call, const std::vector<Explained
 }
 
 int explain_command(const ExplainFlags& flags) {
-  check_file("--json", flags.json);
+  check_files({{"--json", flags.json}}, flags.plugins);
   const auto registry = load_registry(flags.plugins, true);
   const Case c = parse_case(flags.only);
   const Call call = materialise(c);

@@ -6,9 +6,12 @@
 #include <algorithm>
 #include <cmath>
 #include <ctime>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 
+#include "../bench/bench_table.h"
 #include "../registry/subprocess.h"
 #include "commands.h"
 #include "reports/file.h"
@@ -88,25 +91,34 @@ bool is_slower(const KernelHistory& h, const ChangePoint& c) {
   return (c.after > c.before) != (h.measure == "share");
 }
 
+// In the unit that it is read in: a time as `assay bench` writes it, a ratio, or a share.
+std::string in_unit(const KernelHistory& h, double value) {
+  return h.measure == "ns" ? time_of_call(value) : fmt::format("{:.3g}", value);
+}
+
 void print(const std::vector<KernelHistory>& all) {
   const Style style(use_colour());
   std::size_t changes = 0;
+  std::map<std::string, std::set<std::string>> machines;  // of each case
+  for (const KernelHistory& h : all) machines[h.case_text].insert(h.machine);
   for (const KernelHistory& h : all) {
     std::string what = h.impl.empty() ? h.case_text : fmt::format("{} {}", h.impl, h.case_text);
     if (!h.cache.empty() && h.cache != "warm") what += " " + h.cache;
     if (h.threads > 1) what += fmt::format(" {} threads", h.threads);
+    if (machines[h.case_text].size() > 1) what += fmt::format(" on {}", h.machine);
     fmt::print("{}", paragraph(what, "", "  "));
     const std::string unit = h.measure == "ratio"
                                  ? fmt::format("time over {}'s", printable(h.entries.front().peer))
                              : h.measure == "share" ? "share of the limit"
-                                                    : "nanoseconds";
-    fmt::print("  {}  {} {:.3g}, {}\n", sparkline(h.values), unit, h.values.back(),
+                                                    : "time";
+    fmt::print("  {}  {} {}, {}\n", sparkline(h.values), unit, in_unit(h, h.values.back()),
                counted(h.entries.size(), "run"));
     for (const ChangePoint& c : h.changes) {
       ++changes;
       const std::string by = fmt::format("{:+.1f}%", 100 * (c.after / c.before - 1));
-      fmt::print("    {} {}: {:.3g} before, {:.3g} since\n", is_slower(h, c) ? style.bad(by) : style.good(by),
-                 printable(h.entries[c.index].commit.substr(0, 12)), c.before, c.after);
+      fmt::print("    {} {}: {} before, {} since\n", is_slower(h, c) ? style.bad(by) : style.good(by),
+                 printable(h.entries[c.index].commit.substr(0, 12)), in_unit(h, c.before),
+                 in_unit(h, c.after));
     }
   }
   fmt::print("{} series, {}\n", all.size(), counted(changes, "change"));
@@ -136,6 +148,9 @@ std::string json_of(const std::vector<KernelHistory>& all) {
 }
 
 int history_command(const HistoryFlags& flags) {
+  if (!flags.commit.empty() && flags.add.empty())
+    throw UsageError(
+        fmt::format("--commit {}: is for --add, and says of which commit that file is", flags.commit));
   std::vector<std::string> inputs = flags.add;
   inputs.push_back(flags.file);
   check_files({{"--json", flags.json}}, inputs);

@@ -26,6 +26,18 @@ inline CLI::Validator whole_number(std::uint64_t most = std::numeric_limits<std:
       "");
 }
 
+inline CLI::Validator number_within(std::uint64_t least, std::uint64_t most) {
+  return CLI::Validator(
+      [least, most](const std::string& text) {
+        std::uint64_t n = 0;
+        const char* const end = text.data() + text.size();
+        const auto [at, error] = std::from_chars(text.data(), end, n);
+        const bool fits = error == std::errc{} && at == end && n >= least && n <= most;
+        return fits ? std::string() : fmt::format("is {}: must be from {} to {}", text, least, most);
+      },
+      "");
+}
+
 inline CLI::Validator positive_number() {
   return CLI::Validator(
       [](const std::string& text) {

@@ -18,7 +18,7 @@ namespace {
 int record_command(const RecordOptions& options) {
   if (!std::filesystem::is_regular_file(options.script))
     throw UsageError(fmt::format("{} is no file: name a Python program", options.script));
-  check_file("-o", options.trace);
+  check_files({{"-o", options.trace}}, {options.script});
   if (std::filesystem::exists(options.trace) && !std::filesystem::is_regular_file(options.trace))
     throw UsageError(
         fmt::format("-o {}: is there and no file, so that no trace can take its place", options.trace));

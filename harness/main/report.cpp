@@ -26,6 +26,11 @@ int report_command(ReportFlags& flags) {
   std::vector<std::string> inputs = flags.files;
   inputs.insert(inputs.end(), {flags.base, flags.history});
   check_files({{"--html", flags.html}, {"--markdown", flags.markdown}, {"--junit", flags.junit}}, inputs);
+  for (std::size_t i = 0; i < flags.files.size(); ++i)
+    for (std::size_t other = 0; other < i; ++other)
+      if (same_place(flags.files[i], flags.files[other]))
+        throw UsageError(fmt::format("{} and {} are the same file: what it says would count twice",
+                                     flags.files[other], flags.files[i]));
   Report report;
   report.title = flags.title;
   for (const std::string& file : flags.files) read_into(report, file);

@@ -2,6 +2,7 @@
 #include "../selftest/selftest.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -27,6 +28,11 @@ struct SelftestFlags {
   bool diagnosis = false;
 };
 
+std::string patterns_text(const SelftestFlags& flags) {
+  return flags.options.patterns.empty() ? "any operator"
+                                        : fmt::format("{}", fmt::join(flags.options.patterns, " "));
+}
+
 void check_variants(const SelftestOptions& options) {
   const std::vector<const Operator*> chosen = select_operators(options.patterns);
   for (const std::string& glob : options.variants) {
@@ -38,6 +44,31 @@ void check_variants(const SelftestOptions& options) {
       throw UsageError(
           fmt::format("--variant {}: no variant of the chosen operators matches; --list shows them", glob));
   }
+}
+
+// Those with results of a chosen dtype. Where nothing can be planted, the argument that leaves nothing is named.
+std::vector<const Operator*> chosen_operators(const SelftestFlags& flags) {
+  std::vector<const Operator*> chosen = select_operators(flags.options.patterns);
+  const std::vector<Dtype>& dtypes = flags.options.dtypes;
+  std::erase_if(chosen, [&](const Operator* op) {
+    return !dtypes.empty() && std::ranges::none_of(dtypes, [&](Dtype d) { return op->dtypes.contains(d); });
+  });
+  if (chosen.empty())
+    throw UsageError(fmt::format("--dtype {}: {} has no results of such a dtype: nothing to plant",
+                                 fmt::join(flags.dtypes, ","), patterns_text(flags)));
+  return chosen;
+}
+
+void check_plugins(const Registry& registry, const SelftestFlags& flags) {
+  const auto has_kernel = [&](const Operator* op) {
+    return std::ranges::any_of(registry.kernels_of(*op), [](const Kernel* k) {
+      return k->name.starts_with(kPluginPrefix) && k->unavailable.empty();
+    });
+  };
+  if (std::ranges::none_of(chosen_operators(flags), has_kernel))
+    throw UsageError(
+        fmt::format("--plugin {}: there is no kernel of {} in it that runs here: nothing to plant",
+                    fmt::join(flags.plugins, " --plugin "), patterns_text(flags)));
 }
 
 void list_variants(const SelftestOptions& options) {
@@ -70,7 +101,7 @@ int selftest_command(SelftestFlags& flags) {
   SelftestOptions& options = flags.options;
   options.dtypes = parse_dtypes(flags.dtypes);
   if (options.cases == 0) throw UsageError("--cases is 0: a run without cases finds nothing");
-  check_file("--json", flags.json);
+  check_files({{"--json", flags.json}}, flags.plugins);
   if (flags.list && !flags.json.empty())
     throw UsageError("--list and --json exclude each other: the list of what would be planted is text");
   check_variants(options);
@@ -78,9 +109,11 @@ int selftest_command(SelftestFlags& flags) {
     list_variants(options);
     return kAllWell;
   }
+  chosen_operators(flags);
   if (flags.diagnosis) return score_diagnosis(flags);
   const auto registry = load_registry(flags.plugins, false);
   options.plugins = !flags.plugins.empty();
+  if (options.plugins) check_plugins(*registry, flags);
   options.run.time_limit = std::chrono::seconds(10);
   catch_interrupts();
   SelftestResult result;

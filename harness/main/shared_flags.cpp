@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "commands.h"
 #include "number_checks.h"
 #include "vocabulary/contract.h"
@@ -68,11 +70,49 @@ void check_files(std::initializer_list<std::pair<std::string_view, std::string>>
         throw UsageError(fmt::format("{} {}: is read, too, and would be lost", file->first, file->second));
     }
     for (auto other = files.begin(); other != file; ++other)
-      if (!file->second.empty() && file->second == other->second)
+      if (!file->second.empty() && same_place(file->second, other->second))
         throw UsageError(fmt::format("{} and {} are both {}: one would be lost in the other", other->first,
                                      file->first,
                                      file->second == "-" ? "- (standard output)" : file->second));
   }
+}
+
+bool same_place(const std::string& a, const std::string& b) {
+  if (a == b || a == "-" || b == "-" || a.empty() || b.empty()) return a == b;
+  std::error_code of_a, of_b;  // such as that of links in a circle; then they are not the same
+  const auto place_of_a = std::filesystem::weakly_canonical(a, of_a);
+  const auto place_of_b = std::filesystem::weakly_canonical(b, of_b);
+  return !of_a && !of_b && place_of_a == place_of_b;
+}
+
+std::vector<std::string> files_at(const std::string& path, std::initializer_list<std::string_view> extensions,
+                                  int depth) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (!fs::is_directory(path, error)) return {path};
+  std::vector<std::string> all;
+  const auto skip = fs::directory_options::skip_permission_denied;
+  for (fs::recursive_directory_iterator at(path, skip, error), end; !error && at != end;
+       at.increment(error)) {
+    if (at.depth() >= depth) at.disable_recursion_pending();
+    if (std::ranges::find(extensions, at->path().extension().string()) != extensions.end())
+      all.push_back(at->path().string());
+  }
+  return all;
+}
+
+std::vector<std::string> files_of_tensors(const std::string& place) {
+  std::vector<std::string> names{place};
+  if (const std::size_t at = place.find('='); at != std::string::npos) names.push_back(place.substr(at + 1));
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::string name = names[i];
+    if (const std::size_t at = name.find('@'); at != std::string::npos) names.push_back(name.substr(at + 1));
+    if (const std::size_t colon = name.rfind(':'); colon != std::string::npos && colon > 0)
+      names.push_back(name.substr(0, colon));
+  }
+  std::vector<std::string> all;
+  for (const std::string& name : names) std::ranges::move(files_at(name, {".npy"}), std::back_inserter(all));
+  return all;
 }
 
 CaseFile read_calls(const std::string& file) {

@@ -35,5 +35,14 @@ void check_file(std::string_view flag, const std::string& file);                
 // Several, each with its flag: no two may go to one place, and none to that of an input.
 void check_files(std::initializer_list<std::pair<std::string_view, std::string>> files,
                  const std::vector<std::string>& inputs = {});
+// Whether two names are of one place: "x.html", "./x.html", and a link to it.
+bool same_place(const std::string& a, const std::string& b);
+
+// Which inputs a place of tensors may mean: "y.npy", "OUT=all.npz:conv1", "self=@raw:f32[2x3]@y.bin", a folder of .npy. What is no
+// file costs nothing.
+std::vector<std::string> files_of_tensors(const std::string& place);
+// The path, or where it is a folder its files with one of these extensions, down to folders at this depth.
+std::vector<std::string> files_at(const std::string& path, std::initializer_list<std::string_view> extensions,
+                                  int depth = 0);
 
 }  // namespace assay

@@ -29,6 +29,8 @@
 namespace assay {
 namespace {
 
+constexpr int kDepthOfFixtures = 4;  // groups of ONNX tests, tests, and their folders of data
+
 struct VerifyFlags {
   VerifyOptions options;
   std::vector<std::string> dtypes;
@@ -129,9 +131,12 @@ int verify_command(VerifyFlags& flags) {
   if (!flags.time.empty()) options.time = parse_time(flags.time);
   parse_shard(flags.shard, options);
   if (options.cases == 0) throw UsageError("--cases is 0: a run without cases proves nothing");
-  options.run.time_limit = time_limit(flags.timeout);
+options.run.time_limit = time_limit(flags.timeout);
   choose_folder(flags);
-  check_files({{"--json", flags.json}, {"--junit", flags.junit}, {"--html", flags.html}});
+  std::vector<std::string> inputs = flags.plugins;
+  std::ranges::move(files_at(flags.fixtures, {".h5", ".onnx", ".pb"}, kDepthOfFixtures),
+                    std::back_inserter(inputs));
+  check_files({{"--json", flags.json}, {"--junit", flags.junit}, {"--html", flags.html}}, inputs);
   options.out = flags.out;
 
   const bool with_torch = selects_torch(options.impls);

@@ -46,6 +46,13 @@ Json by_rivals(const auto& values, bool asked) {
   return by;
 }
 
+// What the last line begins with.
+std::string verdict_of(const SelftestResult& result, const Score& all, const Style& style) {
+  if (selftest_exit_code(result) != 0) return style.bad("FAILED");
+  if (all.observable() == 0) return style.doubtful("NOTHING OBSERVED");
+  return result.complete ? style.good("PASSED") : style.doubtful("ALL FOUND SO FAR");
+}
+
 }  // namespace
 
 void Score::add(const Planted& p) {
@@ -127,12 +134,12 @@ std::string selftest_table(const SelftestResult& result, const Style& style) {
     for (std::size_t r = 0; r < kRivals; ++r)
       text += fmt::format(", {} {}", kRivalNames[r], grouped(alarms[r]));
   const double share = 100.0 * static_cast<double>(all.unobservable) / static_cast<double>(all.planted);
-  text += fmt::format(
-      ".\n{}: {} of {} found{}, {} cannot be observed{}. {}, seed {}.\n",
-      selftest_exit_code(result) == 0 ? style.good("PASSED") : style.bad("FAILED"), grouped(all.found),
-      counted(all.observable(), "fault"), result.complete ? "" : " (interrupted: not all were planted)",
-      grouped(all.unobservable), all.unobservable == 0 ? "" : fmt::format(", {:.1f}% of all", share),
-      duration(result.seconds), result.seed);
+  text +=
+      fmt::format(".\n{}: {} of {} found{}, {} cannot be observed{}. {}, seed {}.\n",
+                  verdict_of(result, all, style), grouped(all.found), counted(all.observable(), "fault"),
+                  result.complete ? "" : " (interrupted: not all were planted)", grouped(all.unobservable),
+                  all.unobservable == 0 ? "" : fmt::format(", {:.1f}% of all", share),
+                  duration(result.seconds), result.seed);
   return text;
 }
 

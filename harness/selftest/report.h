@@ -19,7 +19,8 @@ struct Score {
   void add(const Planted& p);
 };
 
-// A line for each operator, what survived, what took further cases, what nobody can observe, false alarms, and the sum.
+// A line for each operator, what survived, what took further cases, what nobody can observe, false alarms, and the sum. It says
+// PASSED only where all was planted and something of it can be observed.
 std::string selftest_table(const SelftestResult& result, const Style& style);
 
 // {"format": "assay.selftest/1", "seed", "complete", "seconds", "planted": [{"op", "dtype", "variant", "says", "found",

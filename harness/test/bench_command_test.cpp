@@ -151,7 +151,9 @@ TEST_F(BenchCommand, WrongUsageIsTwoAndSaysWhatIsWrong) {
   const std::string relu = "relu:f32:self=4";
   says(bench({"prelo"}), "the nearest name is \"prelu\"");
   says(bench({"--case", relu, "--cache", "l3"}), "--cache is \"l3\": write warm, l2 or dram");
-  says(bench({"--case", relu, "--threads", "0"}), "--threads is 0");
+  for (const char* threads : {"0", "4097", "4000000000", "-1", "two"})
+    says(bench({"--case", relu, "--threads", "1," + std::string(threads)}),
+         "--threads: is " + std::string(threads) + ": must be from 1 to 4096");
   says(bench({"prelu", "--case", relu}), "--case and PATTERN exclude each other");
   says(bench({"--dtype", "f64", "--case", relu}), "--case and --dtype exclude each other");
   says(bench({"--case", relu, "--cpus", "1-"}), "--cpus is \"1-\"");

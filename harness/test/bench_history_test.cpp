@@ -94,6 +94,41 @@ TEST(BenchFiles, GoogleBenchmarksOwnAreRead) {
   EXPECT_EQ(f.rows[1].ns.median, 2000);
 }
 
+// As everywhere: fewer than eight samples have no interval.
+TEST(BenchFiles, IntervalsOfGoogleBenchmarksRowsAreThoseOfTheirRepetitions) {
+  const auto file = [](int repetitions, bool with_median, double factor = 1) {
+    json all = json::array();
+    for (int i = 0; i < repetitions; ++i)
+      all.push_back({{"name", "a"}, {"cpu_time", factor * (100 + i)}, {"time_unit", "ns"}});
+    if (with_median)
+      all.push_back({{"name", "a_median"},
+                     {"run_name", "a"},
+                     {"run_type", "aggregate"},
+                     {"aggregate_name", "median"},
+                     {"cpu_time", factor * (100 + (repetitions - 1) / 2.0)},
+                     {"time_unit", "ns"}});
+    return read({{"context", json::object()}, {"benchmarks", all}});
+  };
+  using enum Compared::Verdict;
+  for (const int few : {1, 3, 7}) {
+    EXPECT_LE(file(few, false).rows.at(0).ns.low, 0) << few;
+    EXPECT_EQ(file(few, true).rows.at(0).ns.high, HUGE_VAL) << few;
+    EXPECT_EQ(compare(file(few, false), file(few, false, 1.5)).rows.at(0).verdict, undecided) << few;
+  }
+  const std::vector<double> times{100, 101, 102, 103, 104, 105, 106, 107, 108};
+  const Estimate expected = median_interval(times);
+  for (const bool with_median : {false, true}) {
+    const ResultFile many = file(9, with_median);
+    ASSERT_EQ(many.rows.size(), 1u);
+    EXPECT_EQ(many.rows[0].ns.median, 104);
+    EXPECT_EQ(many.rows[0].ns.low, expected.low);
+    EXPECT_EQ(many.rows[0].ns.high, expected.high);
+    EXPECT_EQ(compare(many, many).rows.at(0).verdict, level);
+    EXPECT_EQ(compare(many, file(9, with_median, 1.5)).rows.at(0).verdict, slower);
+  }
+  EXPECT_EQ(file(0, true).rows.at(0).ns.high, HUGE_VAL) << "the median alone";
+}
+
 // A counter may have any name, and is a number.
 TEST(BenchFiles, CountersOfOthersAreNotTakenForOurs) {
   const ResultFile f = read(json::parse(R"({"context": {"assay": "5"}, "benchmarks": [
@@ -364,9 +399,13 @@ TEST_F(BenchHistory, AnErrorInGoogleBenchmarksFileIsAFault) {
   const Finished f = run_program(ASSAY_PROGRAM, {"compare", file("a.json"), file("b.json")});
   EXPECT_EQ(f.status, 1);
   EXPECT_THAT(f.out, HasSubstr("failed          x: boom\n"));
-  write_file(file("c.json"),
-             R"({"context": {}, "benchmarks": [{"name": "x", "cpu_time": 1e308, "time_unit": "ns"}]})");
-  const Finished huge = run_program(ASSAY_PROGRAM, {"compare", file("a.json"), file("c.json")});
+  const auto repeated = [](double ns) {
+    const json one{{"name", "x"}, {"cpu_time", ns}, {"time_unit", "ns"}};
+    return json{{"context", json::object()}, {"benchmarks", std::vector<json>(9, one)}}.dump();
+  };
+  write_file(file("c.json"), repeated(2));
+  write_file(file("d.json"), repeated(1e308));
+  const Finished huge = run_program(ASSAY_PROGRAM, {"compare", file("c.json"), file("d.json")});
   EXPECT_EQ(huge.status, 1);
   EXPECT_THAT(huge.out, testing::AllOf(testing::Not(HasSubstr("inf")), testing::Not(HasSubstr("0000"))));
 }

@@ -57,6 +57,71 @@ TEST_F(CommandLine, WhatContradictsItselfIsWrongUsage) {
                      "--list and --json exclude each other");
 }
 
+// What a command reads is still there afterwards, whatever its output is called.
+TEST_F(CommandLine, AnOutputIsNoInput) {
+  const std::string raw = "raw:f32[4]@" + file("x.bin"), h5 = file("calls.h5");
+  const auto save = [](const std::string& path, const std::string& bytes) {
+    std::ofstream(path, std::ios::binary) << bytes;
+  };
+  for (const char* name : {"x.bin", "y.bin"}) save(file(name), std::string(16, '\0'));
+  for (const char* name : {"map.txt", "shapes.txt", "calls.h5"}) save(file(name), "text");
+  std::filesystem::create_directories(file("dumps"));
+  save(file("dumps/w.npy"), "text");
+  std::filesystem::create_directories(file("tests/relu/test_data_set_0"));
+  save(file("tests/relu/test_data_set_0/input_0.pb"), "text");
+  std::filesystem::copy_file(ASSAY_COMMAND_TEST_PLUGIN, file("lib.so"));
+  std::filesystem::create_symlink(file("lib.so"), file("link.so"));
+  const auto refused = [&](const std::vector<std::string>& arguments, const std::string& lost) {
+    const auto before = std::filesystem::file_size(lost);
+    expect_usage_error(assay(arguments), "is read, too, and would be lost");
+    EXPECT_EQ(std::filesystem::file_size(lost), before) << arguments[0];
+  };
+  const std::string x = file("x.bin"), map = file("map.txt"), shapes = file("shapes.txt"),
+                    lib = file("lib.so"), in_folder = file("dumps/w.npy"),
+                    fixture = file("tests/relu/test_data_set_0/input_0.pb");
+  refused({"diff", raw, "raw:f32[4]@" + file("y.bin"), "--json", x}, x);
+  refused({"diff", raw, file("dumps"), "--svg", in_folder}, in_folder);
+  refused({"diff", raw, raw, "--map", map, "--json", map}, map);
+  refused({"bisect", h5, raw, "--json", h5}, h5);
+  refused({"bisect", h5, raw, "--json", file("dumps/../x.bin")}, x);
+  refused({"bisect", h5, raw, "--map", map, "--json", map}, map);
+  refused({"bench", "--plugin", lib, "--json", lib}, lib);
+  refused({"bench", "--plugin", file("link.so"), "--json", lib}, lib);
+  refused({"bench", "--against", lib, "--json", lib}, lib);
+  refused({"bench", "--shapes", shapes, "--json", shapes}, shapes);
+  refused({"bench", "--shapes", file("."), "--json", shapes}, shapes);
+  refused({"selftest", "--plugin", lib, "--json", lib}, lib);
+  refused({"verify", "--plugin", lib, "--out", file("out"), "--html", lib}, lib);
+  refused({"verify", "--fixtures", h5, "--out", file("out"), "--json", h5}, h5);
+  refused({"verify", "--fixtures", file("tests"), "--out", file("out"), "--junit", fixture}, fixture);
+  refused({"explain", "relu:f32:self=3", "--plugin", lib, "--json", lib}, lib);
+  refused({"diagnose", h5, "--json", h5}, h5);
+  refused({"diagnose", h5, "--plugin", lib, "--svg", lib}, lib);
+  const std::vector<std::string> relu{"diagnose", "--op", "relu", "--json", x};
+  const auto diagnose = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), relu.begin(), relu.end());
+    refused(more, x);
+  };
+  diagnose({"--arg", "self=@" + raw, "--actual", file("y.bin")});
+  diagnose({"--actual", "out=" + x});
+  diagnose({"--actual", file("y.bin"), "--expected", x + ":conv1"});
+  refused({"record", map, "-o", map}, map);
+  // Beside what is read there is room, and in a folder of it.
+  EXPECT_EQ(assay({"diff", raw, "raw:f32[4]@" + file("y.bin"), "--json", file("dumps/d.json")}).status, 0);
+}
+
+// Names of one place may be spelt in many ways.
+TEST_F(CommandLine, TwoOutputsAreTwoFiles) {
+  const std::string x = file("x.bin"), raw = "raw:f32[4]@" + x;
+  std::ofstream(x, std::ios::binary) << std::string(16, '\0');
+  std::filesystem::create_symlink(folder_.path(), file("link"));
+  for (const char* same : {"./o", ".//o", "link/o", "none/../o"})
+    expect_usage_error(assay({"diff", raw, raw, "--json", file("o"), "--svg", file(same)}),
+                       "one would be lost in the other");
+  EXPECT_FALSE(std::filesystem::exists(file("o")));
+  EXPECT_EQ(assay({"diff", raw, raw, "--json", file("o"), "--svg", file("p")}).status, 0);
+}
+
 TEST_F(CommandLine, WhatCannotBeReadIsWrongUsage) {
   expect_usage_error(assay({"diff", "raw:f32[4]@/dev/zero", "raw:f32[4]@/dev/zero"}),
                      "cannot read /dev/zero: it is a device");

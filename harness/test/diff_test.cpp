@@ -99,6 +99,8 @@ TEST(Compare, IntegersBeyondDoubles) {
   EXPECT_EQ(c.of(Class::one_ulp), 1u);
   EXPECT_EQ(c.of(Class::large), 1u);
   EXPECT_EQ(c.ulp, std::numeric_limits<std::uint64_t>::max());
+  EXPECT_EQ(c.farthest.integer_a, std::numeric_limits<std::int64_t>::min());
+  EXPECT_EQ(c.farthest.integer_b, std::numeric_limits<std::int64_t>::max());
 }
 
 // ---- Rules ------------------------------------------------------------------------------------------------
@@ -335,6 +337,23 @@ TEST_F(DiffCommand, SaysWhereTensorsDiffer) {
   EXPECT_EQ(json["format"], "assay.diff/1");
   EXPECT_EQ(json["same"], false);
   EXPECT_EQ(json["tensors"][0]["rule"]["text"], "a is below 0");
+}
+
+// As doubles, these two are one number.
+TEST_F(DiffCommand, PrintsIntegersInFull) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  for (const std::int64_t i : {kMost, kMost - 1})
+    write_file(path(std::to_string(kMost - i)), {reinterpret_cast<const char*>(&i), sizeof i});
+  const std::string a = "raw:i64[]@" + path("0"), b = "raw:i64[]@" + path("1");
+  const Finished f = diff({a, b});
+  EXPECT_THAT(f.out, HasSubstr("[] is 9223372036854775807 in A and 9223372036854775806 in B, 1 ulp."));
+  EXPECT_THAT(f.out, HasSubstr("Largest difference: 1 at []"));
+  const auto far = nlohmann::json::parse(diff({a, b, "--json", "-"}).out)["tensors"][0]["farthest"];
+  EXPECT_EQ(far["a"].get<std::int64_t>(), kMost);
+  EXPECT_EQ(far["b"].get<std::int64_t>(), kMost - 1);
+  const auto one = nlohmann::json::parse(
+      diff({write("x.npy", {1}, {1}), write("y.npy", {1}, {2}), "--json", "-"}).out)["tensors"][0];
+  EXPECT_TRUE(one["farthest"]["a"].is_number_float()) << "of floating-point tensors";
 }
 
 TEST_F(DiffCommand, MatchesByNameByMapAndByContent) {

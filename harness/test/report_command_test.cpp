@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 
 #include "harness/registry/subprocess.h"
 #include "harness/verify/recorded_picture.h"
@@ -113,6 +114,17 @@ TEST_F(ReportCommand, WritesToStandardOutput) {
               HasSubstr("Coverage lost"));
 }
 
+TEST_F(ReportCommand, CountsNoFileTwice) {
+  std::filesystem::create_symlink(file("run.json"), file("link.json"));
+  for (const char* same : {"run.json", "./run.json", "link.json"}) {
+    const Finished f = assay_report({file("run.json"), file(same), "--markdown", "-"});
+    EXPECT_EQ(f.status, 2) << f.out;
+    EXPECT_THAT(f.err, HasSubstr("are the same file: what it says would count twice"));
+  }
+  std::filesystem::copy_file(file("run.json"), file("other.json"));
+  EXPECT_EQ(assay_report({file("run.json"), file("other.json"), "--markdown", "-"}).status, 0);
+}
+
 TEST_F(ReportCommand, SaysWhatItCannotRead) {
   const auto expect_usage_error = [](const Finished& f, const std::string& part) {
     EXPECT_EQ(f.status, 2);
@@ -123,7 +135,8 @@ TEST_F(ReportCommand, SaysWhatItCannotRead) {
   expect_usage_error(assay_report({file("absent.json")}), "absent.json");
   expect_usage_error(assay_report({file("other.json")}), "its format is \"assay.future/3\"");
   expect_usage_error(assay_report({file("none.json")}), "it has no \"format\" of Assay");
-  expect_usage_error(assay_report({file("run.json"), "--html", "-", "--junit", "-"}), "both - (standard output)");
+  expect_usage_error(assay_report({file("run.json"), "--html", "-", "--junit", "-"}),
+                     "both - (standard output)");
   expect_usage_error(assay_report({file("run.json"), "--history", file("none.json")}), "--history");
   expect_usage_error(assay_report({}), "FILE");
 }

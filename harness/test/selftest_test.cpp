@@ -149,6 +149,18 @@ TEST(SelftestReport, FailsForWhatSurvivesAndForFalseAlarms) {
   EXPECT_THAT(selftest_table(well, Style(false)),
               HasSubstr("PASSED: 1 of 1 fault found, 1 cannot be observed, 50.0% of all."));
 
+  SelftestResult cut = well;
+  cut.complete = false;
+  EXPECT_EQ(selftest_exit_code(cut), 0);
+  EXPECT_THAT(selftest_table(cut, Style(false)),
+              HasSubstr("ALL FOUND SO FAR: 1 of 1 fault found (interrupted: not all were planted)"));
+  SelftestResult nothing = cut;
+  nothing.planted.clear();
+  EXPECT_THAT(selftest_table(nothing, Style(false)), HasSubstr("NOTHING OBSERVED: 0 of 0 faults found"));
+  nothing = well;
+  nothing.planted.erase(nothing.planted.begin());
+  EXPECT_THAT(selftest_table(nothing, Style(false)), HasSubstr("NOTHING OBSERVED: 0 of 0 faults found"));
+
   SelftestResult survived = well;
   survived.planted.push_back(planted(false));
   EXPECT_EQ(selftest_exit_code(survived), 1);
@@ -274,6 +286,11 @@ TEST(SelftestCommand, SaysWhatItWouldPlantAndWhatIsWrongWithItsArguments) {
   expect_usage_error(selftest_of({"relu", "--dtype", "f31"}), "--dtype f31");
   expect_usage_error(selftest_of({"relu", "--dtype", "u8", "--variant", "results.nan_as_zero"}),
                      "nothing to plant");
+  expect_usage_error(selftest_of({"prelu", "--dtype", "i8,u8"}),
+                     "--dtype i8,u8: prelu has no results of such a dtype: nothing to plant");
+  expect_usage_error(selftest_of({"prelu", "--plugin", ASSAY_COMMAND_TEST_PLUGIN}),
+                     "--plugin " ASSAY_COMMAND_TEST_PLUGIN
+                     ": there is no kernel of prelu in it that runs here");
   expect_usage_error(selftest_of({"relu", "--cases", "0"}), "--cases is 0");
   expect_usage_error(selftest_of({"relu", "--json", "/proc/nowhere/f.json"}), "--json /proc/nowhere");
 }

@@ -45,8 +45,9 @@ TEST(Summary, SaysWhatTheFilesSay) {
   EXPECT_THAT(headline(report).parts, ElementsAre("1 of 4 rows at fault", "peers disagree in 1 row"));
   report.benches.push_back(bench_from_json(kBenchSample, "b.json"));
   const Headline both = headline(report);
-  EXPECT_THAT(both.parts, ElementsAre("1 of 4 rows at fault", "peers disagree in 1 row",
-                                      "1 kernel call measured", "1 regression"));
+  EXPECT_THAT(both.parts,
+              ElementsAre("1 of 4 rows at fault", "peers disagree in 1 row", "1 kernel call measured",
+                          "1 kernel call compared on a machine that was not fit to judge"));
   EXPECT_THAT(both.warnings, ElementsAre("b.json: incomplete: out of time",
                                          "b.json: the machine was not quiet enough to compare speeds on it"));
   Report good;
@@ -56,10 +57,13 @@ TEST(Summary, SaysWhatTheFilesSay) {
   EXPECT_EQ(headline(Report{}).word(), "NOTHING RAN");
   Report speeds;
   speeds.benches.push_back(bench_from_json(kBenchSample, "b.json"));
-  EXPECT_EQ(headline(speeds).word(), "FAILED");
-  speeds.benches[0].rows[0].gate->verdict = SpeedVerdict::same;
   EXPECT_EQ(headline(speeds).word(), "MEASURED") << "the machine was not fit to judge";
   speeds.benches[0].gate->fit = true;
+  EXPECT_EQ(headline(speeds).word(), "FAILED");
+  EXPECT_THAT(headline(speeds).parts, ElementsAre("1 kernel call measured", "1 regression"));
+  speeds.benches[0].rows[0].gate->verdict = SpeedVerdict::same;
+  EXPECT_EQ(headline(speeds).word(), "NO FAULT SO FAR") << "it is incomplete";
+  speeds.benches[0].complete = true;
   EXPECT_EQ(headline(speeds).word(), "PASSED");
   speeds.benches[0].gate.reset();
   EXPECT_EQ(headline(speeds).word(), "MEASURED");
@@ -73,6 +77,7 @@ Report bench_report() {
   report.benches.push_back(bench_from_json(kBenchSample, "b.json"));
   report.benches[0].rows[0].gate.reset();
   report.benches[0].gate.reset();
+  report.benches[0].complete = true;
   return report;
 }
 
@@ -136,6 +141,7 @@ TEST(Summary, UnchangedCodeHasPassed) {
   replace("\"verdict\": \"REGRESSED\", \"ratio\": 1.1, \"low\": 1.08, \"high\": 1.12",
           "\"verdict\": \"UNCHANGED\", \"ratio\": 1, \"low\": 1, \"high\": 1");
   replace("\"fit\": false", "\"fit\": true");
+  replace("\"complete\": false", "\"complete\": true");
   Report report;
   report.benches.push_back(bench_from_json(text, "b.json"));
   EXPECT_EQ(headline(report).word(), "PASSED");
@@ -315,6 +321,7 @@ TEST(Coverage, NamesWhatIsLookedAtNoMore) {
 TEST(Markdown, HasTheVerdictFirst) {
   Report report = sample_report();
   report.benches.push_back(bench_from_json(kBenchSample, "b.json"));
+  report.benches[0].gate->fit = true;
   report.base = ReportedRun{"old.json", sample_run(), {}};
   const std::string text = markdown(report);
   EXPECT_TRUE(text.starts_with(
@@ -344,6 +351,7 @@ TEST(Markdown, HasOursBesideTheBestPeer) {
 TEST(JUnitOfReport, RegressionsAndSurvivorsFail) {
   Report report = sample_report();
   report.benches.push_back(bench_from_json(kBenchSample, "b.json"));
+  report.benches[0].complete = report.benches[0].gate->fit = true;
   SelftestFile selftest;
   selftest.planted = {{"relu", "f32", "lost_tail", "loses its tail", false, "", "", {}},
                       {"mm", "f32", "v", "s", true, "", "", {}}};
@@ -359,6 +367,13 @@ TEST(JUnitOfReport, RegressionsAndSurvivorsFail) {
       HasSubstr(
           "<failure type=\"selftest\" message=\"survived: lost_tail: loses its tail\">0 of 1 planted faults found"));
   EXPECT_THAT(xml, HasSubstr("<skipped message=\"no f16\"/>"));
+  // A machine that was not fit to judge proves no regression.
+  report.benches[0].gate->fit = false;
+  EXPECT_THAT(junit(report), HasSubstr("failures=\"2\""));
+  EXPECT_THAT(
+      junit(report),
+      HasSubstr(
+          "<skipped message=\"the machine was not fit to judge: 1.1000 times the time of the base (1.0800 to 1.1200)\"/>"));
 }
 
 TEST(Charts, PictureHasARectangleForNeighboursOfOneShade) {
@@ -406,6 +421,14 @@ TEST(Charts, AreWholeForAnyNumbers) {
     EXPECT_THAT(line, Not(HasSubstr("\"nan"))) << value;
   }
   EXPECT_THAT(sparkline({}), IsEmpty());
+}
+
+// 1,200 pixels less the margins and a scroll bar; what is wider loses the last letters of its verdicts.
+TEST(Charts, AForestFitsThePage) {
+  const std::string chart = forest_chart({{"label", "", {1, 0.9, 1.1}, "none", "same"}}, "time", 0.03);
+  std::smatch width;
+  ASSERT_TRUE(std::regex_search(chart, width, std::regex(" width=\"([0-9.]+)\" height=\"[0-9.]+\" role")));
+  EXPECT_LE(std::stod(width[1]), 1200 - 2 * 24 - 16);
 }
 
 }  // namespace
