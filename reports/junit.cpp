@@ -71,7 +71,10 @@ void add_to(JunitSuites& suites, const RunResult& run, const Rules& rules, const
                 (disagrees ? "a peer disagrees, which does not decide the run; " : "") + message(row),
                 details(row)});
   }
-  add_incomplete(suites, prefix + "run", "assay.run", incomplete(run));
+  // A run to which --time gave an end has come to it: that is no error, as it is none for the exit code.
+  const bool as_planned = !run.complete && run.incomplete == kOutOfTime && !stopped_before_the_first(run);
+  add_incomplete(suites, prefix + "run", "assay.run", incomplete(run),
+                 as_planned ? JunitKind::skipped : JunitKind::error);
   suites.seconds += run.seconds;
 }
 

@@ -28,8 +28,8 @@ void JunitSuites::add(const JunitCase& test) {
 }
 
 void add_incomplete(JunitSuites& suites, const std::string& suite, const std::string& class_name,
-                    const std::string& why) {
-  if (!why.empty()) suites.add({suite, class_name, "complete", JunitKind::error, "incomplete", why, ""});
+                    const std::string& why, JunitKind kind) {
+  if (!why.empty()) suites.add({suite, class_name, "complete", kind, "incomplete", why, ""});
 }
 
 std::string JunitSuites::xml() const {

@@ -37,7 +37,7 @@ class JunitSuites {
 // That a file does not hold all that was to be done is an error of its own, whatever the rows that it has say. Nothing for an
 // empty `why`.
 void add_incomplete(JunitSuites& suites, const std::string& suite, const std::string& class_name,
-                    const std::string& why);
+                    const std::string& why, JunitKind kind = JunitKind::error);
 
 // A test case for each row; `prefix` stands before the names of suites.
 void add_to(JunitSuites& suites, const RunResult& run, const Rules& rules, const std::string& prefix);

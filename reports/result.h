@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "counted_line.h"
@@ -62,6 +63,9 @@ struct FixtureCount {
   std::uint64_t found = 0;                        // cases that it has
   std::map<std::string, std::uint64_t> left_out;  // reason -> cases that cannot be run as operators of Assay
 };
+
+// Why a run is incomplete that --time gave an end.
+inline constexpr std::string_view kOutOfTime = "out of time";
 
 struct RunResult {
   std::vector<std::string> command;

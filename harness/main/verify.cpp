@@ -131,7 +131,7 @@ int verify_command(VerifyFlags& flags) {
   if (!flags.time.empty()) options.time = parse_time(flags.time);
   parse_shard(flags.shard, options);
   if (options.cases == 0) throw UsageError("--cases is 0: a run without cases proves nothing");
-options.run.time_limit = time_limit(flags.timeout);
+  options.run.time_limit = time_limit(flags.timeout);
   choose_folder(flags);
   std::vector<std::string> inputs = flags.plugins;
   std::ranges::move(files_at(flags.fixtures, {".h5", ".onnx", ".pb"}, kDepthOfFixtures),

@@ -67,6 +67,9 @@ TEST(JUnitOfReport, WhatIsIncompleteOrEmptyIsAnError) {
   EXPECT_THAT(junit(run), Not(HasSubstr("incomplete")));
   run.runs[0].run.complete = false;
   has(run, "run", "the run was stopped");
+  run.runs[0].run.incomplete = std::string(kOutOfTime);
+  EXPECT_THAT(junit(run), HasSubstr("<skipped message=\"out of time\"/>"))
+      << "--time asked for it";
   run.runs[0].run.incomplete = "stopped by Ctrl-C";
   has(run, "run", "stopped by Ctrl-C");
   run.runs[0].run = {};
