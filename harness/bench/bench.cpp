@@ -146,7 +146,8 @@ std::vector<std::string> Bench::fatal(const BenchGroup& group) {
       Session& s = session(group);
       const double seconds = kAloneSeconds + 3 * options_.timeout;
       s.ask(open_request(group, {group.kernels[i]}, modules_, options_), seconds);
-      s.ask({{"do", "measure"}, {"rounds", 3}, {"seconds", 1}}, seconds);
+      s.ask({{"do", "measure"}, {"rounds", options_.rounds}, {"seconds", options_.seconds}},
+            seconds + 20 * options_.seconds);
     } catch (const SessionDied& died) {
       session_.reset();
       reasons[i] = died.what();
@@ -203,7 +204,7 @@ std::vector<BenchRow> Bench::measure(const BenchGroup& asked) {
     rows.back().status = BenchRow::Status::failed;
     rows.back().reason = reason;
   };
-  // Kernels that end the process are left out, until it lives.
+  // Kernels that end the process are left out, until it lives. Where nobody knows which one does, each is tried alone.
   for (bool again = false; closed.is_null();) {
     if (group.kernels.empty()) return rows;
     const double patience = kOpenSeconds + 3 * options_.timeout * static_cast<double>(group.kernels.size());
@@ -228,12 +229,17 @@ std::vector<BenchRow> Bench::measure(const BenchGroup& asked) {
         rows.back().reason = error.what();
       }
       return rows;
-    } catch (const SessionHung& hung) {
-      session_.reset();
-      lose(group, hung.kernel, hung.what());
-      group.kernels.erase(group.kernels.begin() + static_cast<std::ptrdiff_t>(hung.kernel));
     } catch (const SessionDied& died) {
       session_.reset();
+      if (died.by_others && !again) {
+        again = true;
+        continue;
+      }
+      if (died.kernel) {
+        lose(group, *died.kernel, died.what());
+        group.kernels.erase(group.kernels.begin() + static_cast<std::ptrdiff_t>(*died.kernel));
+        continue;
+      }
       const std::vector<std::string> reasons = fatal(group);
       const bool somebody = std::ranges::any_of(reasons, [](const std::string& r) { return !r.empty(); });
       std::vector<const Kernel*> left;

@@ -70,7 +70,7 @@ struct BenchOptions {
   double timeout = 30;  // seconds that one call of a kernel may take
   std::uint64_t seed = 1;
   // Nobody wants to wait any longer: Bench then throws SessionStopped.
-  const std::atomic<bool>* stop = nullptr;
+  Stop stop;
 };
 
 // A case in one state, with the kernels that are timed on it side by side.

@@ -1,29 +1,26 @@
 #include "call_limit.h"
 
+#include <pthread.h>
 #include <signal.h>
-#include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
 
-#include <array>
 #include <cmath>
-#include <cstdio>
+#include <optional>
+
+#include "../run/fork_watch.h"
 
 namespace assay {
 namespace {
 
-struct Running {
-  int socket = -1;
-  std::size_t kernel = 0;
-  double seconds = 0;
-};
-Running running;
+CallPage nobodys;
+CallPage* page = &nobodys;
+std::optional<ForkWatch> forks;
+pid_t process = 0;
+std::uint32_t running = kNothing;  // as a child knows it, when the process has gone on
 
 void on_alarm(int) {
-  std::array<char, 128> line;
-  const int n = std::snprintf(line.data(), line.size(), "{\"hung\":%zu,\"seconds\":%.6g}\n", running.kernel,
-                              running.seconds);
-  send(running.socket, line.data(), static_cast<std::size_t>(n), MSG_NOSIGNAL);
+  page->late = true;
   _exit(1);
 }
 
@@ -34,19 +31,41 @@ void set_timer(double seconds) {
   setitimer(ITIMER_REAL, &timer, nullptr);
 }
 
+// In a child it does not come back.
+void watch_forks() {
+  if (!forks) return;
+  if (getpid() != process) page->forker = running;
+  forks->returned();
+}
+
+// A child that forks has come to the kernel's next call. If each forked, they would soon be too many to end.
+void before_fork() {
+  if (getpid() != process) watch_forks();
+}
+
 }  // namespace
 
-void CallLimit::tell(int socket) {
-  running.socket = socket;
+void CallLimit::tell(CallPage& to) {
+  page = &to;
+  process = getpid();
+  forks.emplace();
+  forks->begin(process, page->crash);
+  pthread_atfork(before_fork, nullptr, nullptr);
   signal(SIGALRM, on_alarm);
 }
 
 CallLimit::CallLimit(std::size_t kernel, double seconds) {
-  running.kernel = kernel;
-  running.seconds = seconds;
+  running = static_cast<std::uint32_t>(kernel);
+  page->seconds = seconds;
+  page->kernel = running;
+  ++page->number;
   set_timer(seconds);
 }
 
-CallLimit::~CallLimit() { set_timer(0); }
+CallLimit::~CallLimit() {
+  set_timer(0);
+  watch_forks();
+  page->kernel = kNothing;
+}
 
 }  // namespace assay

@@ -1,16 +1,18 @@
-// Kernels that do not return: the timing process says which, and ends.
+// Kernels that do not return, or return twice: the timing process says which (call_page.h), and ends.
 #pragma once
 
 #include <cstddef>
 
+#include "call_page.h"
+
 namespace assay {
 
-// While it lives, a kernel of the open group is running. If it is still there after `seconds`, a line {"hung": number,
-// "seconds": seconds} is sent, and the process ends. One at a time; 0 seconds: no limit.
+// While it lives, a kernel of the open group is running. If it is still there after `seconds`, the process ends. A child that
+// the kernel forked and that returns from it ends the process, too. One at a time; 0 seconds: no limit.
 class CallLimit {
  public:
-  // Where lines go. Without it, the process ends in silence.
-  static void tell(int socket);
+  // Where the kernel stands. Without it, the process ends in silence.
+  static void tell(CallPage& page);
 
   // `kernel` is its number in the group.
   CallLimit(std::size_t kernel, double seconds);

@@ -127,7 +127,9 @@ struct Gate::State {
       if (const Trouble t =
               trouble_of(process_.ask(open_request(s, {side}, options.bench.seed), patience)["kernels"][0]))
         return t;
-      process_.ask({{"do", "measure"}, {"rounds", 3}, {"seconds", 1}}, patience);
+      const double seconds = options.bench.seconds;
+      process_.ask({{"do", "measure"}, {"rounds", *std::rbegin(kRounds)}, {"seconds", seconds}},
+                   patience + 20 * seconds);
       return trouble_of(process_.ask({{"do", "close"}}, patience)["kernels"][0]);
     } catch (const SessionDied& died) {
       session.reset();
@@ -279,12 +281,12 @@ BenchRow Gate::compare(const GateSubject& s) {
   try {
     std::string unseen;
     if (state.options.skip_unchanged && state.same_machine_code(s, unseen)) {
-      constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
+      constexpr double kUntimed = std::numeric_limits<double>::quiet_NaN();
       row.reason = "the same machine code in both";
       row.gate.emplace();
       row.gate->verdict = GateOutcome::Verdict::unchanged;
-      row.gate->ratio = {kNothing, kNothing, kNothing};  // nothing was timed
-      row.gate->detectable = kNothing;
+      row.gate->ratio = {kUntimed, kUntimed, kUntimed};  // nothing was timed
+      row.gate->detectable = kUntimed;
       return row;
     }
     State::Pair pair;
@@ -304,19 +306,20 @@ BenchRow Gate::compare(const GateSubject& s) {
     row.operations = pair.opened["operations"];
     row.functions = pair.opened["functions"];
     row.gate = outcome;
-  } catch (const SessionHung& hung) {
-    state.session.reset();
-    const State::Trouble trouble{hung.what()};
-    if (hung.kernel == 0)
-      blame(trouble, state.alone(s, candidate));
-    else
-      blame({}, trouble);
   } catch (const SessionDied& died) {
-    const State::Trouble of_candidate = state.alone(s, candidate), of_base = state.alone(s, base);
+    state.session.reset();
+    // Where nobody knows whose doing it was, each is tried alone.
+    const bool known = died.kernel && !died.by_others;
+    const State::Trouble it_did{died.what()};
+    const State::Trouble of_candidate = known && died.kernel == 1 ? it_did : state.alone(s, candidate),
+                         of_base = !known             ? state.alone(s, base)
+                                   : died.kernel == 0 ? it_did
+                                                      : State::Trouble{};
     if (of_candidate || of_base)
       blame(of_base, of_candidate);
     else
-      blame({}, {fmt::format("{}, with both of them in it; with either alone it does not", died.what())});
+      blame({}, {fmt::format("{}, with both of them in it; with either alone it does not", died.what()),
+                 false, died.by_others});
   } catch (const SessionError& error) {
     row.status = BenchRow::Status::not_run;
     row.reason = error.what();

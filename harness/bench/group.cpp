@@ -172,12 +172,15 @@ std::vector<Checking> Group::check_again() {
       results = timed_results(p);
     } else {
       s.sets[0]->poison();
+      std::vector<char>& message = p.bound[0]->message;
+      message[0] = 0;
       const int status = [&] {
         const CallLimit limit(p.number, s.options.timeout);
         return p.contestant.kernel.run(&p.bound[0]->call);
       }();
       if (status != ASSAY_OK)
-        return failed(Checking::Status::wrong, fmt::format("after it was timed, it returned {}", status));
+        return failed(Checking::Status::wrong, fmt::format("after it was timed, it returned {}{}{}", status,
+                                                           message[0] != 0 ? ": " : "", message.data()));
       results = results_of(*s.sets[0]);
     }
     if (results == p.results) return p.checking;
@@ -248,8 +251,9 @@ void Group::play_round(std::vector<Player*>& playing) {
   };
   const auto time = [&](Player& p) {
     const double expected_ns = p.ns * std::max(p.calls_of_round, static_cast<double>(s.sets.size()));
-    const bool limited = !p.bound.empty() && s.options.timeout > 0;  // a canary returns
-    const CallLimit limit(p.number, limited ? s.options.timeout + 10e-9 * expected_ns : 0);
+    std::optional<CallLimit> limit;
+    if (!p.bound.empty())  // else it is a canary, which returns
+      limit.emplace(p.number, s.options.timeout > 0 ? s.options.timeout + 10e-9 * expected_ns : 0);
     return p.timed(s.round % s.sets.size(), calls_of(p));
   };
   // The first one finds the memory as the last one left it, as all others find it: what a set of operands is to the caches

@@ -13,8 +13,11 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <system_error>
+#include <thread>
 #include <utility>
 
 #include "../run/process.h"
@@ -26,11 +29,64 @@ using Json = nlohmann::json;
 
 constexpr double kStartSeconds = 60;  // importing PyTorch from a cold disk
 constexpr std::chrono::seconds kAfterStop{3};
+constexpr double kLate = 2;    // seconds that the process has, beyond a call's limit, to end itself
+constexpr int kEndMs = 2000;   // that it has to end, once its socket is closed
+constexpr long kLookMs = 500;  // between looks at the process
+constexpr const char* kReady = "ready";
+
+// What answers have at least, and of which type; {} and [] say nothing of what is in them.
+const Json& shape_of(const std::string& kind) {
+  static const Json kShapes = Json::parse(R"({
+    "ready": {"ready": true},
+    "open": {"kernels": [{"status": "", "reason": "", "information": ""}], "operations": 0, "functions": 0, "dtype": "",
+             "bytes": 0, "sets": 0, "device": "", "device_cache": 0, "bytes_of_set": 0},
+    "measure": {"kernels": [{"cpu": [0], "wall": [0], "calls": 0}],
+                "limits": {"stream": {"cpu": [0], "wall": [0]}, "streaming": {"cpu": [0], "wall": [0]},
+                           "operation": {"cpu": [0], "wall": [0]}, "element": {"cpu": [0], "wall": [0]}}},
+    "close": {"kernels": [{"status": "", "reason": ""}]},
+    "entries": {"entries": []},
+    "bandwidths": {"limits": [{}]}
+  })");
+  return kShapes.at(kind);
+}
+
+bool has_shape(const Json& answer, const Json& shape) {
+  if (shape.is_object()) {
+    if (!answer.is_object()) return false;
+    for (const auto& [key, value] : shape.items())
+      if (!answer.contains(key) || !has_shape(answer[key], value)) return false;
+    return true;
+  }
+  if (shape.is_array()) {
+    if (!answer.is_array()) return false;
+    return shape.empty() ||
+           std::ranges::all_of(answer, [&](const Json& each) { return has_shape(each, shape[0]); });
+  }
+  return shape.is_number() ? answer.is_number() : answer.type() == shape.type();
+}
+
+// How long the process has waited for a processor; 0 where the system does not say.
+std::chrono::nanoseconds queued(pid_t process) {
+  std::ifstream stat(fmt::format("/proc/{}/schedstat", process));
+  std::int64_t running = 0;
+  std::int64_t waiting = 0;
+  if (!(stat >> running >> waiting)) return std::chrono::nanoseconds(0);
+  return std::chrono::nanoseconds(waiting);
+}
+
+bool has_ended(pid_t process, int patience_ms) {
+  using Clock = std::chrono::steady_clock;
+  const auto limit = Clock::now() + std::chrono::milliseconds(patience_ms);
+  for (;;) {
+    siginfo_t info{};
+    if (waitid(P_PID, static_cast<id_t>(process), &info, WEXITED | WNOHANG | WNOWAIT) != 0) return true;
+    if (info.si_pid == process) return true;
+    if (Clock::now() >= limit) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
 
 }  // namespace
-
-SessionHung::SessionHung(std::size_t which, double seconds)
-    : SessionDied(fmt::format("did not return within {:.3g} s", seconds)), kernel(which) {}
 
 std::string kernel_library(const std::string& program, const std::string& which) {
   return (std::filesystem::path(program).parent_path().parent_path() / "optimized" /
@@ -66,7 +122,7 @@ int Modules::of(const Kernel& kernel) {
 }
 
 Session::Session(const Modules& modules, const Placement& placement, int threads,
-                 const std::vector<std::string>& variables, Loading loading, const std::atomic<bool>* stop)
+                 const std::vector<std::string>& variables, Loading loading, const Stop& stop)
     : stop_(stop) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
@@ -108,6 +164,7 @@ Session::Session(const Modules& modules, const Placement& placement, int threads
   }
   const std::vector<std::string> first{"--timer", "3"};
   try {
+    page_.send(socket_.get());
     // OpenMP looks at the processors that it has when it is loaded, before main().
     const Pinned inherited(placement.cpus);
     process_ = start_process(environment, first, {silent.get(), STDERR_FILENO, theirs.get()});
@@ -116,7 +173,7 @@ Session::Session(const Modules& modules, const Placement& placement, int threads
   }
   theirs.close();
   try {
-    receive(kStartSeconds);
+    receive(kReady, kStartSeconds);
   } catch (const SessionError& error) {
     throw SessionDied(error.what());
   }
@@ -124,51 +181,104 @@ Session::Session(const Modules& modules, const Placement& placement, int threads
 
 Session::~Session() {
   socket_.close();
-  if (process_ > 0) end_process(process_, 2000);
+  if (process_ <= 0) return;
+  has_ended(process_, kEndMs);
+  ::kill(-process_, SIGKILL);  // what kernels started, too
+  end_process(process_, 0);
 }
 
-void Session::die(const std::string& how) {
+void Session::die(const std::string& how, std::optional<std::size_t> kernel) {
   socket_.close();
   if (process_ > 0) {
     ::kill(-process_, SIGKILL);
-    const int status = end_process(std::exchange(process_, -1), 2000);
-    throw SessionDied(how.empty() ? fmt::format("the timing process {}", ending(status)) : how);
+    end_process(std::exchange(process_, -1), kEndMs);
   }
-  throw SessionDied(how.empty() ? "the timing process ended" : how);
+  throw SessionDied(how, kernel);
+}
+
+// By itself, as it seems: it may also have closed the socket and gone on.
+void Session::ended() {
+  const auto number = [this](std::uint32_t kernel) {
+    return kernel < kernels_ ? std::optional<std::size_t>(kernel)
+                             : std::nullopt;  // a kernel can write there, too
+  };
+  const std::optional<std::size_t> kernel = number(page_->kernel);
+  if (process_ <= 0) throw SessionDied("the timing process ended");
+  if (!has_ended(process_, kEndMs)) die("the timing process closed the socket that it answers on", kernel);
+  socket_.close();
+  ::kill(-process_, SIGKILL);  // what it started
+  const int status = end_process(std::exchange(process_, -1), kEndMs);
+  if (const auto forker = number(page_->forker))
+    throw SessionDied("it forked, and its child went on as if it were the timing process", forker);
+  if (kernel && page_->late)
+    throw SessionDied(fmt::format("did not return within {:.3g} s", page_->seconds.load()), kernel);
+  const bool by_others = WIFSIGNALED(status) && (WTERMSIG(status) == SIGKILL || WTERMSIG(status) == SIGTERM);
+  throw SessionDied(fmt::format("the timing process {}{}", ending(status), kernel ? " while it ran" : ""),
+                    kernel, by_others);
+}
+
+void Session::watch_call() {
+  const auto now = std::chrono::steady_clock::now();
+  const std::uint32_t number = page_->number, kernel = page_->kernel;
+  if (number != seen_ || kernel == kNothing) {
+    seen_ = number;
+    since_ = now;
+    queued_ = queued(process_);
+    return;
+  }
+  const double seconds = page_->seconds;
+  if (!(seconds > 0) || kernel >= kernels_) return;
+  const std::chrono::duration<double> ran = now - since_ - (queued(process_) - queued_);
+  if (ran.count() > seconds + kLate) die(fmt::format("did not return within {:.3g} s", seconds), kernel);
 }
 
 Json Session::ask(const Json& request, double seconds) {
+  const std::string kind = request.at("do");
+  if (kind == "open") kernels_ = request.at("kernels").size();
   std::string line = request.dump();
   line += '\n';
   for (std::size_t at = 0; at < line.size();) {
     const ssize_t n = send(socket_.get(), line.data() + at, line.size() - at, MSG_NOSIGNAL);
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) die("");
+    if (n <= 0) ended();
     at += static_cast<std::size_t>(n);
   }
-  return receive(seconds);
+  return receive(kind, seconds);
 }
 
-Json Session::receive(double seconds) {
+// A kernel can write to the socket, too.
+Json Session::understood(const std::string& kind, const std::string& line) {
+  const Json answer = Json::parse(line, nullptr, false);
+  if (answer.is_object() && answer.contains("error") && answer["error"].is_string())
+    throw SessionError(answer["error"].get<std::string>());
+  const auto of_group = [&] { return !answer.contains("kernels") || answer["kernels"].size() == kernels_; };
+  if (!has_shape(answer, shape_of(kind)) || !of_group() || !buffer_.empty())
+    die("the timing process gave an answer that is none");
+  return answer;
+}
+
+Json Session::receive(const std::string& kind, double seconds) {
   using Clock = std::chrono::steady_clock;
   const auto limit =
       Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  // Nothing of the first answers is worth waiting for.
+  const auto after_stop = kind == kReady || kind == "bandwidths" ? Clock::duration::zero() : kAfterStop;
   std::optional<Clock::time_point> stopped;
   for (;;) {
     const std::size_t end = buffer_.find('\n');
     if (end != std::string::npos) {
       const std::string line = buffer_.substr(0, end);
       buffer_.erase(0, end + 1);
-      Json answer = Json::parse(line);
-      if (answer.contains("error")) throw SessionError(answer["error"].get<std::string>());
-      if (answer.contains("hung")) throw SessionHung(answer["hung"], answer["seconds"]);
-      return answer;
+      return understood(kind, line);
     }
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(limit - Clock::now()).count();
     if (left <= 0) die(fmt::format("it did not end within {:.0f} s", seconds));
-    if (stop_ != nullptr && *stop_) {
-      if (!stopped) stopped = Clock::now();
-      if (Clock::now() - *stopped > kAfterStop) {
+    if (stop_.asked != nullptr && *stop_.asked) {
+      if (!stopped) {
+        stopped = Clock::now();
+        if (after_stop > Clock::duration::zero() && stop_.heard) stop_.heard();
+      }
+      if (Clock::now() - *stopped >= after_stop) {
         try {
           die("");
         } catch (const SessionDied&) {
@@ -177,12 +287,17 @@ Json Session::receive(double seconds) {
       }
     }
     pollfd waiting{socket_.get(), POLLIN, 0};
-    const int ready = poll(&waiting, 1, static_cast<int>(std::min<long>(left, 500)));
+    const int ready = poll(&waiting, 1, static_cast<int>(std::min<long>(left, kLookMs)));
+    if (ready == 0) {
+      // A process that the kernel started may hold the socket, too.
+      if (has_ended(process_, 0)) ended();
+      watch_call();
+    }
     if (ready <= 0) continue;
     char bytes[65536];
     const ssize_t n = read(socket_.get(), bytes, sizeof bytes);
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) die("");
+    if (n <= 0) ended();
     buffer_.append(bytes, static_cast<std::size_t>(n));
   }
 }

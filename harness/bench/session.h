@@ -4,30 +4,38 @@
 #include <sys/types.h>
 
 #include <atomic>
+#include <chrono>
+#include <functional>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "../registry/registry.h"
 #include "../run/descriptor.h"
+#include "call_page.h"
 #include "placement.h"
 
 namespace assay {
 
-// The timing process ended or hung; the message says how. Whoever asked may start another one.
+// The timing process ended, hung, or answered nonsense; the message says how. Whoever asked may start another one.
 struct SessionDied : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-// A kernel did not return, so that the process ended.
-struct SessionHung : SessionDied {
-  SessionHung(std::size_t which, double seconds);
-  std::size_t kernel;  // its number in the group that was open
+  explicit SessionDied(const std::string& how, std::optional<std::size_t> which = {}, bool others = false)
+      : std::runtime_error(how), kernel(which), by_others(others) {}
+  std::optional<std::size_t> kernel;  // that was running: its number in the group that was open
+  bool by_others;  // by a signal that anybody may have sent: it need not be the kernel's doing
 };
 // Somebody gave up waiting (BenchOptions::stop), and the timing process was ended.
 struct SessionStopped : std::runtime_error {
   using std::runtime_error::runtime_error;
+};
+// Whether somebody gives up waiting.
+struct Stop {
+  const std::atomic<bool>* asked = nullptr;
+  std::function<void()>
+      heard;  // called, perhaps more than once, where what runs is waited for a little longer
 };
 // It answered that it could not do what was asked.
 struct SessionError : std::runtime_error {
@@ -66,26 +74,36 @@ class Session {
   // as the file is in memory.
   enum class Loading : std::uint8_t { files, copies, copies_reversed };
 
-  // `variables` are NAME=VALUE of the process. `stop`, if there is one, says that nobody wants to wait any longer than for
-  // what is done in a few seconds. Throws SessionDied if it does not start.
+  // `variables` are NAME=VALUE of the process. Once `stop` is asked for, nobody wants to wait any longer than for what is done in
+  // a few seconds. Throws SessionDied if it does not start.
   Session(const Modules& modules, const Placement& placement, int threads,
-          const std::vector<std::string>& variables, Loading loading = Loading::files,
-          const std::atomic<bool>* stop = nullptr);
+          const std::vector<std::string>& variables, Loading loading = Loading::files, const Stop& stop = {});
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // Waits as long as `seconds`. Throws SessionError, SessionDied and SessionStopped.
+  // Waits as long as `seconds`. Throws SessionError, SessionDied and SessionStopped. The answer is of the shape that timer.h says.
   nlohmann::json ask(const nlohmann::json& request, double seconds);
 
  private:
-  nlohmann::json receive(double seconds);
-  [[noreturn]] void die(const std::string& how);
+  // The answer to a request of that kind.
+  nlohmann::json receive(const std::string& kind, double seconds);
+  nlohmann::json understood(const std::string& kind, const std::string& line);
+  // Ends the process if one call takes much longer than it may, and the process does not see to that itself.
+  void watch_call();
+  [[noreturn]] void die(const std::string& how, std::optional<std::size_t> kernel = {});
+  [[noreturn]] void ended();
 
+  SharedCallPage page_;
   Descriptor socket_;
   pid_t process_ = -1;
   std::string buffer_;
-  const std::atomic<bool>* stop_;
+  Stop stop_;
+  std::size_t kernels_ = 0;  // of the group that is open
+  // CallPage::number, since when, and how long the process had waited for a processor by then.
+  std::uint32_t seen_ = 0;
+  std::chrono::steady_clock::time_point since_;
+  std::chrono::nanoseconds queued_{0};
 };
 
 }  // namespace assay

@@ -302,6 +302,8 @@ std::string said(const Json& answer) {
 }
 
 int serve(int socket, std::span<const std::string> arguments, const std::function<TimedTable()>& own) {
+  CallPage* const page = receive_call_page(socket);
+  if (page == nullptr) return 1;
   Lines lines(socket);
   std::vector<WorkerTable> modules;
   TimedTable mine;
@@ -335,7 +337,7 @@ int serve(int socket, std::span<const std::string> arguments, const std::functio
     return 1;
   }
   if (!lines.write(said({{"ready", true}}))) return 0;
-  CallLimit::tell(socket);
+  CallLimit::tell(*page);
   Timer timer(std::move(modules), std::move(mine));
   std::string line;
   while (lines.read(line)) {

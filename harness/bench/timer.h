@@ -16,8 +16,8 @@
 //        -> {"entries": [n]}    where the kernels begin in their files, or null
 //   {"do": "bandwidths"}           -> {"limits": [{"name", "kind", "level", "dtype", "value", "device"}]}
 //
-// A request that fails is answered with {"error": "why"}; one during which a kernel does not return, with {"hung": its number in
-// "kernels", "seconds"}, and then the process has ended.
+// A request that fails is answered with {"error": "why"}. Which kernel was running when the process ended stands in memory that
+// it is sent before all requests (call_page.h).
 #pragma once
 
 #include <functional>

@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
 #include "../bench/bench_table.h"
 #include "../bench/context.h"
@@ -100,7 +101,10 @@ int bench_command(BenchFlags& flags) {
   if (flags.against.empty() && (flags.study > 0 || flags.all))
     throw UsageError(fmt::format("{} is for --against", flags.study > 0 ? "--study" : "--all"));
   catch_interrupts();
-  options.stop = &interrupted();
+  options.stop = {&interrupted(), [said = std::make_shared<bool>(false)] {
+                    if (!std::exchange(*said, true))
+                      complain("stopping, within 3 s; interrupt once more to end at once");
+                  }};
   if (!flags.against.empty()) return bench_against(flags);
   const auto registry = load_registry(flags.plugins, selects_torch(options.impls));
   {

@@ -2,6 +2,7 @@
 #include "../trace/record.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <filesystem>
 
@@ -15,10 +16,27 @@
 namespace assay {
 namespace {
 
+constexpr std::string_view kNotOfOps = "not of --ops";  // as harness/python/record.py says it
+
+std::string why_none(const RecordSummary& s, const RecordOptions& options) {
+  constexpr std::string_view kOf = "Nothing was recorded: ";
+  if (s.passed.contains(std::string(kNotOfOps)))
+    return fmt::format("{}no call is of the operators of --ops ({}), which are PyTorch's names.", kOf,
+                       fmt::join(options.operators, ","));
+  if (!s.passed.empty()) return fmt::format("{}of each call it is said here why not.", kOf);
+  return fmt::format(
+      "{}the program called no operator that Assay has, or did so in other processes than its first, or in compiled "
+      "code, which PyTorch does not dispatch.",
+      kOf);
+}
+
 int record_command(const RecordOptions& options) {
   if (!std::filesystem::is_regular_file(options.script))
     throw UsageError(fmt::format("{} is no file: name a Python program", options.script));
-  check_files({{"-o", options.trace}}, {options.script});
+  if (options.trace == "-")
+    throw UsageError(
+        "-o -: a trace cannot be written to standard output; name a file (./- for one of that name)");
+  check_file("-o", options.trace);
   if (std::filesystem::exists(options.trace) && !std::filesystem::is_regular_file(options.trace))
     throw UsageError(
         fmt::format("-o {}: is there and no file, so that no trace can take its place", options.trace));
@@ -41,7 +59,12 @@ int record_command(const RecordOptions& options) {
                          s.exit, s.exit > 128 ? fmt::format(" (signal {})", s.exit - 128) : ""));
     return s.exit == kInterrupted || s.signalled ? kInterrupted : kWrongUsage;
   }
+  if (!s.lost.empty()) {
+    complain(fmt::format("cannot write {}: {}", options.trace, s.lost));
+    return s.exit == kInterrupted ? kInterrupted : kWrongUsage;
+  }
   fmt::print(stderr, "{}: {}\n", printable(options.trace), counted(s.recorded, "call"));
+  if (s.recorded == 0 && s.exit == 0) fmt::print(stderr, "{}", paragraph(why_none(s, options), "  ", "  "));
   for (const auto& [reason, count] : s.passed)
     fmt::print(stderr, "{}",
                paragraph(fmt::format("{} not recorded: {}.", grouped(count), reason), "  ", "  "));
@@ -71,8 +94,9 @@ void add_record(CLI::App& app, Command& chosen) {
       "  assay diagnose trace.h5                   whether PyTorch's own results are right, call by call\n"
       "  assay diff trace.h5 engine.h5             against what another engine gave\n\n"
       "Views are no calls; calls outside of modules are recorded if Assay has the operator, or if they compute with a recorded\n"
-      "result or write to one. It needs PyTorch and h5py (python3-torch, python3-h5py). Exit code 2: the program failed (the trace is kept, unless\n"
-      "a signal ended the process); 3: PyTorch or h5py is missing; 130: it was interrupted, by Ctrl-C, SIGTERM or SIGHUP, to\n"
+      "result or write to one. It needs PyTorch and h5py (python3-torch, python3-h5py). Exit code 0: also of a program that\n"
+      "called nothing, which is said; 2: the program failed (the trace is kept, unless a signal ended the process), or the trace\n"
+      "could not be written; 3: PyTorch or h5py is missing; 130: it was interrupted, by Ctrl-C, SIGTERM or SIGHUP, to\n"
       "`assay record` or to the program alone (the trace is kept, if the program had begun and has not given the signal back to the\n"
       "system).");
   auto options = std::make_shared<RecordOptions>();

@@ -1,5 +1,7 @@
 """Writes Assay's case files (harness/files/case_file.h) from PyTorch's tensors. Needs h5py."""
 
+import errno
+import os
 import re
 
 import h5py
@@ -10,6 +12,7 @@ NAMES = {torch.float64: "f64", torch.float32: "f32", torch.float16: "f16", torch
          torch.int32: "i32", torch.int16: "i16", torch.int8: "i8", torch.uint8: "u8", torch.bool: "bool"}
 FORMATS = {torch.contiguous_format: "contiguous_format", torch.channels_last: "channels_last",
            torch.channels_last_3d: "channels_last_3d", torch.preserve_format: "preserve_format"}
+DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.ENODEV, errno.ENXIO, errno.ESTALE, errno.EBADF}
 MOST_COMPACT = 60000  # bytes that fit into a header
 MOST_OF_A_CHUNK = 16 << 20
 
@@ -42,6 +45,14 @@ def value_text(value, layouts=False):
 
 def set_text(item, name, text):
     item.attrs.create(name, numpy.bytes_(text.encode()))  # of fixed length: others have no checksum in HDF5
+
+
+def cannot_write(error):
+    """What the system said where HDF5 could not write its file; "" of any other error."""
+    number = error.errno if isinstance(error, OSError) else None
+    said = re.search(r"errno = (\d+)", str(error))
+    number = int(said[1]) if number is None and said else number
+    return os.strerror(number) if number in DISK else ""
 
 
 def create_file(path):
@@ -91,6 +102,8 @@ def write_tensor(group, name, tensor):
     dataset = h5py.Dataset(h5py.h5d.create(group.id, name.encode(), h5py.h5t.py_create(data.dtype), space, storage_plan(data)))
     if data.size:
         dataset[...] = data
+    if data.nbytes > MOST_COMPACT:
+        dataset.flush()  # of what fails when it is closed, nobody hears
     set_text(dataset, "dtype", NAMES[tensor.dtype])
 
 

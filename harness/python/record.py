@@ -11,7 +11,9 @@ memory that it is a part of. Outside of modules, calls of other operators than A
 result, or write to one: filling parameters with numbers does not.
 """
 
+import atexit
 import collections
+import contextlib
 import fnmatch
 import json
 import os
@@ -57,6 +59,7 @@ class Recorder(TorchDispatchMode):
         self.memory, self.parameters = recorded_memory.Memory(), recorded_modules.Parameters()
         self.recorded, self.passed, self.unknown = 0, collections.Counter(), collections.Counter()
         self.full = self.closed = False
+        self.lost = None  # why the file cannot be written: nothing is recorded from then on
         self.process = os.getpid()
 
     # ---- modules
@@ -83,7 +86,7 @@ class Recorder(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        if os.getpid() != self.process or self.closed:
+        if os.getpid() != self.process or self.closed or self.lost:
             return func(*args, **kwargs)
         if torch._C._get_tracing_state() is not None:  # of torch.jit.trace, which would trace what is done here
             self.passed["while torch.jit.trace ran"] += 1
@@ -117,7 +120,7 @@ class Recorder(TorchDispatchMode):
         result = func(*args, **kwargs)
         if not is_view(func, name) and not self.lies_in(given, result, func, arguments):
             with self.lock:
-                if not self.closed:
+                if not self.closed and not self.lost:
                     self.write_parameters(func, name, arguments)
                     if not self.recorded_or_passed(func, name, copies, origins, throughs, arguments, result):
                         self.pass_on(func, name, sources, arguments, result)
@@ -136,8 +139,15 @@ class Recorder(TorchDispatchMode):
         try:
             return self.record(func, name, *rest)
         except Exception as e:
-            self.passed[f"{name} ({type(e).__name__}: {str(e).splitlines()[0] if str(e) else ''})"] += 1
+            if not self.lost:
+                self.passed[f"{name} ({type(e).__name__}: {str(e).splitlines()[0] if str(e) else ''})"] += 1
             return False
+
+    def lose(self, error):
+        """Whether it says that the file cannot be written. Its traceback keeps what HDF5 would try to write again."""
+        if case_file.cannot_write(error):
+            self.lost = self.lost or error
+        return self.lost is not None
 
     def written(self, func, arguments):
         """The tensors that a call writes to."""
@@ -156,8 +166,12 @@ class Recorder(TorchDispatchMode):
         written = self.written(func, arguments)
         if self.operators.updates_statistics(name, arguments):
             written += [arguments["running_mean"], arguments["running_var"]]
-        for t in written:
-            self.state_of(self.parameters.write(t))
+        try:
+            for t in written:
+                self.state_of(self.parameters.write(t))
+        except Exception as e:
+            if not self.lose(e):
+                raise
 
     def state_of(self, uses):
         for place, a, parameter in uses:
@@ -219,8 +233,8 @@ class Recorder(TorchDispatchMode):
         place = str(self.recorded)
         try:
             self.write(place, func, name, found, taken, op, contract, arguments, origins, throughs, originals, results, wholes)
-        except BaseException:  # an interrupt, too
-            if place in self.calls:
+        except BaseException as e:  # an interrupt, too
+            if not self.lose(e) and place in self.calls:
                 del self.calls[place]
             raise
         self.recorded += 1
@@ -351,16 +365,43 @@ def source_line():
     return ""
 
 
+def leave(recorder, code):
+    """Before HDF5 tries once more to write what it could not, and fails in its destructors."""
+    if recorder.lost:
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(Exception):  # the program may have closed it
+                stream.flush()
+        os._exit(code)
+
+
+def write_summary(path, recorder, code, lost):
+    said = {"recorded": 0, "passed": {}, "full": False, "unknown": {}, "exit": code, "lost": ""}
+    if recorder is not None:
+        said |= {"recorded": recorder.recorded, "passed": recorder.passed, "full": recorder.full, "unknown": recorder.unknown}
+    if lost is not None:
+        said["lost"] = case_file.cannot_write(lost) or str(lost).partition("\n")[0] or type(lost).__name__
+    with open(path, "w") as out:
+        json.dump(said, out)
+
+
 def main():
     operators, summary, trace, most, globs, script, *arguments = sys.argv[1:]
     trace, summary = os.path.abspath(trace), os.path.abspath(summary)  # the program may change its folder
     partial = trace + ".part"
     process = os.getpid()
-    file = case_file.create_file(partial)
-    case_file.set_text(file, "format", "assay.case/1")
-    case_file.set_text(file, "creator", "assay record")
-    case_file.write_libraries(file)
+    try:
+        file = case_file.create_file(partial)
+        case_file.set_text(file, "format", "assay.case/1")
+        case_file.set_text(file, "creator", "assay record")
+        case_file.write_libraries(file)
+    except OSError as e:
+        with contextlib.suppress(OSError):
+            os.remove(partial)
+        write_summary(summary, None, 1, e)
+        os._exit(1)
     recorder = Recorder(file, recorded_operators.Operators(operators), [g for g in globs.split(",") if g], int(most))
+    atexit.register(lambda: leave(recorder, code))
+    code = 1
     interrupts = recorded_program.Interrupts()
     end_watching = recorded_modules.watch(recorder.enter, recorder.leave)
 
@@ -371,13 +412,18 @@ def main():
         recorder.close()
         recorder.memory.clear()  # while all of PyTorch is there, which their destructors call
         recorder.parameters.clear()
-        file.close()
-        os.replace(partial, trace)
-        said = {"recorded": recorder.recorded, "passed": recorder.passed, "full": recorder.full, "unknown": recorder.unknown,
-                "exit": code}
-        with open(summary, "w") as out:
-            json.dump(said, out)
+        if not recorder.lost:
+            try:
+                file.close()
+                os.replace(partial, trace)
+            except (OSError, RuntimeError) as e:
+                recorder.lost = e
+        if recorder.lost:
+            with contextlib.suppress(OSError):
+                os.remove(partial)  # so that there is room for the summary
+        write_summary(summary, recorder, code, recorder.lost)
 
+    recorded_program.pass_subclasses()
     recorded_program.enter_in_threads(recorder)
     recorded_program.before_exit(finish)
     with recorder:

@@ -9,6 +9,8 @@ import threading
 import time
 import traceback
 
+import torch
+
 INTERRUPTED = 130
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -96,3 +98,20 @@ def before_exit(finish):
         leave(status)
 
     os._exit = finish_and_leave
+
+
+def pass_subclasses():
+    """A tensor that a mode has seen has its Python object, and cannot become one of another class: it does so without the mode."""
+    as_subclass, new = torch.Tensor.as_subclass, torch._C._TensorBase.__new__
+
+    def without_mode(function):
+        def called(*args, **kwargs):
+            unseen = torch._C._DisableTorchDispatch()  # as long as it lives
+            try:
+                return function(*args, **kwargs)
+            finally:
+                del unseen
+        return called
+
+    torch.Tensor.as_subclass = without_mode(as_subclass)
+    torch.Tensor.__new__ = staticmethod(without_mode(new))  # torch.Tensor(t), and T(t) of a subclass

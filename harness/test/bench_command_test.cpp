@@ -88,7 +88,8 @@ TEST_F(BenchCommand, TimesAKernelOfEveryLibraryThatTakesTheCase) {
 }
 
 TEST_F(BenchCommand, KernelsThatAreNotRightAreNotTimed) {
-  const Finished f = bench({"--case", "relu:f32:self=1000", "--impl", "plugin:*", "--plugin", kPlugin,
+  const Finished f = bench({"--case", "relu:f32:self=1000", "--impl",
+                            "plugin:good,plugin:wrong*,plugin:crashes,plugin:refuses", "--plugin", kPlugin,
                             "--rounds", "5", "--json", "-"});
   EXPECT_EQ(f.status, 1) << f.err;
   const json run = json::parse(f.out);
@@ -105,6 +106,26 @@ TEST_F(BenchCommand, KernelsThatAreNotRightAreNotTimed) {
   EXPECT_THAT(crashes["assay"]["reason"].get<std::string>(), HasSubstr("signal 6"));
 }
 
+// However late: those that it was timed with are timed without it.
+TEST_F(BenchCommand, WhatEndsTheProcessIsTheKernelThatRanThen) {
+  const auto begin = std::chrono::steady_clock::now();
+  const Finished f = bench({"--case", "relu:f32:self=1000", "--impl",
+                            "plugin:good,plugin:crashes_later,plugin:forks,plugin:answers,cpu.baseline",
+                            "--plugin", kPlugin, "--rounds", "80", "--json", "-"});
+  EXPECT_EQ(f.status, 1) << f.err;
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(kSanitized ? 300 : 60));
+  const json run = json::parse(f.out);
+  EXPECT_EQ(row(run, "plugin:good")["assay"]["status"], "measured");
+  EXPECT_EQ(row(run, "cpu.baseline")["assay"]["status"], "measured");
+  for (const auto& [impl, reason] : {std::pair{"plugin:crashes_later", "signal 6 (Aborted) while it ran"},
+                                     {"plugin:forks", "it forked, and its child went on"},
+                                     {"plugin:answers", "gave an answer that is none"}}) {
+    const json& failed = row(run, impl)["assay"];
+    EXPECT_EQ(failed["status"], "failed") << impl;
+    EXPECT_THAT(failed["reason"].get<std::string>(), HasSubstr(reason));
+  }
+}
+
 TEST_F(BenchCommand, MessagesThatAreNoTextsCostNothingButTheirRow) {
   const Finished f = bench({"--case", "relu:f32:self=1000", "--impl", "plugin:escapes,plugin:good",
                             "--plugin", kPlugin, "--rounds", "3", "--json", "-"});
@@ -118,12 +139,15 @@ TEST_F(BenchCommand, MessagesThatAreNoTextsCostNothingButTheirRow) {
 
 TEST_F(BenchCommand, KernelsThatDoNotReturnCostTheirTimeAndTheirRow) {
   const std::string hangs = std::string(ASSAY_RUN_TEST_PLUGINS) + "/bench_test_plugin_hangs.so";
+  const auto begin = std::chrono::steady_clock::now();
   const Finished f = bench({"--case", "relu:f32:self=1000", "--impl", "plugin:*,cpu.baseline", "--plugin",
                             hangs, "--timeout", kSanitized ? "10" : "1", "--rounds", "9", "--json", "-"});
   EXPECT_EQ(f.status, 1) << f.err;
   const json run = json::parse(f.out);
   EXPECT_EQ(row(run, "cpu.baseline")["assay"]["status"], "measured");
-  for (const char* kernel : {"plugin:hangs", "plugin:hangs_later"}) {
+  // The latter two cannot say so themselves.
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(kSanitized ? 250 : 60));
+  for (const char* kernel : {"plugin:hangs", "plugin:hangs_later", "plugin:ignores", "plugin:stops"}) {
     const json& hung = row(run, kernel)["assay"];
     EXPECT_EQ(hung["status"], "failed") << kernel;
     EXPECT_THAT(hung["reason"].get<std::string>(), HasSubstr("did not return within ")) << kernel;
@@ -139,6 +163,7 @@ TEST_F(BenchCommand, ASignalEndsAKernelThatHangs) {
                            "bench", "--case", "relu:f32:self=1000", "--impl", "plugin:hangs", "--plugin",
                            hangs, "--timeout", "1000", "--json", "-"});
   EXPECT_EQ(f.status, 130) << f.out << f.err;
+  EXPECT_THAT(f.err, HasSubstr("stopping, within 3 s"));
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(kSanitized ? 200 : 60));
   EXPECT_FALSE(json::parse(f.out)["context"]["assay"]["complete"]);
 }

@@ -73,6 +73,27 @@ TEST_F(GateCommand, WhatIsWrongWithTheBaselineIsNoFaultOfTheCandidate) {
               HasSubstr("the baseline fails: did not return within"));
 }
 
+// A crash after hundreds of calls, a fork, an answer in the process's place.
+TEST_F(GateCommand, WhatEndsTheProcessIsTheFaultOfTheSideThatRanThen) {
+  const std::string impls = "crashes_later,forks,answers";
+  const Finished of_base = gate(plugin("_mended"), plugin(""), impls);
+  EXPECT_EQ(of_base.status, 3) << of_base.err;
+  const Finished of_candidate = gate(plugin(""), plugin("_mended"), impls);
+  EXPECT_EQ(of_candidate.status, 1) << of_candidate.err;
+  const Json base_fails = Json::parse(of_base.out), candidate_fails = Json::parse(of_candidate.out);
+  for (const auto& [impl, reason] : {std::pair{"crashes_later", "signal 6 (Aborted) while it ran"},
+                                     {"forks", "it forked, and its child went on"},
+                                     {"answers", "gave an answer that is none"}}) {
+    const Json base = ours(base_fails, impl), candidate = ours(candidate_fails, impl);
+    EXPECT_EQ(base["status"], "not_run") << impl;
+    EXPECT_THAT(base["reason"].get<std::string>(), HasSubstr("nothing to compare with: the baseline fails"));
+    EXPECT_THAT(base["reason"].get<std::string>(), HasSubstr(reason));
+    EXPECT_EQ(candidate["status"], "failed") << impl;
+    EXPECT_THAT(candidate["reason"].get<std::string>(), HasSubstr(reason));
+    EXPECT_THAT(candidate["reason"].get<std::string>(), Not(HasSubstr("baseline")));
+  }
+}
+
 TEST_F(GateCommand, WhatIsWrongWithTheCandidateIsItsFault) {
   const Finished f = gate(plugin(""), plugin("_mended"), "wrong,crashes,refuses");
   EXPECT_EQ(f.status, 1) << f.err;
@@ -96,7 +117,7 @@ TEST_F(GateCommand, KernelsThatAreNotThereAreNamed) {
     EXPECT_THAT(f.err, HasSubstr(what));
   };
   says(gate(plugin(""), plugin(""), "good,nosuch"),
-       "matches --impl \"nosuch\"; there are: crashes, escapes, good,");
+       "matches --impl \"nosuch\"; there are: answers, crashes, crashes_later, escapes,");
   says(gate(plugin(""), plugin(""), "!*"), "--impl \"!*\" leaves no kernel of ");
   says(run_program(ASSAY_PROGRAM, {"bench", "--case", "mm:f32:self=2x2,mat2=2x2", "--plugin", plugin(""),
                                    "--against", plugin("")}),

@@ -198,7 +198,8 @@ Contestant contestant(const std::string& kernel, double slowed = 0) {
 
 TEST(BenchGroup, TimesWhatIsRightAndSaysWhyNotOtherwise) {
   Group group(parse_case("relu:f32:self=1000"),
-              {contestant("good"), contestant("wrong"), contestant("refuses"), contestant("wrong_later")},
+              {contestant("good"), contestant("wrong"), contestant("refuses"), contestant("wrong_later"),
+               contestant("refuses_later")},
               std::nullopt, {});
   const std::vector<Checking> first = group.check();
   EXPECT_EQ(first[0].status, Checking::Status::right);
@@ -218,6 +219,8 @@ TEST(BenchGroup, TimesWhatIsRightAndSaysWhyNotOtherwise) {
   const std::vector<Checking> last = group.check_again();
   EXPECT_EQ(last[0].status, Checking::Status::right);
   EXPECT_THAT(last[3].reason, HasSubstr("after it was timed, out[0] is -1"));
+  EXPECT_EQ(last[4].reason,
+            fmt::format("after it was timed, it returned {}: not twice on Mondays", ASSAY_REFUSED));
 }
 
 // What is twice as slow by its own clock is found to be, in every state of the caches.

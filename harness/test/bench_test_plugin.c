@@ -3,8 +3,11 @@
  * with MENDED, all that were wrong are good. */
 #include <assay/kernel.h>
 
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static void relu(const assay_call* call) {
@@ -46,6 +49,46 @@ static int crashes(const assay_call* call) {
   abort();
 }
 
+static double thread_ms(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+/* After as many calls as are made in about 20 rounds, on any machine. */
+static int crashes_later(const assay_call* call) {
+  static double ran = 0;
+  const double begin = thread_ms();
+  relu(call);
+  ran += thread_ms() - begin;
+  if (ran > 8) abort();
+  return ASSAY_OK;
+}
+
+static int forks(const assay_call* call) {
+  static int calls = 0;
+  relu(call);
+  if (++calls > 50) fork();
+  return ASSAY_OK;
+}
+
+/* On the socket that the timing process answers on. */
+static int answers(const assay_call* call) {
+  static int calls = 0;
+  relu(call);
+  if (++calls == 50 && write(3, "{\"kernels\":7}\n", 14) != 14) return 1;
+  return ASSAY_OK;
+}
+
+/* When it is looked at again; the rounds of a test are fewer. */
+static int refuses_later(const assay_call* call) {
+  static int calls = 0;
+  relu(call);
+  if (++calls == 1) return ASSAY_OK;
+  snprintf(call->message, call->message_capacity, "not twice on Mondays");
+  return ASSAY_REFUSED;
+}
+
 static int refuses(const assay_call* call) {
   strncpy(call->message, "not on Mondays", call->message_capacity);
   return ASSAY_REFUSED;
@@ -62,6 +105,18 @@ static int hangs(const assay_call* call) {
   for (;;) pause();
 }
 
+/* And do not wake. */
+static int ignores(const assay_call* call) {
+  signal(SIGALRM, SIG_IGN);
+  return hangs(call);
+}
+
+static int stops(const assay_call* call) {
+  relu(call);
+  raise(SIGSTOP);
+  return ASSAY_OK;
+}
+
 static int hangs_later(const assay_call* call) {
   static int calls = 0;
   if (++calls > 100) return hangs(call);
@@ -74,10 +129,15 @@ static const assay_kernel kernels[] = {
 #ifdef HANGS
     {.size = sizeof(assay_kernel), .schema = RELU, .name = "hangs", .run = hangs},
     {.size = sizeof(assay_kernel), .schema = RELU, .name = "hangs_later", .run = hangs_later},
+    {.size = sizeof(assay_kernel), .schema = RELU, .name = "ignores", .run = ignores},
+    {.size = sizeof(assay_kernel), .schema = RELU, .name = "stops", .run = stops},
 #elif defined MENDED
     {.size = sizeof(assay_kernel), .schema = RELU, .name = "wrong", .run = good},
     {.size = sizeof(assay_kernel), .schema = RELU, .name = "wrong_later", .run = good},
     {.size = sizeof(assay_kernel), .schema = RELU, .name = "crashes", .run = good},
+    {.size = sizeof(assay_kernel), .schema = RELU, .name = "crashes_later", .run = good, .flags = ASSAY_PEER},
+    {.size = sizeof(assay_kernel), .schema = RELU, .name = "forks", .run = good},
+    {.size = sizeof(assay_kernel), .schema = RELU, .name = "answers", .run = good},
     {.size = sizeof(assay_kernel), .schema = RELU, .name = "refuses", .run = good},
     {.size = sizeof(assay_kernel), .schema = RELU, .name = "hangs", .run = good},
 #else
@@ -86,6 +146,14 @@ static const assay_kernel kernels[] = {
     {.size = sizeof(assay_kernel), .schema = RELU, .name = "wrong", .run = wrong},
     {.size = sizeof(assay_kernel), .schema = RELU, .name = "wrong_later", .run = wrong_later},
     {.size = sizeof(assay_kernel), .schema = RELU, .name = "crashes", .run = crashes},
+    {.size = sizeof(assay_kernel),
+     .schema = RELU,
+     .name = "crashes_later",
+     .run = crashes_later,
+     .flags = ASSAY_PEER},
+    {.size = sizeof(assay_kernel), .schema = RELU, .name = "forks", .run = forks},
+    {.size = sizeof(assay_kernel), .schema = RELU, .name = "answers", .run = answers},
+    {.size = sizeof(assay_kernel), .schema = RELU, .name = "refuses_later", .run = refuses_later},
     {.size = sizeof(assay_kernel), .schema = RELU, .name = "refuses", .run = good, .refuses = refuses},
 #endif
 };

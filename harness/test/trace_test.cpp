@@ -283,7 +283,9 @@ TEST_F(Trace, TakesProgramsAsTheyAre) {
     EXPECT_THAT(f.err, HasSubstr(says)) << text;
   }
 
-  EXPECT_EQ(record("").status, 0);
+  const Finished nothing = record("");
+  EXPECT_EQ(nothing.status, 0);
+  EXPECT_THAT(nothing.err, HasSubstr("Nothing was recorded: the program called no operator that Assay has"));
   EXPECT_EQ(calls(), 0u);
   run_engine({});
   for (const std::vector<std::string>& command :
@@ -293,6 +295,36 @@ TEST_F(Trace, TakesProgramsAsTheyAre) {
     const Finished f = run_program(ASSAY_PROGRAM, command);
     EXPECT_EQ(f.status, 2) << command[0];
     EXPECT_THAT(f.err, HasSubstr("has no calls")) << command[0];
+  }
+}
+
+// A tensor that PyTorch hands to a mode cannot become one of another class.
+TEST_F(Trace, TensorsBecomeThoseOfASubclass) {
+  write_file(file("classes.py"),
+             "import torch\n"
+             "class T(torch.Tensor): pass\n"
+             "x = torch.randn(3)\n"
+             "made = [x.as_subclass(T), T(x), T([1.0, 2.0]), torch.Tensor(x), torch.Tensor(T(x))]\n"
+             "assert [type(m).__name__ for m in made] == ['T', 'T', 'T', 'Tensor', 'Tensor']\n"
+             "assert type(torch.relu(made[0])) is T\n");
+  const Finished f = run_program(ASSAY_PROGRAM, {"record", file("classes.py"), "-o", file("classes.h5")});
+  EXPECT_EQ(f.status, 0) << f.err;
+  EXPECT_EQ(read_case_file(file("classes.h5")).calls.size(), 1u);
+}
+
+// Where the disk is full, or files may be no larger: no trace, and no fault of the program's.
+TEST_F(Trace, AFileThatCannotBeWrittenIsSaidAndNoTrace) {
+  for (const char* loop :
+       {"range(40): torch.relu(torch.randn(100000))", "range(4): torch.relu(torch.randn(1 << 20))",
+        "range(9000): torch.relu(torch.randn(100))"}) {
+    write_file(file("large.py"),
+               "import torch\nprint('begun')\nfor _ in " + std::string(loop) + "\nprint('ended')\n");
+    const Finished f = run_program("/bin/bash", {"-c", "ulimit -f 2000; exec \"$0\" record \"$1\" -o \"$2\"",
+                                                 ASSAY_PROGRAM, file("large.py"), file("large.h5")});
+    EXPECT_EQ(f.status, 2) << loop;
+    EXPECT_EQ(f.out, "begun\nended\n") << f.err;
+    EXPECT_EQ(f.err, "assay: cannot write " + file("large.h5") + ": File too large\n");
+    EXPECT_FALSE(fs::exists(file("large.h5")) || fs::exists(file("large.h5.part"))) << loop;
   }
 }
 
@@ -327,6 +359,14 @@ TEST_F(Trace, SaysWhatIsWrongWithItsFiles) {
   const Finished device = run_program(ASSAY_PROGRAM, {"record", file("empty.py"), "-o", "/dev/null"});
   EXPECT_EQ(device.status, 2);
   EXPECT_THAT(device.err, HasSubstr("-o /dev/null"));
+  const Finished output = run_program(ASSAY_PROGRAM, {"record", file("empty.py"), "-o", "-"});
+  EXPECT_EQ(output.status, 2);
+  EXPECT_THAT(output.err, HasSubstr("-o -: a trace cannot be written to standard output"));
+  std::ofstream(file("calls.py")) << "import torch\ntorch.relu(torch.ones(3))\n";
+  const Finished others =
+      run_program(ASSAY_PROGRAM, {"record", file("calls.py"), "-o", file("calls.h5"), "--ops", "nosuch*"});
+  EXPECT_EQ(others.status, 0);
+  EXPECT_THAT(others.err, HasSubstr("Nothing was recorded: no call is of the operators of --ops (nosuch*)"));
   run_engine({});
   std::ofstream(file("map.txt")) << "act act\nnothing conv\n";
   const Finished unknown = bisect({"--map", file("map.txt")});

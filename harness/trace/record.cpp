@@ -149,6 +149,7 @@ RecordSummary record(const Registry& registry, const RecordOptions& options) {
   summary.passed = said.at("passed").get<std::map<std::string, std::uint64_t>>();
   summary.full = said.at("full").get<bool>();
   summary.unknown = said.at("unknown").get<std::map<std::string, std::uint64_t>>();
+  summary.lost = said.at("lost").get<std::string>();
   summary.exit = exit;
   summary.signalled = HandedOn::any();
   return summary;

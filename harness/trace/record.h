@@ -41,6 +41,7 @@ struct RecordSummary {
   std::map<std::string, std::uint64_t> passed;   // calls that are not recorded, by the reason
   bool full = false;                             // the limit was reached
   std::map<std::string, std::uint64_t> unknown;  // recorded calls of operators that Assay does not have
+  std::string lost;                              // why the trace could not be written, or empty
   int exit = 0;                                  // the program's exit code
   bool signalled = false;                        // this process was told to end, and told the program
   bool kept = true;  // false: the program was killed, or killed itself, and took the trace with it
