@@ -52,8 +52,9 @@ std::string json_error(const nlohmann::json::exception& error);
 
 // What a parsed document does not tell, or would take too much memory to tell.
 struct JsonOutline {
-  std::optional<std::string> repeated_key;  // that one object has twice: of its values the parser keeps the last
-  std::size_t depth = 0;                    // of objects in objects and arrays
+  std::optional<std::string>
+      repeated_key;       // that one object has twice: of its values the parser keeps the last
+  std::size_t depth = 0;  // of objects in objects and arrays
 };
 inline constexpr std::size_t kMostJsonDepth = 64;
 // Up to such a key, to one level more than kMostJsonDepth, or to where the text is no JSON.

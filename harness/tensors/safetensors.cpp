@@ -51,7 +51,8 @@ std::uint64_t header_length(const FileBytes& file) {
 
 json parse_header(std::string_view text, const Place& place) {
   const JsonOutline outline = json_outline(text);
-  if (outline.depth > kMostDepth) place.fail(fmt::format("its header is nested more than {} deep", kMostDepth));
+  if (outline.depth > kMostDepth)
+    place.fail(fmt::format("its header is nested more than {} deep", kMostDepth));
   json header;
   try {
     header = json::parse(text);

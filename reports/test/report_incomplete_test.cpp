@@ -68,8 +68,7 @@ TEST(JUnitOfReport, WhatIsIncompleteOrEmptyIsAnError) {
   run.runs[0].run.complete = false;
   has(run, "run", "the run was stopped");
   run.runs[0].run.incomplete = std::string(kOutOfTime);
-  EXPECT_THAT(junit(run), HasSubstr("<skipped message=\"out of time\"/>"))
-      << "--time asked for it";
+  EXPECT_THAT(junit(run), HasSubstr("<skipped message=\"out of time\"/>")) << "--time asked for it";
   run.runs[0].run.incomplete = "stopped by Ctrl-C";
   has(run, "run", "stopped by Ctrl-C");
   run.runs[0].run = {};
