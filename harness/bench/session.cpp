@@ -13,7 +13,6 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <system_error>
@@ -63,15 +62,6 @@ bool has_shape(const Json& answer, const Json& shape) {
            std::ranges::all_of(answer, [&](const Json& each) { return has_shape(each, shape[0]); });
   }
   return shape.is_number() ? answer.is_number() : answer.type() == shape.type();
-}
-
-// How long the process has waited for a processor; 0 where the system does not say.
-std::chrono::nanoseconds queued(pid_t process) {
-  std::ifstream stat(fmt::format("/proc/{}/schedstat", process));
-  std::int64_t running = 0;
-  std::int64_t waiting = 0;
-  if (!(stat >> running >> waiting)) return std::chrono::nanoseconds(0);
-  return std::chrono::nanoseconds(waiting);
 }
 
 bool has_ended(pid_t process, int patience_ms) {

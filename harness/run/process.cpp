@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <fstream>
 #include <stdexcept>
 #include <string_view>
 #include <thread>
@@ -101,6 +102,14 @@ int end_process(pid_t process, int patience_ms) {
   while (waitpid(process, &status, 0) < 0)
     if (errno != EINTR) return 0;
   return status;
+}
+
+std::chrono::nanoseconds queued(pid_t process) {
+  std::ifstream stat(fmt::format("/proc/{}/schedstat", process));
+  std::int64_t running = 0;
+  std::int64_t waiting = 0;
+  if (!(stat >> running >> waiting)) return std::chrono::nanoseconds(0);
+  return std::chrono::nanoseconds(waiting);
 }
 
 std::string ending(int status) {

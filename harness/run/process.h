@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <span>
 #include <string>
 
@@ -25,6 +26,9 @@ pid_t start_process(const Environment& environment, std::span<const std::string>
 
 // Waits for it to end, for a while if `patience_ms` is not negative, and kills it then. As waitpid gives the status.
 int end_process(pid_t process, int patience_ms);
+
+// How long it has waited for a processor; 0 where the system does not say.
+std::chrono::nanoseconds queued(pid_t process);
 
 // "ended with exit status 1", "was killed by signal 11 (Segmentation fault)".
 std::string ending(int wait_status);

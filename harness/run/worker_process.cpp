@@ -10,7 +10,6 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 
 #include "futex.h"
 #include "process.h"
@@ -27,15 +26,6 @@ std::pair<Descriptor, Descriptor> output_pipe() {
   if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
     throw NotStarted(fmt::format("cannot make a pipe to a worker process: {}", std::strerror(errno)));
   return {Descriptor(ends[0]), Descriptor(ends[1])};
-}
-
-// How long the process has waited for a processor; 0 where the system does not say.
-std::chrono::nanoseconds queued(std::int32_t process) {
-  std::ifstream stat(fmt::format("/proc/{}/schedstat", process));
-  std::int64_t running = 0;
-  std::int64_t waiting = 0;
-  if (!(stat >> running >> waiting)) return std::chrono::nanoseconds(0);
-  return std::chrono::nanoseconds(waiting);
 }
 
 }  // namespace
