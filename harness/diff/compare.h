@@ -49,7 +49,7 @@ std::uint64_t ulp_distance(double a, double b, const Format& format);
 struct Extreme {
   std::uint64_t element = 0;
   double a = 0, b = 0;
-  std::optional<std::int64_t> integer_a, integer_b;  // in full, of a side that has integers
+  std::optional<std::int64_t> integer_a = {}, integer_b = {};  // in full, of a side that has integers
 };
 
 // One bit for each element.
