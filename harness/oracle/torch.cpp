@@ -36,8 +36,11 @@ py::module_ import_torch() {
   }
 }
 
-// "CPU capability usage: AVX2"
+// "AVX2". Since 2.1 torch has a function for it; its text on all there is counts GPUs by now, which starts the driver in a
+// process that will be forked, and no child of it could use one ("CUDA error: initialization error").
 std::string cpu_capability(const py::module_& torch) {
+  const py::object cpu = py::getattr(torch.attr("backends"), "cpu", py::none());
+  if (py::hasattr(cpu, "get_cpu_capability")) return py::str(cpu.attr("get_cpu_capability")());
   constexpr std::string_view kLabel = "CPU capability usage: ";
   const std::string config = py::str(torch.attr("__config__").attr("show")());
   const std::size_t at = config.find(kLabel);

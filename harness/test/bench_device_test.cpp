@@ -2,9 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
+#include "harness/bench/session.h"
 #include "harness/registry/subprocess.h"
 #include "reports/bench_file.h"
 #include "reports/file.h"
@@ -37,6 +40,22 @@ std::map<std::string, json> device_rows(const Finished& f) {
   for (const json& b : run["benchmarks"])
     all[b["assay"]["impl"].get<std::string>() + " " + b["assay"]["cache"].get<std::string>()] = b["assay"];
   return all;
+}
+
+// Without a GPU nothing else would miss the library of its kernels.
+TEST(BenchDevice, TheLibrariesOfAllOurKernelsAreWhereTheyAreLookedFor) {
+  const Finished listed = run_program(ASSAY_PROGRAM, {"ops", "--json", "-"});
+  ASSERT_EQ(listed.status, 0) << listed.err;
+  std::set<std::string> libraries;
+  for (const json& op : json::parse(listed.out))
+    for (const json& k : op["kernels"]) {
+      const auto impl = k["impl"].get<std::string>();
+      if (impl.starts_with("torch") || impl == "cuda.emulated" || impl == "cuda.ptx") continue;
+      libraries.insert(k["on_device"] ? "cuda" : impl.substr(0, impl.find('.')));
+    }
+  EXPECT_TRUE(libraries.contains("cpu"));
+  for (const std::string& which : libraries)
+    EXPECT_TRUE(std::filesystem::exists(kernel_library(ASSAY_PROGRAM, which))) << which;
 }
 
 TEST(BenchDevice, KernelsAreTimedByItsClockAndHeldAgainstItsLimits) {

@@ -2,6 +2,7 @@
 // allow it.
 #if __has_include(<cudnn.h>)
 
+#include "../contracts.h"
 #include "cudnn_tensor.h"
 #include "ops/elu.h"
 #include "ops/relu.h"
@@ -44,7 +45,7 @@ void elu(const View& self, Scalar alpha, Scalar scale, Scalar input_scale, View&
 
 constexpr const char* kContract =
     "in_place=yes -- cuDNN API reference, cudnnActivationForward: \"In-place operation is allowed for this "
-    "routine\", with the same descriptors";
+    "routine\", with the same descriptors\n" ASSAY_CUDA_EXP "\n" ASSAY_CUDA_EXPM1 "\n" ASSAY_CUDA_TANH;
 constexpr const char* kSource = "optimized/cuda/peers/cudnn_activation.cu";
 
 constexpr assay_kernel kernels[] = {

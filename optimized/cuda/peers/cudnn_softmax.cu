@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "../contracts.h"
 #include "cpu/without.h"
 #include "cudnn_tensor.h"
 #include "ops/softmax.h"
@@ -46,11 +47,15 @@ void softmax(const View& self, std::int64_t dim, std::optional<Dtype> /*dtype*/,
   say_information(cudnn_information("softmax"));
 }
 
+constexpr const char* kContract =
+    "layout_invariant=no row_invariant=no -- cuDNN API reference, cudnnSoftmaxForward: \"Performance is "
+    "expected to be highest with NCHW fully-packed tensors\", which take a kernel of their own\n" ASSAY_CUDA_EXP
+    "\n" ASSAY_CUDA_LOG;
 constexpr const char* kSource = "optimized/cuda/peers/cudnn_softmax.cu";
 
 constexpr assay_kernel kernels[] = {
-    peer<ops::softmax_int, softmax<CUDNN_SOFTMAX_ACCURATE>>("cudnn", no_cudnn, nullptr, kSource),
-    peer<ops::log_softmax_int, softmax<CUDNN_SOFTMAX_LOG>>("cudnn", no_cudnn, nullptr, kSource)};
+    peer<ops::softmax_int, softmax<CUDNN_SOFTMAX_ACCURATE>>("cudnn", no_cudnn, kContract, kSource),
+    peer<ops::log_softmax_int, softmax<CUDNN_SOFTMAX_LOG>>("cudnn", no_cudnn, kContract, kSource)};
 const Enrolled enrolled{kernels};
 
 }  // namespace
