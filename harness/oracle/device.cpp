@@ -13,7 +13,7 @@ namespace {
 
 // The clock begins behind a kernel that sleeps while calls are asked for: 20 us each, at 2 GHz.
 constexpr const char* kPython = R"(
-import functools, os, time
+import functools, os, subprocess, sys, time
 
 if name == 'cuda':
     for backend, setting in ((torch.backends.cuda.matmul, 'allow_tf32'), (torch.backends.cudnn, 'allow_tf32'),
@@ -41,7 +41,15 @@ def missing():
     with os.fdopen(reader, 'rb') as pipe:
         answer = pipe.read().decode(errors='replace')
     os.waitpid(child, 0)
-    return '' if answer == 'ok' else 'not run: no device: ' + (answer or 'the process that asked torch for one died')
+    if answer == 'ok':
+        return ''
+    # Where other kernels have started the driver in this process, as those that are timed beside torch's do, no child of it can
+    # use the device; a program that is started anew can.
+    asked = subprocess.run([sys.executable, '-I', '-c', 'import torch; torch.zeros(1, device="cuda" )'],
+                           stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    if asked.returncode == 0:
+        return ''
+    return 'not run: no device: ' + (answer or 'the process that asked torch for one died')
 
 def title():
     return torch.cuda.get_device_name(0) if name == 'cuda' else 'torch on ' + name

@@ -69,28 +69,48 @@ struct GemmCall {
       launch<gemm_tile_kernel<T, Tile>>(blocks, Tile::threads, 0, a, b, grid, sink, sums);
     });
   }
-  template <class Tile>
+  template <class Tile, TensorWay way_of_a, TensorWay way_of_b>
   void on_tensor_cores() const {
     constexpr std::size_t bytes = kStages * sizeof(T) *
-                                  (TensorStage<T, Tile::tile_rows, Tile::threads>::size +
-                                   TensorStage<T, Tile::tile_columns, Tile::threads>::size);
+                                  (TensorStage<T, way_of_a, Tile::tile_rows, Tile::threads>::size +
+                                   TensorStage<T, way_of_b, Tile::tile_columns, Tile::threads>::size);
     in_tiles<Tile>([&](const GemmGrid& grid, dim3 blocks, float* sums) {
-      launch<gemm_tensor_kernel<T, Tile>>(blocks, Tile::threads, bytes, a, b, grid, sink, sums);
+      launch<gemm_tensor_kernel<T, Tile, way_of_a, way_of_b>>(blocks, Tile::threads, bytes, a, b, grid, sink,
+                                                              sums);
     });
+  }
+  // In tiles for operands that are copied, or for those of which one is read element by element, which takes registers.
+  template <class Copied, class Read>
+  void on_tensor_cores() const {
+    using enum TensorWay;
+    if (!a.vectors || !b.vectors) return on_tensor_cores<Read, element_by_element, element_by_element>();
+    if (a.k_fast)
+      return b.k_fast ? on_tensor_cores<Copied, copied_along_k, copied_along_k>()
+                      : on_tensor_cores<Copied, copied_along_k, copied_across_k>();
+    return b.k_fast ? on_tensor_cores<Copied, copied_across_k, copied_along_k>()
+                    : on_tensor_cores<Copied, copied_across_k, copied_across_k>();
   }
 
   void run() const {
-    [[maybe_unused]] const std::int64_t large =
-        (sizes.rows + 127) / 128 * ((sizes.columns + 63) / 64) * sizes.batches;
+    // Tiles of 128 rows, and so many columns.
+    [[maybe_unused]] const auto tiles = [&](std::int64_t columns) {
+      return (sizes.rows + 127) / 128 * ((sizes.columns + columns - 1) / columns) * sizes.batches;
+    };
     if constexpr (is_half<T>) {
-      if (sizes.rows > 32 && large >= kGemmBlocks / 2) return on_tensor_cores<TensorTile<128, 64, 64, 32>>();
-      return on_tensor_cores<TensorTile<32, 64, 32, 16>>();
+      using Small = TensorTile<32, 64, 32, 16>;
+      using Middle = TensorTile<128, 64, 32, 32>;
+      using Large = TensorTile<128, 128, 64, 32>;
+      using Read = TensorTile<128, 64, 64, 32>;
+      const bool high = sizes.rows > 32;
+      if (high && tiles(128) >= kGemmBlocks / 2) return on_tensor_cores<Large, Read>();
+      if (high && tiles(64) >= kGemmBlocks / 2) return on_tensor_cores<Middle, Read>();
+      return on_tensor_cores<Small, Small>();
     } else if constexpr (is_integer<T>) {
       return on_cores<GemmTile<64, 64, 4, 4>>();
     } else {
       if (sizes.rows <= kGemmRowsAtMost) return on_cores<GemmTile<8, 128, 8, 1>>();
       if constexpr (std::is_same_v<T, float>)
-        if (large >= kGemmBlocks) return on_cores<GemmTile<128, 64, 8, 4, 16, false>>();
+        if (tiles(64) >= kGemmBlocks) return on_cores<GemmTile<128, 64, 8, 4, 16, false>>();
       return on_cores<GemmTile<64, 64, 4, 4>>();
     }
   }

@@ -7,12 +7,14 @@
 #include "../call.h"
 #include "../mma.h"
 #include "stopwatch.h"
+#include "wgmma.h"
 
 namespace assay::cuda {
 inline namespace ASSAY_CUDA_BACKEND {
 namespace {
 
-constexpr int kBlock = 256, kBlocksOfProcessor = 8, kChains = 8;
+constexpr int kBlock = 256, kBlocksOfProcessor = 8, kChains = 8, kAtATime = 8;
+constexpr int kMatrixBlock = 256, kMatrixSums = 128, kMatrixProducts = 8;
 
 }  // namespace
 
@@ -45,7 +47,10 @@ __global__ void fma_kernel(T* out, T factor, T addend, std::int64_t repeats) {
   for (int c = 0; c < kChains; ++c) chain[c] = static_cast<T>(threadIdx.x + c);
   for (std::int64_t r = 0; r < repeats; ++r) {
     ASSAY_UNROLL
-    for (int c = 0; c < kChains; ++c) chain[c] = fma(chain[c], factor, addend);
+    for (int k = 0; k < kAtATime; ++k) {
+      ASSAY_UNROLL
+      for (int c = 0; c < kChains; ++c) chain[c] = fma(chain[c], factor, addend);
+    }
   }
   T sum = 0;
   ASSAY_UNROLL
@@ -53,26 +58,47 @@ __global__ void fma_kernel(T* out, T factor, T addend, std::int64_t repeats) {
   out[global_thread()] = sum;
 }
 
-// Budget: 42 registers.
-__global__ void matrix_kernel(float* out, unsigned bits, std::int64_t repeats) {
-  float d[kChains][4] = {};
+// A repeat is kMatrixProducts products of 64 x 16 and 16 x 256 elements for every four warps, of which a thread has
+// kMatrixSums sums: by wgmma where that is, or by mma.sync.
+// Budget: 146 registers.
+__global__ void __launch_bounds__(kMatrixBlock, 1)
+    matrix_kernel(float* out, unsigned bits, std::int64_t repeats) {
+  float d[kMatrixSums] = {};
+#ifdef ASSAY_WGMMA
+  constexpr int kRows = 64, kColumns = 256, kBytesOfRow = 32;
+  __shared__ alignas(128) unsigned operands[(kRows + kColumns) * kBytesOfRow / sizeof(unsigned)];
+  for (unsigned i = threadIdx.x; i < sizeof operands / sizeof(unsigned); i += blockDim.x) operands[i] = bits;
+  __syncthreads();
+  const unsigned long long a = wgmma_matrix(operands),
+                           b = wgmma_matrix(operands + kRows * kBytesOfRow / sizeof(unsigned));
+  for (std::int64_t r = 0; r < repeats; ++r) {
+    wgmma_begin();
+    ASSAY_UNROLL
+    for (int p = 0; p < kMatrixProducts; ++p) wgmma(d, a, b);
+    wgmma_end();
+  }
+#else
   const unsigned a[4] = {bits, bits, bits, bits};
   for (std::int64_t r = 0; r < repeats; ++r) {
-    ASSAY_UNROLL
-    for (int c = 0; c < kChains; ++c) multiply_add(d[c], a, bits, bits, __nv_bfloat16{});
+    for (int p = 0; p < kMatrixProducts; ++p) {
+      ASSAY_UNROLL
+      for (int c = 0; c < kMatrixSums; c += 4)
+        multiply_add(*reinterpret_cast<float(*)[4]>(d + c), a, bits, bits, __nv_bfloat16{});
+    }
   }
+#endif
   float sum = 0;
   ASSAY_UNROLL
-  for (int c = 0; c < kChains; ++c) sum += d[c][0] + d[c][1] + d[c][2] + d[c][3];
+  for (const float element : d) sum += element;
   out[global_thread()] = sum;
 }
 
 namespace {
 
-dim3 whole_device() {
+dim3 whole_device(int blocks_of_processor) {
   int processors = 0;
   check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, 0), "counting multiprocessors");
-  return dim3(static_cast<unsigned>(processors * kBlocksOfProcessor));
+  return dim3(static_cast<unsigned>(processors * blocks_of_processor));
 }
 
 template <class Launch>
@@ -83,22 +109,21 @@ Operations repeated(double of_one, double wanted, const Launch& launch_repeats) 
 
 template <class T>
 Operations multiply_adds(double wanted) {
-  const dim3 grid = whole_device();
+  const dim3 grid = whole_device(kBlocksOfProcessor);
   const double threads = double{kBlock} * grid.x;
   const Scratch<T> out(static_cast<std::int64_t>(threads));
-  return repeated(2.0 * kChains * threads, wanted, [&](std::int64_t repeats) {
+  return repeated(2.0 * kAtATime * kChains * threads, wanted, [&](std::int64_t repeats) {
     launch<fma_kernel<T>>(grid, dim3(kBlock), 0, out.data(), T{0.5}, T{1}, repeats);
   });
 }
 
 Operations matrices(double wanted) {
-  const dim3 grid = whole_device();
-  const double threads = double{kBlock} * grid.x;
+  const dim3 grid = whole_device(1);
+  const double threads = double{kMatrixBlock} * grid.x;
   const Scratch<float> out(static_cast<std::int64_t>(threads));
-  constexpr double kOfOne = 2.0 * 16 * 8 * 16;  // m16n8k16
-  constexpr unsigned kHalves = 0x3f003f00u;     // 0.5 and 0.5
-  return repeated(kOfOne * kChains * threads / kWarpSize, wanted, [&](std::int64_t repeats) {
-    launch<matrix_kernel>(grid, dim3(kBlock), 0, out.data(), kHalves, repeats);
+  constexpr unsigned kHalves = 0x3f003f00u;  // 0.5 and 0.5
+  return repeated(2.0 * kMatrixProducts * kMatrixSums * 16 * threads, wanted, [&](std::int64_t repeats) {
+    launch<matrix_kernel>(grid, dim3(kMatrixBlock), 0, out.data(), kHalves, repeats);
   });
 }
 
