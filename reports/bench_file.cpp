@@ -143,10 +143,15 @@ BenchmarkFile bench_from_json(std::string_view text, const std::string& name) {
   return file;
 }
 
+SpeedVerdict shown_verdict(const BenchmarkFile& file, const MeasuredGate& gate) {
+  const bool fit = !file.gate || file.gate->fit;
+  return fit || gate.verdict == SpeedVerdict::unchanged ? gate.verdict : SpeedVerdict::ambiguous;
+}
+
 std::array<std::uint64_t, kGateTokens.size()> gate_counts(const BenchmarkFile& file) {
   std::array<std::uint64_t, kGateTokens.size()> counts{};
   for (const Measurement& row : file.rows)
-    if (row.gate) ++counts[static_cast<std::size_t>(row.gate->verdict)];
+    if (row.gate) ++counts[static_cast<std::size_t>(shown_verdict(file, *row.gate))];
   return counts;
 }
 

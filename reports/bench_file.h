@@ -123,6 +123,10 @@ struct BenchmarkFile {
 // Throws FileError that names the file and the key that is wrong.
 BenchmarkFile bench_from_json(std::string_view text, const std::string& name);
 
+// What the gate says of a row of the file, which has one, as it can be shown: on a machine that was not fit to judge, nothing is
+// decided of code that differs.
+SpeedVerdict shown_verdict(const BenchmarkFile& file, const MeasuredGate& gate);
+
 // What the gate says of the rows, in words; 0 rows if there was no gate.
 std::array<std::uint64_t, kGateTokens.size()> gate_counts(const BenchmarkFile& file);
 

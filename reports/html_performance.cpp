@@ -14,11 +14,12 @@ namespace assay {
 namespace {
 
 // A regression first, then what the gate could not decide, then the slowest against its peers.
-int urgency(const Measurement& row) {
-  if (row.gate && row.gate->verdict == SpeedVerdict::regressed) return 0;
+int urgency(const BenchmarkFile& file, const Measurement& row) {
+  const SpeedVerdict verdict = row.gate ? shown_verdict(file, *row.gate) : SpeedVerdict::same;
+  if (verdict == SpeedVerdict::regressed) return 0;
   if (row.status == MeasuredStatus::failed) return 1;
-  if (row.gate && row.gate->verdict == SpeedVerdict::ambiguous) return 2;
-  if (row.gate && row.gate->verdict == SpeedVerdict::improved) return 3;
+  if (verdict == SpeedVerdict::ambiguous) return 2;
+  if (verdict == SpeedVerdict::improved) return 3;
   return row.measured() ? 4 : 5;
 }
 
@@ -40,13 +41,13 @@ enum BenchState {
   kNotRun
 };
 
-BenchState state_of(const Measurement& row) {
+BenchState state_of(const BenchmarkFile& file, const Measurement& row) {
   if (row.unchanged()) return kUnchanged;
   if (row.status == MeasuredStatus::failed) return kFailed;
   if (row.status == MeasuredStatus::refused) return kRefused;
   if (row.status == MeasuredStatus::not_run) return kNotRun;
   if (!row.gate) return kMeasured;
-  switch (row.gate->verdict) {
+  switch (shown_verdict(file, *row.gate)) {
     case SpeedVerdict::regressed:
       return kRegressed;
     case SpeedVerdict::improved:
@@ -76,7 +77,7 @@ void add_bench_rows(Page& page) {
     }
   if (rows.empty()) return;
   std::stable_sort(rows.begin(), rows.end(), [](const PlacedBench& a, const PlacedBench& b) {
-    return urgency(*a.row) < urgency(*b.row);
+    return urgency(*a.file, *a.row) < urgency(*b.file, *b.row);
   });
 
   std::vector<TableColumn> columns{
@@ -118,7 +119,7 @@ void add_bench_rows(Page& page) {
     table.name("cache", row.place());
     table.name("dtype", row.dtype);
     table.count("threads", row.threads);
-    table.count("state", static_cast<std::uint64_t>(state_of(row)));
+    table.count("state", static_cast<std::uint64_t>(state_of(*placed.file, row)));
     if_positive("ns", row.ns.value, 4);
     if_positive("low", row.ns.low, 3);
     if_positive("high", row.ns.high, 3);

@@ -111,12 +111,13 @@ void add_gate(Page& page, const BenchmarkFile& file) {
   for (const Measurement& row : file.rows)
     if (row.gate && row.gate->verdict != SpeedVerdict::unchanged) rows.push_back(&row);
   if (rows.empty()) return;
-  const auto weight = [](const Measurement* row) {
+  const auto weight = [&](const Measurement* row) {
     const MeasuredGate& g = *row->gate;
-    const int rank = g.verdict == SpeedVerdict::regressed   ? 0
-                     : g.verdict == SpeedVerdict::ambiguous ? 1
-                     : g.verdict == SpeedVerdict::improved  ? 2
-                                                            : 3;
+    const SpeedVerdict verdict = shown_verdict(file, g);
+    const int rank = verdict == SpeedVerdict::regressed   ? 0
+                     : verdict == SpeedVerdict::ambiguous ? 1
+                     : verdict == SpeedVerdict::improved  ? 2
+                                                          : 3;
     const double ratio = g.ratio.value > 0 && std::isfinite(g.ratio.value) ? g.ratio.value : 1;
     return std::pair(rank, -std::abs(std::log(ratio)));
   };
@@ -128,14 +129,14 @@ void add_gate(Page& page, const BenchmarkFile& file) {
   for (const Measurement* at : rows) {
     const Measurement& row = *at;
     if (forest.size() == kMostForestRows ||
-        (row.gate->verdict == SpeedVerdict::same && alike++ == kMostAlike))
+        (shown_verdict(file, *row.gate) == SpeedVerdict::same && alike++ == kMostAlike))
       break;
+    const SpeedVerdict verdict = shown_verdict(file, *row.gate);
     threshold = std::max(threshold, row.gate->threshold);
-    forest.push_back(
-        {row.op + "  " + measured_name(row), row_link(page, file, row), row.gate->ratio,
-         std::string(look_of(row.gate->verdict)),
-         std::string(gate_word(row.gate->verdict)) +
-             (row.gate->verdict == SpeedVerdict::regressed && row.gate->confirmed ? ", confirmed" : "")});
+    forest.push_back({row.op + "  " + measured_name(row), row_link(page, file, row), row.gate->ratio,
+                      std::string(look_of(verdict)),
+                      std::string(gate_word(verdict)) +
+                          (verdict == SpeedVerdict::regressed && row.gate->confirmed ? ", confirmed" : "")});
   }
   page.topic("Against the base",
              "ratios of times with their intervals; the shaded band is the change that counts");

@@ -158,9 +158,9 @@ void add_bench(std::string& out, const Report& report, const BenchmarkFile& file
          row.gate->verdict == SpeedVerdict::ambiguous))
       changed.push_back(&row);
   if (changed.empty()) return;
-  std::stable_sort(changed.begin(), changed.end(), [](const Measurement* a, const Measurement* b) {
-    return std::pair(a->gate->verdict, a->gate->ratio.value) >
-           std::pair(b->gate->verdict, b->gate->ratio.value);
+  std::stable_sort(changed.begin(), changed.end(), [&](const Measurement* a, const Measurement* b) {
+    return std::pair(shown_verdict(file, *a->gate), a->gate->ratio.value) >
+           std::pair(shown_verdict(file, *b->gate), b->gate->ratio.value);
   });
   out +=
       "\n| verdict | operator | case | kernel | cache | time / before | interval | time |\n|---|---|---|---|---|--:|---|--:|\n";
@@ -169,7 +169,7 @@ void add_bench(std::string& out, const Report& report, const BenchmarkFile& file
     const Spread& ratio = row.gate->ratio;
     out +=
         fmt::format("| **{}** | {} | {} | {} | {} | {} | {} | {} |\n",
-                    kGateTokens[static_cast<std::size_t>(row.gate->verdict)], cell(row.op),
+                    kGateTokens[static_cast<std::size_t>(shown_verdict(file, *row.gate))], cell(row.op),
                     cell(row.case_text), cell(row.impl), cell(row.place()), figure(ratio.value, 3),
                     interval_text(ratio.low, ratio.high, 3), row.measured() ? time_text(row.ns.value) : "");
   }

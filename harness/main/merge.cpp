@@ -7,6 +7,7 @@
 #include "reports/row.h"
 #include "reports/run_file.h"
 #include "reports/table.h"
+#include "shared_flags.h"
 #include "terminal.h"
 
 namespace assay {
@@ -18,6 +19,7 @@ struct MergeFlags {
 };
 
 int merge_command(const MergeFlags& flags) {
+  check_files({{"--output", flags.output}}, flags.files);
   std::vector<Shard> shards;
   for (const std::string& f : flags.files) shards.push_back({f, read_run_file(f)});
   Merged merged;

@@ -12,6 +12,7 @@
 #include "reports/bench_file.h"
 #include "reports/file.h"
 #include "reports/svg_roofline.h"
+#include "test/effort.h"
 
 namespace assay {
 namespace {
@@ -44,6 +45,8 @@ std::map<std::string, json> device_rows(const Finished& f) {
 
 // Without a GPU nothing else would miss the library of its kernels.
 TEST(BenchDevice, TheLibrariesOfAllOurKernelsAreWhereTheyAreLookedFor) {
+  if (kSanitized)
+    GTEST_SKIP() << "the kernels of nvcc are not built for sanitizers, and asking all takes a minute";
   const Finished listed = run_program(ASSAY_PROGRAM, {"ops", "--json", "-"});
   ASSERT_EQ(listed.status, 0) << listed.err;
   std::set<std::string> libraries;

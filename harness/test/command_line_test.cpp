@@ -275,7 +275,8 @@ TEST_F(CommandLine, OpsTellsFailuresFromRefusals) {
   EXPECT_THAT(exp.out, Not(HasSubstr("refuses f32: segmentation fault")));
   EXPECT_THAT(assay({"ops", "relu", "--plugin", ASSAY_COMMAND_TEST_PLUGIN}).out, HasSubstr("refuses f64: "));
   const Finished f = assay({"ops", "exp", "--plugin", ASSAY_COMMAND_TEST_PLUGIN, "--json", "-"});
-  for (const json& k : json::parse(f.out)[0]["kernels"]) {
+  const json operators = json::parse(f.out);
+  for (const json& k : operators[0]["kernels"]) {
     const bool crashes = k["impl"] == "plugin:crashes";
     EXPECT_EQ(k["failed"].contains("f32"), crashes) << k;
     EXPECT_TRUE(!crashes || k["refused"].empty()) << k;

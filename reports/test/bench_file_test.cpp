@@ -66,7 +66,10 @@ TEST(BenchFile, IsRead) {
   EXPECT_TRUE(row.gate->confirmed);
   EXPECT_FALSE(file.rows[1].measured() || file.rows[1].limit || file.rows[1].gate);
   EXPECT_EQ(file.rows[1].reason, "no f16");
-  EXPECT_THAT(gate_counts(file), ElementsAre(0, 0, 0, 0, 1));
+  EXPECT_THAT(gate_counts(file), ElementsAre(0, 0, 0, 1, 0)) << "an unfit machine decides nothing";
+  BenchmarkFile judged = file;
+  judged.gate->fit = true;
+  EXPECT_THAT(gate_counts(judged), ElementsAre(0, 0, 0, 0, 1));
 }
 
 TEST(BenchFile, ErrorsNameFileAndKey) {

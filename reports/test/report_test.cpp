@@ -374,6 +374,10 @@ TEST(JUnitOfReport, RegressionsAndSurvivorsFail) {
       junit(report),
       HasSubstr(
           "<skipped message=\"the machine was not fit to judge: 1.1000 times the time of the base (1.0800 to 1.1200)\"/>"));
+  EXPECT_THAT(markdown(report), Not(HasSubstr("**REGRESSED**")));
+  EXPECT_THAT(markdown(report), HasSubstr("**AMBIGUOUS**"));
+  report.benches[0].gate->fit = true;
+  EXPECT_THAT(markdown(report), HasSubstr("**REGRESSED**"));
 }
 
 TEST(Charts, PictureHasARectangleForNeighboursOfOneShade) {
