@@ -121,7 +121,12 @@ void WorkerProcess::limit(std::chrono::milliseconds time_limit) {
     seen_current_ = current;
     since_ = now;
     queued_at_start_ = queued(control.process.load());
-  } else if (!timed_out_ && now - since_ - (queued(control.process.load()) - queued_at_start_) > time_limit) {
+    return;
+  }
+  // A process that is not there yet has no call to return from: a limit of a millisecond is not its own.
+  const auto of_start = std::max<std::chrono::milliseconds>(time_limit, std::chrono::seconds(1));
+  const auto limit = control.process.load() == 0 ? of_start : time_limit;
+  if (!timed_out_ && now - since_ - (queued(control.process.load()) - queued_at_start_) > limit) {
     timed_out_ = true;
     zygote_->kill_worker(worker_);
   }
