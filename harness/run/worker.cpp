@@ -27,6 +27,7 @@
 #include "lane.h"
 #include "loading.h"
 #include "protocol.h"
+#include "strays.h"
 #include "worker_loop.h"
 
 namespace assay {
@@ -44,6 +45,7 @@ class ZygoteServer {
     sigaddset(&child, SIGCHLD);
     sigprocmask(SIG_BLOCK, &child, &before_);
     deaths_ = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+    adopt_orphans();
   }
 
   int serve() {
@@ -59,6 +61,9 @@ class ZygoteServer {
       if (waiting[0].revents != 0 && !answer()) {
         // The harness is gone. The workers would end with this process (PR_SET_PDEATHSIG); what they started would not.
         for (const Child& child : children_) ::kill(-child.process, SIGKILL);
+        for (const Child& child : children_) waitpid(child.process, nullptr, 0);
+        children_.clear();
+        while (kill_strays()) waitpid(-1, nullptr, 0);
         return 0;
       }
     }
@@ -122,7 +127,8 @@ class ZygoteServer {
   [[noreturn]] void become_worker(pid_t zygote, const int (&files)[kRequestFiles]) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != zygote) _exit(0);
-    setpgid(0, 0);  // so that processes which a kernel starts can be ended with it
+    setpgid(0, 0);    // so that processes which a kernel starts can be ended with it
+    adopt_orphans();  // those that leave the group, too: they are the zygote's once this process has ended
     close(socket_);
     close(deaths_);
     dup2(files[2], STDOUT_FILENO);
@@ -148,6 +154,21 @@ class ZygoteServer {
       children_.erase(at);
       announce(child, status, Control::kEnded);
     }
+    kill_strays();
+  }
+
+  // What dead workers have left. Their own children come here when they die, and are next. True if there were some.
+  bool kill_strays() {
+    bool some = false;
+    for (const pid_t process : children()) {
+      const auto is_it = [process](const Child& c) { return c.process == process; };
+      if (std::any_of(children_.begin(), children_.end(), is_it) ||
+          std::find(of_libraries_.begin(), of_libraries_.end(), process) != of_libraries_.end())
+        continue;
+      ::kill(process, SIGKILL);
+      some = true;
+    }
+    return some;
   }
 
   void announce(const Child& child, int status, std::uint32_t how) {
@@ -181,6 +202,7 @@ class ZygoteServer {
   WorkerTable table_;
   sigset_t before_{};
   std::vector<Child> children_;
+  const std::vector<pid_t> of_libraries_ = children();  // started while they were loaded
 };
 
 bool greet(int socket, bool ok, std::string_view text) {

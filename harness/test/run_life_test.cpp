@@ -85,8 +85,8 @@ class RunLife : public RunTest {
 
 TEST_F(RunLife, NothingOutlivesAKilledHarness) {
   const pid_t harness = start_harness({mark_});
-  // The harness, its zygote and the worker that hangs.
-  ASSERT_TRUE(soon([&] { return processes(mark_).size() == 3; }));
+  // The harness, its zygote, the worker that hangs, and what its kernel has started.
+  ASSERT_TRUE(soon([&] { return processes(mark_).size() == 4; }));
   std::this_thread::sleep_for(50ms);
   kill(harness, SIGKILL);
   waitpid(harness, nullptr, 0);
@@ -125,6 +125,20 @@ TEST_F(RunLife, WhatAKernelStartedEndsWithItsWorker) {
   EXPECT_EQ(processes(mark_).size(), 4u);  // the zygote, the worker, and one from each run
   lane_.reset();
   EXPECT_TRUE(soon([&] { return processes(mark_).size() == 1; }));
+}
+
+TEST_F(RunLife, ADaemonThatAKernelStartedEndsWithItsWorker) {
+  const Call call = twice_call({3});
+  const Kernel& starts = marked("starts a daemon");
+  const Kernel& good = marked("twice");
+  Lane other(zygotes_, options_);
+  const Task tasks[] = {{&starts, &call}, {&starts, &call}};
+  for (const Outcome& o : lane().run({tasks, 1})) expect_twice(o, call);
+  for (const Outcome& o : other.run({tasks + 1, 1})) expect_twice(o, call);
+  EXPECT_EQ(processes(mark_).size(), 7u);  // the zygote; twice a worker, and a daemon from each run
+  lane_.reset();
+  EXPECT_TRUE(soon([&] { return processes(mark_).size() == 4; }));  // the other worker's stay
+  expect_twice(run(good, call), call);
 }
 
 // Its child comes back from the kernel as a second worker, which would fork again at the next call.

@@ -2,6 +2,7 @@
 // out = 2 self, honouring strides, before or after the bad deed.
 #include <immintrin.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -250,6 +251,21 @@ int forks(const assay_call* call) {
   }
   return twice(call);
 }
+// As daemon(3) does: neither its group nor its parent leads to it.
+int starts_a_daemon(const assay_call* call) {
+  if (const pid_t child = fork(); child == 0) {
+    setsid();
+    if (fork() == 0) sleep(30);
+    _exit(0);
+  } else {
+    waitpid(child, nullptr, 0);
+  }
+  return twice(call);
+}
+int starts_a_daemon_and_hangs(const assay_call* call) {
+  starts_a_daemon(call);
+  return hang(call);
+}
 int forks_and_returns(const assay_call* call) {
   fork();
   return twice(call);
@@ -392,6 +408,8 @@ assay::WorkerTable table(std::span<const std::string> arguments) {
   one("reports environment", reports_environment);
   one("prints", prints);
   one("forks", forks);
+  one("starts a daemon", starts_a_daemon);
+  one("starts a daemon and hangs", starts_a_daemon_and_hangs);
   one("forks and returns", forks_and_returns);
   one("forks and returns late", forks_and_returns_late);
   one("forks and exits", forks_and_exits);
@@ -403,13 +421,13 @@ assay::WorkerTable table(std::span<const std::string> arguments) {
   return t;
 }
 
-// A harness of its own, for tests that end it: runs a kernel that hangs. The arguments are those of its workers.
+// A harness of its own, for tests that end it: runs a kernel that starts a daemon and hangs. The arguments are those of its workers.
 int harness(const std::string& program, const std::vector<std::string>& arguments) {
   static constexpr assay::Operator twice_op{.schema = assay::parse_schema("twice(Tensor self) -> Tensor")};
   assay::Kernel kernel;
   kernel.op = &twice_op;
   kernel.schema = twice_op.schema.text;
-  kernel.name = kernel.table_name = "hang";
+  kernel.name = kernel.table_name = "starts a daemon and hangs";
   kernel.environment = {program, arguments, {}};
   assay::Call call;
   call.op = &twice_op;
