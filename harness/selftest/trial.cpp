@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "../generate/cases.h"
 #include "../generate/data.h"
@@ -88,6 +89,15 @@ bool changes(const Variant& variant, const Case& c) {
 
 bool is_found(const Judgement& j) {
   return is_fault(j.verdict) || (j.verdict == Verdict::refused && j.undeclared_refusal);
+}
+
+// What did not run has neither been found nor survived. Throws std::runtime_error.
+void expect_run(const std::vector<Examined>& examined) {
+  for (const Examined& e : examined)
+    for (const Finding& f : e.findings)
+      if (f.judgement.verdict == Verdict::not_run && f.applicable && !f.stopped)
+        throw std::runtime_error(fmt::format("{} of {} could not be run: {}", f.kernel->name,
+                                             f.kernel->op->schema.name, f.judgement.detail));
 }
 
 void merge(std::array<bool, kRivals>& into, const std::array<bool, kRivals>& more) {
@@ -223,6 +233,7 @@ void Trial::examine(Examiner& examiner, const std::vector<Case>& cases, std::uin
   for (const Suspect* s : open) kernels.push_back(&s->kernel);
   const std::vector<Examined> examined =
       examiner.examine(cases, kernels, {.properties = true, .keep_outputs = true});
+  expect_run(examined);
   std::vector<Expected> right;
   for (std::uint64_t i = 0; i < valid; ++i) right.push_back(expected(examined[i].call));
   const std::size_t controls = controls_.size();
@@ -256,6 +267,7 @@ void Trial::examine(Examiner& examiner, const std::vector<Case>& cases, std::uin
   for (const Suspect* s : known) kernels.push_back(&s->kernel);
   const std::vector<Examined> again =
       examiner.examine(std::span(cases).first(valid), kernels, {.properties = false, .keep_outputs = true});
+  expect_run(again);
   for (std::size_t i = 0; i < valid; ++i)
     for (std::size_t k = 0; k < known.size(); ++k)
       merge(known[k]->planted.by_rivals, noticed(again[i].findings[k], again[i].call, right[i]));

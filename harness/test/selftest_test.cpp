@@ -304,6 +304,16 @@ TEST(SelftestCommand, PlantsRoundingWhereResultsAreRounded) {
   EXPECT_THAT(truncated("clone").err, HasSubstr("nothing to plant"));
 }
 
+// Its worker processes are too many for 16 files: what did not run has not survived.
+TEST(SelftestCommand, AFaultThatCannotBeRunIsNoSurvivor) {
+  const Finished f = run_program("/bin/bash", {"-c", "ulimit -n 16; exec \"$0\" \"$@\"", ASSAY_PROGRAM,
+                                               "selftest", "relu", "--dtype", "f32", "--jobs", "1"});
+  EXPECT_EQ(f.status, 3) << f.out << f.err;
+  EXPECT_THAT(f.err, HasSubstr(" of relu could not be run: "));
+  EXPECT_THAT(f.err, HasSubstr("Too many open files"));
+  EXPECT_THAT(f.out, Not(HasSubstr("Survived")));
+}
+
 TEST(SelftestCommand, ACutRunCallsNothingASurvivor) {
   const Finished f =
       run_program("/usr/bin/timeout", {"--preserve-status", "-s", "INT", "2", ASSAY_PROGRAM, "selftest",
