@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "integers.h"
 #include "layout.h"
 #include "shape_function.h"
 #include "view.h"
@@ -18,18 +19,6 @@ std::string names(const std::vector<Dtype>& dtypes) {
   std::string list;
   for (const Dtype d : dtypes) list += fmt::format("{}{}", list.empty() ? "" : " or ", name(d));
   return list;
-}
-
-// Whether n integers, `step` elements apart, are all from 0 to count - 1. Kernels are called behind this: it looks at
-// each number without a branch.
-template <class I>
-bool all_below(const I* from, std::int64_t step, std::int64_t n, std::int64_t count) {
-  std::uint64_t wrong = 0;  // in its highest bit
-  for (std::int64_t i = 0; i < n; ++i) {
-    const auto k = static_cast<std::uint64_t>(static_cast<std::int64_t>(from[i * step]));
-    wrong |= k | (static_cast<std::uint64_t>(count - 1) - k);
-  }
-  return wrong >> 63 == 0;
 }
 
 class Check {
@@ -201,28 +190,6 @@ class Check {
     if (error.empty()) return;
     checked_.error = std::move(error);
     checked_.argument = argument(static_cast<std::size_t>(i)).name;
-  }
-
-  // Element k of a tensor of integers, in row-major order.
-  static const char* element(const View& v, std::int64_t k) {
-    std::int64_t at = 0;
-    for (int dim = v.rank() - 1; dim >= 0; --dim) {
-      at += k % v.size(dim) * v.stride(dim);
-      k /= v.size(dim);
-    }
-    return v.as<const char>() + at * bytes(v.type());
-  }
-  static std::int64_t integer_of(const View& v, std::int64_t k) {
-    return load_integer(element(v, k), v.type());
-  }
-
-  // Whether elements [k, k + n), all of them along the last dimension, are from 0 to count - 1.
-  static bool row_below(const View& v, std::int64_t k, std::int64_t n, std::int64_t count) {
-    const char* const from = element(v, k);
-    const std::int64_t step = v.rank() == 0 ? 0 : v.stride(v.rank() - 1);
-    if (v.type() == Dtype::i64) return all_below(reinterpret_cast<const std::int64_t*>(from), step, n, count);
-    if (v.type() == Dtype::i32) return all_below(reinterpret_cast<const std::int32_t*>(from), step, n, count);
-    return false;
   }
 
   // Of a tensor that integers are divided by, converted to their dtype first; where there is data to look at.

@@ -2,157 +2,21 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <regex>
 
 #include "bench_sample.h"
+#include "report_sample.h"
 #include "reports/coverage.h"
 #include "reports/html.h"
 #include "reports/junit_report.h"
 #include "reports/markdown.h"
-#include "reports/summary.h"
-#include "reports/svg_bounds.h"
-#include "reports/svg_forest.h"
-#include "reports/svg_picture.h"
-#include "reports/svg_roofline.h"
-#include "reports/svg_sparkline.h"
-#include "sample.h"
 
 namespace assay {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
-
-Report sample_report() {
-  Report report;
-  report.title = "a title";
-  report.runs.push_back({"run.json", sample_run(), {}});
-  return report;
-}
-
-std::size_t occurrences(const std::string& text, const std::string& part) {
-  std::size_t n = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size())) ++n;
-  return n;
-}
-
-TEST(Summary, SaysWhatTheFilesSay) {
-  Report report = sample_report();
-  EXPECT_EQ(headline(report).word(), "FAILED");
-  EXPECT_THAT(headline(report).parts, ElementsAre("1 of 4 rows at fault", "peers disagree in 1 row"));
-  report.benches.push_back(bench_from_json(kBenchSample, "b.json"));
-  const Headline both = headline(report);
-  EXPECT_THAT(both.parts,
-              ElementsAre("1 of 4 rows at fault", "peers disagree in 1 row", "1 kernel call measured",
-                          "1 kernel call compared on a machine that was not fit to judge"));
-  EXPECT_THAT(both.warnings, ElementsAre("b.json: incomplete: out of time",
-                                         "b.json: the machine was not quiet enough to compare speeds on it"));
-  Report good;
-  good.runs.push_back({"run.json", sample_run(), {}});
-  good.runs[0].run.rows.erase(good.runs[0].run.rows.begin());
-  EXPECT_EQ(headline(good).word(), "PASSED");
-  EXPECT_EQ(headline(Report{}).word(), "NOTHING RAN");
-  Report speeds;
-  speeds.benches.push_back(bench_from_json(kBenchSample, "b.json"));
-  EXPECT_EQ(headline(speeds).word(), "MEASURED") << "the machine was not fit to judge";
-  speeds.benches[0].gate->fit = true;
-  EXPECT_EQ(headline(speeds).word(), "FAILED");
-  EXPECT_THAT(headline(speeds).parts, ElementsAre("1 kernel call measured", "1 regression"));
-  speeds.benches[0].rows[0].gate->verdict = SpeedVerdict::same;
-  EXPECT_EQ(headline(speeds).word(), "NO FAULT SO FAR") << "it is incomplete";
-  speeds.benches[0].complete = true;
-  EXPECT_EQ(headline(speeds).word(), "PASSED");
-  speeds.benches[0].gate.reset();
-  EXPECT_EQ(headline(speeds).word(), "MEASURED");
-  Report nothing;
-  nothing.runs.push_back({"run.json", {}, {}});
-  EXPECT_EQ(headline(nothing).word(), "NOTHING RAN");
-}
-
-Report bench_report() {
-  Report report;
-  report.benches.push_back(bench_from_json(kBenchSample, "b.json"));
-  report.benches[0].rows[0].gate.reset();
-  report.benches[0].gate.reset();
-  report.benches[0].complete = true;
-  return report;
-}
-
-void fail(Measurement& row) {
-  row.status = MeasuredStatus::failed;
-  row.ns = {};
-  row.reason = "out[0] is |-1|";
-}
-
-TEST(Summary, NamesKernelsThatFailedWhileTheyWereTimed) {
-  Report report = bench_report();
-  fail(report.benches[0].rows[0]);
-  EXPECT_EQ(headline(report).word(), "FAILED") << "all failed";
-  EXPECT_THAT(headline(report).parts,
-              ElementsAre("1 kernel call failed: cpu.avx2 relu:f32:self=4", "0 kernel calls measured"));
-  // Beside rows that are well, with a gate or without one.
-  report.benches.push_back(bench_from_json(kBenchSample, "c.json"));
-  report.benches[1].rows[0].gate->verdict = SpeedVerdict::same;
-  report.benches[1].gate->fit = true;
-  EXPECT_EQ(headline(report).word(), "FAILED");
-  report.benches[1].gate.reset();
-  report.benches[1].rows[0].gate.reset();
-  EXPECT_EQ(headline(report).word(), "FAILED");
-  for (int i = 0; i < 4; ++i) report.benches[0].rows.push_back(report.benches[0].rows[0]);
-  EXPECT_THAT(headline(report).parts[0], ::testing::StartsWith("5 kernel calls failed: cpu.avx2 relu"));
-  EXPECT_THAT(headline(report).parts[0], ::testing::EndsWith("; and 2 more"));
-  // In every document, with why.
-  EXPECT_THAT(html(report), HasSubstr("5 kernel calls failed: cpu.avx2 relu:f32:self=4; "));
-  EXPECT_THAT(html(report), HasSubstr("<td>out[0] is |-1|</td>"));
-  EXPECT_THAT(markdown(report), ::testing::StartsWith("# FAILED: 5 kernel calls failed\\: cpu.avx2"));
-  EXPECT_THAT(markdown(report),
-              HasSubstr("| cpu.avx2 | relu\\:f32\\:self=4 | warm | out\\[0\\] is \\|-1\\| |"));
-  EXPECT_THAT(junit(report), HasSubstr("errors=\"5\""));
-}
-
-TEST(Summary, APeerThatFailsIsThePeersAffair) {
-  Report report = bench_report();
-  fail(report.benches[0].rows[1]);
-  EXPECT_EQ(headline(report).word(), "MEASURED");
-  EXPECT_THAT(headline(report).parts, ElementsAre("1 kernel call measured", "peers failed in 1 kernel call"));
-  EXPECT_THAT(junit(report), HasSubstr("errors=\"0\""));
-  EXPECT_THAT(junit(report), HasSubstr("a peer fails, which does not decide the run; out[0]"));
-}
-
-TEST(Summary, WhereNothingWasComparedNothingIsSaidOfRegressions) {
-  Report report = bench_report();
-  report.benches.push_back(bench_from_json(kBenchSample, "c.json"));
-  report.benches[1].gate->fit = true;
-  report.benches[1].rows.erase(report.benches[1].rows.begin());
-  EXPECT_EQ(headline(report).word(), "MEASURED");
-  EXPECT_THAT(headline(report).parts, ElementsAre("1 kernel call measured"));
-}
-
-// What `assay bench --against` writes where all is the same machine code.
-TEST(Summary, UnchangedCodeHasPassed) {
-  std::string text(kBenchSample);
-  const auto replace = [&](std::string_view from, std::string_view to) {
-    text.replace(text.find(from), from.size(), to);
-  };
-  replace("\"status\": \"measured\"", "\"status\": \"not_run\"");
-  replace("\"verdict\": \"REGRESSED\", \"ratio\": 1.1, \"low\": 1.08, \"high\": 1.12",
-          "\"verdict\": \"UNCHANGED\", \"ratio\": 1, \"low\": 1, \"high\": 1");
-  replace("\"fit\": false", "\"fit\": true");
-  replace("\"complete\": false", "\"complete\": true");
-  Report report;
-  report.benches.push_back(bench_from_json(text, "b.json"));
-  EXPECT_EQ(headline(report).word(), "PASSED");
-  EXPECT_THAT(headline(report).parts,
-              ElementsAre("0 kernel calls measured", "1 of unchanged code", "no regression"));
-  const std::string xml = junit(report);
-  EXPECT_THAT(xml, HasSubstr("tests=\"2\" failures=\"0\" errors=\"0\" skipped=\"1\""));
-  EXPECT_THAT(xml, HasSubstr("UNCHANGED: the same machine code, which was not timed"));
-  EXPECT_THAT(xml, Not(HasSubstr("1.0000"))) << "nothing was timed";
-  EXPECT_THAT(html(report), HasSubstr("<dt>Gate</dt><dd>1 unchanged code</dd>"));
-}
 
 TEST(Documents, AnIntervalThatIsNotKnownIsNoNumber) {
   Report report = bench_report();
@@ -378,61 +242,6 @@ TEST(JUnitOfReport, RegressionsAndSurvivorsFail) {
   EXPECT_THAT(markdown(report), HasSubstr("**AMBIGUOUS**"));
   report.benches[0].gate->fit = true;
   EXPECT_THAT(markdown(report), HasSubstr("**REGRESSED**"));
-}
-
-TEST(Charts, PictureHasARectangleForNeighboursOfOneShade) {
-  const std::string figure =
-      picture_figure({"out", 3, 8, 2, 4, {0, 1, 1, 0, 0, 0, 0, 0.5F}, 2, 4, "dimension 0", "dimension 1"});
-  EXPECT_THAT(figure, HasSubstr("d=\"M1 0h2v1H1z\""));
-  EXPECT_THAT(figure, HasSubstr("d=\"M3 1h1v1H3z\""));
-  EXPECT_THAT(figure,
-              HasSubstr("out: 3 of 8 elements diverge. Across: dimension 1 (4). Down: dimension 0 (2)."));
-  EXPECT_THAT(picture_figure({}), IsEmpty());
-}
-
-TEST(Charts, BoundsAreOnTheirSideOfOne) {
-  RunResult run;
-  for (const double worst : {0.0, 1.0, 1.01, HUGE_VAL, std::nan("")}) {
-    Row row = row_of("op", "cpu", "f32", {{Verdict::pass, 1}});
-    row.elements = 1;
-    row.worst = worst;
-    run.rows.push_back(row);
-  }
-  const std::string chart = bounds_chart(run);
-  EXPECT_EQ(occurrences(chart, "class=\"bar over\""), 2u)
-      << "above 1 in one bar, infinite and NaN in another";
-  EXPECT_EQ(occurrences(chart, "class=\"bar\""), 2u);
-  EXPECT_THAT(bounds_chart(RunResult{}), IsEmpty());
-}
-
-TEST(Charts, AreWholeForAnyNumbers) {
-  BenchmarkFile file = bench_from_json(kBenchSample, "b.json");
-  EXPECT_EQ(occurrences(roofline_chart(file), "class=\"dot\""), 4u) << "three of them in the key";
-  EXPECT_EQ(occurrences(roofline_chart(file), "class=\"ceiling"), 2u);
-  file.limits.clear();
-  EXPECT_EQ(occurrences(roofline_chart(file), "class=\"ceiling"), 0u);
-  file.rows[0].operations = 0;
-  EXPECT_THAT(roofline_chart(file), HasSubstr("Kernels that do no arithmetic"));
-  file.rows.clear();
-  EXPECT_THAT(roofline_chart(file), IsEmpty());
-  for (const double value : {0.0, -1.0, 1e-300, 1e300, HUGE_VAL, std::nan("")}) {
-    const std::string chart =
-        forest_chart({{"label", "", {value, value, value}, "none", "same"}}, "time", 0.03);
-    EXPECT_THAT(chart, Not(HasSubstr("nan"))) << value;
-    EXPECT_THAT(chart, HasSubstr("label"));
-    const std::string line =
-        sparkline({"op", "c", "k", "", "", 1, {{"a", 0, value, value}, {"b", 1, 1, 1}}, {{1, value, 1}}});
-    EXPECT_THAT(line, Not(HasSubstr("\"nan"))) << value;
-  }
-  EXPECT_THAT(sparkline({}), IsEmpty());
-}
-
-// 1,200 pixels less the margins and a scroll bar; what is wider loses the last letters of its verdicts.
-TEST(Charts, AForestFitsThePage) {
-  const std::string chart = forest_chart({{"label", "", {1, 0.9, 1.1}, "none", "same"}}, "time", 0.03);
-  std::smatch width;
-  ASSERT_TRUE(std::regex_search(chart, width, std::regex(" width=\"([0-9.]+)\" height=\"[0-9.]+\" role")));
-  EXPECT_LE(std::stod(width[1]), 1200 - 2 * 24 - 16);
 }
 
 }  // namespace
