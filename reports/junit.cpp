@@ -29,7 +29,7 @@ std::string details(const Row& row) {
     text += fmt::format("refused {} cases: {}\n", cases, reason);
   for (const Failure& f : row.failures) {
     text += fmt::format("\n{}: {}\n{}\n", token(f.kind), f.case_text, f.detail);
-    if (!f.diagnosis.empty()) text += fmt::format("diagnosis: {}\n", f.diagnosis);
+    if (!f.diagnosis.empty()) text += fmt::format("{}: {}\n", kDiagnosis, f.diagnosis);
     if (f.replay.empty()) continue;
     text += "replay:";
     for (const std::string& word : command_of(row, f)) text += " " + shell_word(word);

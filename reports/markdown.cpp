@@ -34,7 +34,9 @@ void add_rows_of(std::string& out, std::string_view title, const std::vector<con
     out += fmt::format("| {} | {} | {} | **{}** | {} | {} |\n", cell(row.op), cell(row.impl), cell(row.dtype),
                        words(row.verdict), f == nullptr ? "" : cell(f->case_text),
                        cell(f == nullptr ? reason_of(row) : f->detail) +
-                           (f != nullptr && !f->diagnosis.empty() ? "<br>" + cell(f->diagnosis) : ""));
+                           (f != nullptr && !f->diagnosis.empty()
+                                ? "<br>" + cell(fmt::format("{}: {}", kDiagnosis, f->diagnosis))
+                                : ""));
   }
   end_table(out, rows.size());
 }

@@ -14,12 +14,15 @@
 
 namespace assay {
 
+// What stands before Failure::diagnosis.
+inline constexpr std::string_view kDiagnosis = "diagnosis before the cases were made small";
+
 struct Failure {
   std::string case_text;
   Verdict kind = Verdict::diverged;
   std::string detail;       // in plain words: which element, what was expected, what came
   std::string replay;       // path of the case file, or empty
-  std::string diagnosis;    // empty until `assay diagnose` has looked
+  std::string diagnosis;    // of the row's cases before they were made small; empty until somebody has looked
   std::uint64_t index = 0;  // which case of the row, for a stable order
   std::string plugin = {};  // path of a plugin kernel's library, which a replay has to name; else empty
 };

@@ -140,7 +140,8 @@ std::string failure_text(const Row& row, const Failure& failure) {
                          ? failure.detail
                          : words(failure.kind) + ": " + without_words(failure.kind, failure.detail),
                      "      ", "      ");
-  if (!failure.diagnosis.empty()) out += paragraph("diagnosis: " + failure.diagnosis, "      ", "      ");
+  if (!failure.diagnosis.empty())
+    out += paragraph(fmt::format("{}: {}", kDiagnosis, failure.diagnosis), "      ", "      ");
   return out + command(command_of(row, failure), 6);
 }
 

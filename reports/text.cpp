@@ -68,12 +68,6 @@ class Lines {
     const std::size_t gap = empty_ ? 0 : 1;
     if (width(line_) + gap + width(w) > kTextWidth && !empty_) end_line();
     if (!empty_) line_ += ' ';
-    while (width(line_) + width(w) > kTextWidth) {
-      const std::string_view fits = first_columns(w, kTextWidth - std::min(kTextWidth - 1, width(line_)));
-      line_ += fits;
-      w.remove_prefix(fits.size());
-      end_line();
-    }
     line_ += w;
     empty_ = false;
   }

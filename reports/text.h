@@ -31,8 +31,8 @@ std::string printable(std::string_view text);
 std::string printable_lines(std::string_view text);
 
 // Lines of at most kTextWidth columns: the first begins with `first`, the others with `rest`. Breaks at
-// spaces, and inside of words that are wider than a line. Line ends in the text stay; the rest is made
-// printable.
+// spaces alone, because words are there to be copied, such as texts of cases: one that is wider has a wider line to itself.
+// Line ends in the text stay; the rest is made printable.
 std::string paragraph(std::string_view text, std::string_view first, std::string_view rest);
 
 // The word as a shell needs it: quoted if it must be, control characters as escapes (which bash and zsh

@@ -87,7 +87,8 @@ class Readings {
     }
     for (const std::vector<std::size_t>& order :
          {std::vector<std::size_t>{1, 0}, std::vector<std::size_t>{0, 2, 1},
-          std::vector<std::size_t>{0, 2, 3, 1}})
+          std::vector<std::size_t>{2, 1, 0}, std::vector<std::size_t>{0, 2, 3, 1},
+          std::vector<std::size_t>{3, 2, 1, 0}})
       plant_move(
           fmt::format("memory_of_order_{}", fmt::join(order, "")),
           fmt::format(

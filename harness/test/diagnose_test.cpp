@@ -57,6 +57,36 @@ TEST(Diagnose, NamesTheAxisOfASlope) {
   EXPECT_THAT(d.inverted[0].says, HasSubstr("where the reference has dimension 1"));
 }
 
+// The first dimension grows fastest, in what is read or in what is read as it lies in memory.
+TEST(Diagnose, NamesTheOrderOfFortranOfAnyRank) {
+  for (const char* shape : {"3x7", "3x4x5", "2x3x4x5"}) {
+    Experiment e(fmt::format("clone:f32:self={}:data=normal:seed=3", shape));
+    const Shape& sizes = e.tensor(0).shape;
+    const auto fortran = [&](std::int64_t i) {
+      std::int64_t at = 0, of_last = e.tensor(0).numel();
+      for (const std::int64_t n : sizes) {
+        of_last /= n;
+        at += i % n * of_last;
+        i /= n;
+      }
+      return at;
+    };
+    e.fill([&](std::int64_t i) { return e.tensor(0).get(fortran(i)); });
+    std::string order;
+    for (std::size_t d = sizes.size(); d-- > 0;) order += std::to_string(d);
+    const Diagnosis read = e.diagnosis();
+    ASSERT_EQ(read.kind, Diagnosis::Kind::named) << shape;
+    EXPECT_EQ(read.causes[0].name, "self.memory_of_order_" + order);
+    std::vector<double> there(static_cast<std::size_t>(e.tensor(0).numel()));
+    for (std::int64_t i = 0; i < e.tensor(0).numel(); ++i)
+      there[static_cast<std::size_t>(fortran(i))] = e.tensor(0).get(i);
+    e.fill([&](std::int64_t i) { return there[static_cast<std::size_t>(i)]; });
+    const Diagnosis back = e.diagnosis();
+    ASSERT_EQ(back.kind, Diagnosis::Kind::named) << shape;
+    EXPECT_EQ(back.causes[0].name, "self.order_" + order);
+  }
+}
+
 TEST(Diagnose, RecoversParametersThatNoListHas) {
   const auto says = [](const Experiment& e) {
     const Diagnosis d = e.diagnosis();

@@ -44,7 +44,7 @@ Faults: each with the smallest case that shows it and the command that runs it a
       assay replay out/a.h5
     prelu:f32:self=2x3@offset(1),weight=3
       out[1,1] is NaN
-      diagnosis: slope is 0
+      diagnosis before the cases were made small: slope is 0
       assay verify --impl cpu.avx2 --case 'prelu:f32:self=2x3@offset(1),weight=3'
 
 FAILED: 1 of 4 rows at fault (1 pass, 1 refused, 1 not run, 1 diverged). Peers: 1 crashed. 40 cases in 1.5 s, seed 42.
@@ -265,7 +265,9 @@ TEST(Table, IsNeverTooWideAndNeverSteersTheTerminal) {
     for (const std::size_t longest : {0u, 30u, 45u, 300u}) {
       std::istringstream lines(table(large_run(dtypes, longest)));
       for (std::string line; std::getline(lines, line);) {
-        ASSERT_LE(width(line), 120u) << line;
+        // But for a word that is wider, which is there to be copied.
+        ASSERT_TRUE(width(line) <= 120u || line.find(' ', line.find_first_not_of(' ')) == std::string::npos)
+            << line;
         ASSERT_EQ(line.find('\x1b'), std::string::npos);
       }
     }

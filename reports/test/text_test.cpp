@@ -27,8 +27,9 @@ TEST(Text, WrapsParagraphs) {
   EXPECT_EQ(paragraph("", "- ", "  "), "- \n");
   const std::string word(60, 'x');
   EXPECT_EQ(paragraph(word + " " + word, "", " "), word + "\n " + word + "\n");
-  EXPECT_EQ(paragraph(std::string(130, 'y'), "> ", "  "),
-            "> " + std::string(118, 'y') + "\n  " + std::string(12, 'y') + "\n");
+  const std::string wide(130, 'y');
+  EXPECT_EQ(paragraph("a " + wide + " b", "> ", "  "), "> a\n  " + wide + "\n  b\n");
+  EXPECT_EQ(paragraph(wide, "> ", "  "), "> " + wide + "\n");
   EXPECT_EQ(paragraph("a\x1b[31m\tb\x7F", "", ""), "a [31m b \n");
 }
 
@@ -42,11 +43,7 @@ TEST(Text, MakesTextFromOutsidePrintable) {
   EXPECT_EQ(printable("ä\t→\n𝄞"), "ä → 𝄞");
   EXPECT_EQ(printable_lines("ä\t→\n𝄞\x1b[2J\n"), "ä →\n𝄞 [2J\n");
   EXPECT_EQ(printable(std::string("a\0b", 3)), "a b");
-  EXPECT_EQ(paragraph("\u202E" + std::string(300, '\x9B'), "", ""), [] {
-    std::string all;
-    for (int i = 0; i < 301; ++i) all += i > 0 && i % 120 == 0 ? "\n\uFFFD" : "\uFFFD";
-    return all + "\n";
-  }());
+  EXPECT_EQ(paragraph("\u202E" + std::string(3, '\x9B'), "", ""), "\uFFFD\uFFFD\uFFFD\uFFFD\n");
 }
 
 TEST(Text, WhatIsPrintableHasOnlyReadableCharacters) {
@@ -88,7 +85,7 @@ TEST(Text, KeepsEveryWordWithinTheWidth) {
     std::istringstream lines(paragraph(text, "", ""));
     std::string found;
     for (std::string line; std::getline(lines, line);) {
-      RC_ASSERT(line.size() <= kTextWidth);
+      RC_ASSERT(line.size() <= kTextWidth || line.find(' ') == std::string::npos);
       for (const char c : line)
         if (c != ' ') found += c;
     }
