@@ -32,7 +32,7 @@ std::string counts_of(const Row& row) {
   std::vector<std::string> parts;
   for (int v = 0; v < kVerdicts; ++v)
     if (const std::uint64_t n = count_of(row, static_cast<Verdict>(v)); n > 0 && n != row.cases)
-      parts.push_back(fmt::format("{} {}", grouped(n), words(static_cast<Verdict>(v))));
+      parts.push_back(counted(n, static_cast<Verdict>(v)));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
@@ -54,7 +54,7 @@ void add_rows(Page& page) {
   std::stable_sort(rows.begin(), rows.end(), comes_before);
 
   std::vector<TableColumn> columns{{"op", "operator", "text", 26},
-                                   {"impl", "kernel", "text", 17},
+                                   {"impl", "kernel", "text", 22},
                                    {"dtype", "dtype", "text", 8},
                                    {"verdict", "verdict", "state", 22},
                                    {"bad", "faulty", "count", 8},

@@ -51,6 +51,7 @@ JunitKind kind_of(const Row& row, const Rules& rules) {
   if (fails(row, rules))
     return row.verdict == Verdict::crashed || row.verdict == Verdict::timeout ? JunitKind::error
                                                                               : JunitKind::failure;
+  if (rules.decides(row) && count_of(row, Verdict::not_run) > 0) return JunitKind::error;
   if (row.verdict == Verdict::pass || row.verdict == Verdict::suspicious) return JunitKind::passed;
   return JunitKind::skipped;
 }

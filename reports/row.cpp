@@ -56,6 +56,11 @@ bool fails(const Row& row, const Rules& rules) {
 
 bool lacks_environment(const Row& row) { return row.verdict == Verdict::not_run && row.reason != kNoCases; }
 
+std::uint64_t kept_from_running(const RunResult& run, const Rules& rules) {
+  return static_cast<std::uint64_t>(std::ranges::count_if(
+      run.rows, [&](const Row& row) { return rules.decides(row) && count_of(row, Verdict::not_run) > 0; }));
+}
+
 bool stopped_before_the_first(const RunResult& run) {
   return !run.complete && !std::all_of(run.rows.begin(), run.rows.end(), lacks_environment) &&
          std::all_of(run.rows.begin(), run.rows.end(),
@@ -75,7 +80,7 @@ int exit_code(const RunResult& run, const Rules& rules) {
   if (std::any_of(run.rows.begin(), run.rows.end(), [&](const Row& row) { return fails(row, rules); }))
     return 1;
   if (std::all_of(run.rows.begin(), run.rows.end(), lacks_environment)) return 3;
-  if (stopped_before_the_first(run) || refused_everything(run)) return 3;
+  if (stopped_before_the_first(run) || refused_everything(run) || kept_from_running(run, rules) > 0) return 3;
   return 0;
 }
 

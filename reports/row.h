@@ -48,6 +48,9 @@ bool fails(const Row& row, const Rules& rules);
 // Whether it is a row of a kernel that this machine lacks something for.
 bool lacks_environment(const Row& row);
 
+// Rows that decide and of which some case could not be run although the kernel is there: processes, files or memory were missing.
+std::uint64_t kept_from_running(const RunResult& run, const Rules& rules);
+
 // Whether the run was stopped, interrupted or out of time, before any case ran.
 bool stopped_before_the_first(const RunResult& run);
 
@@ -56,7 +59,7 @@ bool stopped_before_the_first(const RunResult& run);
 bool refused_everything(const RunResult& run);
 
 // 0: all well. 1: a row fails. 3: every row lacks its environment (device, library, ISA), there is no row at all, every case
-// was refused, or the run was stopped before the first case.
+// was refused, some were kept from running, or the run was stopped before the first case.
 int exit_code(const RunResult& run, const Rules& rules = {});
 
 }  // namespace assay

@@ -29,8 +29,16 @@ void add_runs(Headline& headline, const Report& report) {
     all.deciding += s.deciding;
     all.failing += s.failing;
     peers += peers_at_fault(s);
-    add_state(headline, s.code == 1 ? State::failed : s.code == 0 ? State::passed : State::nothing);
-    if (s.code == 3)
+    const std::uint64_t kept = kept_from_running(r.run, {});
+    const bool some_ran = s.code == 3 && kept > 0 && !std::ranges::all_of(r.run.rows, lacks_environment);
+    add_state(headline, s.code == 1   ? State::failed
+                        : s.code == 0 ? State::passed
+                        : some_ran    ? State::incomplete
+                                      : State::nothing);
+    if (some_ran)
+      headline.warnings.push_back(fmt::format("{}{} could not be run, although the kernel is there",
+                                              of_file(report, r.name), counted(kept, "row")));
+    else if (s.code == 3)
       headline.warnings.push_back(of_file(report, r.name) +
                                   (r.run.rows.empty()
                                        ? "nothing ran: there is no kernel to run"
@@ -177,7 +185,7 @@ std::string verdict_counts(const std::array<std::uint64_t, kVerdicts>& counts) {
   std::vector<std::string> parts;
   for (int v = 0; v < kVerdicts; ++v)
     if (const std::uint64_t n = counts[static_cast<std::size_t>(v)]; n > 0)
-      parts.push_back(fmt::format("{} {}", grouped(n), words(static_cast<Verdict>(v))));
+      parts.push_back(counted(n, static_cast<Verdict>(v)));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 

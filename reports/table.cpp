@@ -219,7 +219,7 @@ std::string row_counts(const RunResult& run, const Rules& rules, bool decides) {
   }
   std::vector<std::string> parts;
   if (undeclared > 0) parts.push_back(fmt::format("{} with undeclared refusals", grouped(undeclared)));
-  for (const auto& [verdict, n] : counts) parts.push_back(fmt::format("{} {}", grouped(n), words(verdict)));
+  for (const auto& [verdict, n] : counts) parts.push_back(counted(n, verdict));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
@@ -243,6 +243,9 @@ std::string conclusion(const RunResult& run, const Rules& rules, const Style& st
     verdict = "NOTHING RAN: the run was stopped before its first case.";
   else if (code == 3 && refused_everything(run))
     verdict = "NOTHING RAN: every case was refused; see \"Refused\" above.";
+  else if (code == 3 && !std::ranges::all_of(run.rows, lacks_environment))
+    verdict = fmt::format("NOT ALL RAN: no fault in {}{}, but {} could not be run; see \"Not run\" above.{}",
+                          counted(deciding, "row"), ours, grouped(kept_from_running(run, rules)), peers);
   else if (code == 3)
     verdict = "NOTHING RAN: this machine lacks what every kernel needs; see \"Not run\" above.";
   else if (code == 1)

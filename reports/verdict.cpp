@@ -4,6 +4,8 @@
 
 #include <stdexcept>
 
+#include "text.h"
+
 namespace assay {
 
 Verdict verdict_of(std::string_view token) {
@@ -26,6 +28,10 @@ std::string words(Verdict v) {
     default:
       return std::string(token(v));
   }
+}
+
+std::string counted(std::uint64_t n, Verdict v) {
+  return v == Verdict::memory ? counted(n, words(v)) : fmt::format("{} {}", grouped(n), words(v));
 }
 
 std::string without_words(Verdict v, std::string_view text) {

@@ -33,6 +33,8 @@ constexpr std::string_view token(Verdict v) { return kVerdictTokens[static_cast<
 Verdict verdict_of(std::string_view token);
 // What people read: "not run", "memory fault".
 std::string words(Verdict v);
+// "10 memory faults"
+std::string counted(std::uint64_t n, Verdict v);
 // The text without these words and a colon in front, which some reasons begin with: for where they stand already.
 std::string without_words(Verdict v, std::string_view text);
 // Whether a case with this verdict is a fault of the kernel.

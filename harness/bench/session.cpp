@@ -199,7 +199,8 @@ void Session::ended() {
   ::kill(-process_, SIGKILL);  // what it started
   const int status = end_process(std::exchange(process_, -1), kEndMs);
   if (const auto forker = number(page_->forker))
-    throw SessionDied("it forked, and its child went on as if it were the timing process", forker);
+    throw SessionDied("it forked, and its child went on as if it were the timing process, or forked, too",
+                      forker);
   if (kernel && page_->late)
     throw SessionDied(fmt::format("did not return within {:.3g} s", page_->seconds.load()), kernel);
   const bool by_others = WIFSIGNALED(status) && (WTERMSIG(status) == SIGKILL || WTERMSIG(status) == SIGTERM);

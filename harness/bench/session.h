@@ -15,6 +15,7 @@
 
 #include "../registry/registry.h"
 #include "../run/descriptor.h"
+#include "../run/strays.h"
 #include "call_page.h"
 #include "placement.h"
 
@@ -94,6 +95,7 @@ class Session {
   [[noreturn]] void die(const std::string& how, std::optional<std::size_t> kernel = {});
   [[noreturn]] void ended();
 
+  Adoption adoption_;  // before the process: what its kernels started ends after it
   SharedCallPage page_;
   Descriptor socket_;
   pid_t process_ = -1;

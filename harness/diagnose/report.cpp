@@ -195,7 +195,9 @@ std::string summary(const Diagnosis& d) {
       break;
   }
   for (const Where& w : d.where)
-    if (w.rule) return fmt::format("unknown; {} diverges where {}", w.output, w.rule->text);
+    if (w.rule)
+      return fmt::format("unknown; {} diverges {}{}", w.output, w.rule->text == "everywhere" ? "" : "where ",
+                         w.rule->text);
   return "unknown";
 }
 
@@ -208,7 +210,9 @@ std::string to_text(const Diagnosis& d, Style style) {
     return s;
   }
   if (d.stages) s += to_text(*d.stages);
-  if (d.kind == Diagnosis::Kind::no_fault) {
+  if (d.kind == Diagnosis::Kind::no_fault && d.elements == 0)
+    s += line("The results have no elements: nothing can be wrong, and nothing is shown to be right.");
+  else if (d.kind == Diagnosis::Kind::no_fault) {
     s += line(fmt::format(
         "All {} elements are inside the bound of what a right kernel can give{}.", grouped(d.judged),
         d.judged < d.elements

@@ -17,6 +17,7 @@ namespace assay {
 namespace {
 
 std::string shown(double x, Dtype dtype) {
+  if (std::isnan(x)) return "NaN";  // its sign says nothing
   if (dtype == Dtype::f64) return fmt::format("{:.17g}", x);
   return fmt::format("{:.9g}", x);
 }

@@ -6,7 +6,7 @@
 //                       "bounds": [{"result", "median", "largest", "undecidable", "elements"}]}]}
 //
 //   error    why the arguments are not allowed; there are no results and no kernels then. Else empty
-//   kernels  fastest first, peers last. `status`: "runs", or with the `reason` "refuses", "fails" or "not_run"
+//   kernels  the widest vectors first, peers last. `status`: "runs", or with the `reason` "refuses", "fails" or "not_run"
 //   first    this one runs, of ours
 //   code     where the kernel is, if it says so; `ran`: which code of a library ran, if that says so
 //   bounds   of kernels that run: relative widths of the intervals of so many `elements`, null where none is finite
@@ -209,7 +209,7 @@ int explain_command(const ExplainFlags& flags) {
   std::vector<Explained> explained;
   if (call.error.empty()) {
     explained = explain(*registry, call);
-    if (text_out) fmt::print("\nkernels, fastest first\n");
+    if (text_out) fmt::print("\nkernels, ours from the widest vectors down, then others\n");
     for (const Explained& e : explained)
       if (text_out) print(e);
   }

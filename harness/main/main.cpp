@@ -65,6 +65,9 @@ int run_command(const Command& command) {
   } catch (const RegistryError& e) {
     complain(fmt::format("the registry is broken: {}", e.what()));
     return kEnvironment;
+  } catch (const std::filesystem::filesystem_error& e) {  // of a path that was given
+    complain(fmt::format("{}: {}", e.path1().string(), e.code().message()));
+    return kWrongUsage;
   } catch (const std::system_error& e) {
     if (std::ferror(stdout) == 0) {
       complain(e.what());

@@ -170,6 +170,9 @@ void add_selftest(CLI::App& app, Command& chosen) {
       "--no-rivals", [flags] { flags->options.rivals = false; },
       "do not ask what other ways of comparing would have found: half the time");
   command->add_option("--json", flags->json, "write the results; - is standard output")->type_name("F");
+  for (const char* option : {"--cases", "--plugin", "--no-rivals", "--list"})
+    command->get_option("--diagnosis")->excludes(command->get_option(option));
+  command->get_option("--list")->excludes(command->get_option("--plugin"));
   command->callback([flags, &chosen] { chosen = [flags] { return selftest_command(*flags); }; });
 }
 

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "../run/loading.h"
+#include "reports/utf8.h"
 
 namespace assay {
 
@@ -68,6 +69,12 @@ void check_kernel(const assay_kernel& k, std::size_t number, const std::string& 
   for (const char* text : {k.schema, k.name})
     if (text != nullptr && std::strpbrk(text, "\n\r") != nullptr)
       fail("has a line break in its schema or name");
+  for (const std::string_view text : {k.schema, k.name != nullptr ? k.name : ""})
+    for (std::size_t i = 0; i < text.size();) {
+      const CodePoint c = code_point(text, i);
+      if (c.length == 0) fail("has a schema or a name that is not UTF-8");
+      i += c.length;
+    }
   std::istringstream variables(k.environment != nullptr ? k.environment : "");
   for (std::string variable; std::getline(variables, variable, ' ');)
     if (!variable.empty() && (variable.find('=') == std::string::npos || variable.starts_with('=')))

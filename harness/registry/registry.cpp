@@ -42,6 +42,9 @@ std::vector<std::string> words(const char* text) {
 
 std::string_view or_empty(const char* text) { return text == nullptr ? "" : text; }
 
+constexpr std::chrono::seconds kListTime{
+    120};  // importing PyTorch from a cold disk beside a build, and much more
+
 // Wider vectors first; what is not ours behind.
 int rank(const Kernel& k) {
   constexpr std::array<std::string_view, 7> ours{"cpu.amx",  "cpu.avx512", "cpu.avx2",     "cpu.baseline",
@@ -120,9 +123,12 @@ void Registry::set_variables(std::span<const std::string> variables) {
 void Registry::add(const Environment& environment, const std::string& prefix) {
   std::vector<std::string> arguments{"worker", "--list"};
   arguments.insert(arguments.end(), environment.arguments.begin(), environment.arguments.end());
-  const Finished listed = run_program(environment.program, arguments, environment.variables);
+  const Finished listed = run_program(environment.program, arguments, environment.variables, kListTime);
   if (!listed.started)
     throw RegistryError(fmt::format("cannot start {}: {}", environment.program, listed.err));
+  if (listed.late)
+    throw RegistryError(
+        fmt::format("{} did not list its kernels within {} s", environment.program, kListTime.count()));
   if (listed.status != 0) {
     std::string said = listed.err;
     while (said.ends_with('\n')) said.pop_back();

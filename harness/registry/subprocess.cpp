@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <string_view>
 
@@ -35,12 +36,20 @@ std::vector<std::string> environment_with(const std::vector<std::string>& variab
   return all;
 }
 
-// Reads both pipes until they are closed.
-void drain(int out, int err, Finished& finished) {
+using Clock = std::chrono::steady_clock;
+
+// Reads both pipes until they are closed. False if that takes too long.
+bool drain(int out, int err, Finished& finished, std::optional<Clock::time_point> limit) {
   std::array<pollfd, 2> fds{{{out, POLLIN, 0}, {err, POLLIN, 0}}};
   std::array<std::string*, 2> texts{&finished.out, &finished.err};
   while (fds[0].fd >= 0 || fds[1].fd >= 0) {
-    if (poll(fds.data(), fds.size(), -1) < 0 && errno != EINTR) break;
+    int patience = -1;
+    if (limit) {
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(*limit - Clock::now()).count();
+      if (left <= 0) return false;
+      patience = static_cast<int>(left);
+    }
+    if (poll(fds.data(), fds.size(), patience) < 0 && errno != EINTR) break;
     for (std::size_t i = 0; i < 2; ++i) {
       if (fds[i].fd < 0 || fds[i].revents == 0) continue;
       char buffer[4096];
@@ -51,17 +60,18 @@ void drain(int out, int err, Finished& finished) {
         fds[i].fd = -1;
     }
   }
+  return true;
 }
 
 }  // namespace
 
 Finished run_program(const std::string& program, const std::vector<std::string>& arguments,
-                     const std::vector<std::string>& variables) {
+                     const std::vector<std::string>& variables, std::optional<std::chrono::seconds> limit) {
   Finished finished;
   int out[2];
   int err[2];
   if (pipe2(out, O_CLOEXEC) != 0 || pipe2(err, O_CLOEXEC) != 0)
-    return {127, false, "", std::string("pipe: ") + std::strerror(errno)};
+    return {127, false, false, "", std::string("pipe: ") + std::strerror(errno)};
 
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -78,9 +88,11 @@ Finished run_program(const std::string& program, const std::vector<std::string>&
   close(out[1]);
   close(err[1]);
   if (error != 0) {
-    finished = {127, false, "", std::string(std::strerror(error))};
+    finished = {127, false, false, "", std::string(std::strerror(error))};
   } else {
-    drain(out[0], err[0], finished);
+    const auto end = limit ? std::optional(Clock::now() + *limit) : std::nullopt;
+    finished.late = !drain(out[0], err[0], finished, end);
+    if (finished.late) kill(pid, SIGKILL);
     int status = 0;
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
     }

@@ -57,7 +57,8 @@ void Lane::State::bury(Side& side) {
         "overwrote memory that its process shares with Assay, where no call has anything, in run {}",
         letter(entry.run));
   } else if (const Death death = side.worker.death(); death.what == Crash::no_memory) {
-    verdict.detail = printed;  // and kind stays not_run
+    verdict.detail =
+        printed.empty() ? "it could not say what was missing" : printed;  // and kind stays not_run
   } else {
     verdict = explain_death(death, side.worker.batch(), entry);
     if (!printed.empty()) verdict.detail += "; it printed: " + printed;

@@ -15,4 +15,17 @@ void adopt_orphans();
  */
 std::vector<pid_t> children();
 
+/** While one lives, orphans among this process's descendants become its children; with the last one those that have come end.
+ *
+ *  That is every child but those that this process had before the first one: others are not to be started meanwhile, or to be
+ *  waited for before the last one goes.
+ */
+class Adoption {
+ public:
+  Adoption();
+  ~Adoption();
+  Adoption(const Adoption&) = delete;
+  Adoption& operator=(const Adoption&) = delete;
+};
+
 }  // namespace assay

@@ -127,8 +127,7 @@ class ZygoteServer {
   [[noreturn]] void become_worker(pid_t zygote, const int (&files)[kRequestFiles]) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != zygote) _exit(0);
-    setpgid(0, 0);    // so that processes which a kernel starts can be ended with it
-    adopt_orphans();  // those that leave the group, too: they are the zygote's once this process has ended
+    setpgid(0, 0);  // so that processes which a kernel starts can be ended with it
     close(socket_);
     close(deaths_);
     dup2(files[2], STDOUT_FILENO);
@@ -154,10 +153,11 @@ class ZygoteServer {
       children_.erase(at);
       announce(child, status, Control::kEnded);
     }
-    kill_strays();
+    if (children_.empty()) kill_strays();
   }
 
-  // What dead workers have left. Their own children come here when they die, and are next. True if there were some.
+  // What dead workers have left, when none is alive: whose a process is that has lost its parent, nobody knows. Its children
+  // come here when it dies, and are next. True if there were some.
   bool kill_strays() {
     bool some = false;
     for (const pid_t process : children()) {

@@ -116,6 +116,11 @@ bool WorkerProcess::happened() const {
 void WorkerProcess::limit(std::chrono::milliseconds time_limit) {
   const auto now = std::chrono::steady_clock::now();
   const Control& control = arena_.control();
+  patience_ = std::max<std::chrono::milliseconds>(3 * time_limit, kLeastPatience);
+  if (timed_out_) {
+    if (now - since_ > patience_) zygote_->kill();
+    return;
+  }
   const std::uint32_t current = control.current.load();
   if (seen_current_ == kNothing || current > seen_current_) {
     seen_current_ = current;
@@ -126,8 +131,9 @@ void WorkerProcess::limit(std::chrono::milliseconds time_limit) {
   // A process that is not there yet has no call to return from: a limit of a millisecond is not its own.
   const auto of_start = std::max<std::chrono::milliseconds>(time_limit, std::chrono::seconds(1));
   const auto limit = control.process.load() == 0 ? of_start : time_limit;
-  if (!timed_out_ && now - since_ - (queued(control.process.load()) - queued_at_start_) > limit) {
+  if (now - since_ - (queued(control.process.load()) - queued_at_start_) > limit) {
     timed_out_ = true;
+    since_ = now;
     zygote_->kill_worker(worker_);
   }
 }
@@ -156,10 +162,12 @@ void WorkerProcess::end() {
   if (!zygote_ || ended()) return;
   overwritten_ = control.dead.load() != 0 || control.posted.load() != posted_;
   zygote_->kill_worker(worker_);
+  const auto last = std::chrono::steady_clock::now() + patience_;
   bell_.bell().listening.store(1);
   for (;;) {
     const std::uint32_t rings = bell_.bell().rings.load();
     if (ended()) break;
+    if (std::chrono::steady_clock::now() > last) zygote_->kill();
     futex_wait(bell_.bell().rings, rings, std::chrono::milliseconds(100));
   }
   bell_.bell().listening.store(0);

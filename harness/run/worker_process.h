@@ -37,7 +37,7 @@ class WorkerProcess {
   // Whether poll() would say something other than `running`.
   bool happened() const;
   // Looks whether the entry has run for too long, and asks for the process's end if so. Then it is soon dead.
-  // Time in which it waited for a processor that others used does not count.
+  // Time in which it waited for a processor that others used does not count. A zygote that does not see to it in time ends, too.
   void limit(std::chrono::milliseconds time_limit);
   // Whether the zygote, and with it the hope to hear of the worker's end, is gone.
   void check_zygote();
@@ -81,8 +81,12 @@ class WorkerProcess {
   std::uint32_t posted_ = 0;  // that of the control block, where a kernel may write
   bool zygote_lost_ = false;
   std::uint32_t seen_current_ = 0;
-  std::chrono::steady_clock::time_point since_;
+  std::chrono::steady_clock::time_point
+      since_;  // of the entry, or, where it took too long, of its end's being asked for
   std::chrono::nanoseconds queued_at_start_{0};
+  // That the zygote has to end a worker, beside others that use the processors.
+  static constexpr std::chrono::milliseconds kLeastPatience{5000};
+  std::chrono::milliseconds patience_ = kLeastPatience;
   std::vector<std::string> history_;
 };
 

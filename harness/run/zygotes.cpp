@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstring>
 #include <vector>
 
@@ -148,6 +149,8 @@ bool Zygote::alive() const {
   pollfd state{socket_.get(), 0, 0};
   return poll(&state, 1, 0) <= 0;
 }
+
+void Zygote::kill() const { ::kill(process_, SIGKILL); }
 
 std::shared_ptr<Zygote> Zygotes::get(const Environment& environment) {
   Slot* slot = nullptr;

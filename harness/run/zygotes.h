@@ -40,6 +40,8 @@ class Zygote {
   bool start_worker(std::uint32_t worker, int arena, int bell, int output) const;
   bool kill_worker(std::uint32_t worker) const;
   bool alive() const;
+  // With its workers: for one that does not answer, because a kernel has stopped it. Then it is soon not alive.
+  void kill() const;
 
  private:
   void greet(const Environment& environment);

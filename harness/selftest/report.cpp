@@ -124,7 +124,7 @@ std::string selftest_table(const SelftestResult& result, const Style& style) {
     for (const Planted& p : result.fit_nowhere) operators[p.variant].insert(p.op);
     text += fmt::format(
         "\nNot planted: {} that fit no case: what they change is not there, or gives results of other shapes or the same ones.\n",
-        counted(result.fit_nowhere.size(), "variant"));
+        counted(operators.size(), "variant"));
     for (const auto& [variant, ops] : operators)
       text += paragraph(fmt::format("{}: {}", variant, fmt::join(ops, " ")), "  ", "    ");
   }

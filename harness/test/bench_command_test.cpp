@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -124,6 +126,20 @@ TEST_F(BenchCommand, WhatEndsTheProcessIsTheKernelThatRanThen) {
     EXPECT_EQ(failed["status"], "failed") << impl;
     EXPECT_THAT(failed["reason"].get<std::string>(), HasSubstr(reason));
   }
+}
+
+// It would hold this test's pipes, too.
+TEST_F(BenchCommand, ADaemonThatAKernelStartedEndsWithIt) {
+  const TemporaryFolder folder;
+  const std::string file = (folder.path() / "daemon").string();
+  const Finished f = run_program(ASSAY_PROGRAM,
+                                 {"bench", "--case", "relu:f32:self=1000", "--impl", "plugin:starts_a_daemon",
+                                  "--plugin", kPlugin, "--rounds", "3"},
+                                 {"ASSAY_TEST_DAEMON=" + file});
+  EXPECT_EQ(f.status, 0) << f.out << f.err;
+  const pid_t daemon = std::stoi(read_file(file));
+  EXPECT_EQ(kill(daemon, 0), -1);
+  EXPECT_EQ(errno, ESRCH);
 }
 
 TEST_F(BenchCommand, MessagesThatAreNoTextsCostNothingButTheirRow) {

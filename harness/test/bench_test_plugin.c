@@ -72,6 +72,21 @@ static int forks(const assay_call* call) {
   return ASSAY_OK;
 }
 
+/* In a session of its own. Its process stands in the file of the environment. */
+static int starts_a_daemon(const assay_call* call) {
+  static int started = 0;
+  relu(call);
+  if (started++ == 0 && fork() == 0) {
+    setsid();
+    FILE* file = fopen(getenv("ASSAY_TEST_DAEMON"), "w");
+    fprintf(file, "%d", (int)getpid());
+    fclose(file);
+    sleep(60);
+    _exit(0);
+  }
+  return ASSAY_OK;
+}
+
 /* On the socket that the timing process answers on. */
 static int answers(const assay_call* call) {
   static int calls = 0;
@@ -152,6 +167,7 @@ static const assay_kernel kernels[] = {
      .run = crashes_later,
      .flags = ASSAY_PEER},
     {.size = sizeof(assay_kernel), .schema = RELU, .name = "forks", .run = forks},
+    {.size = sizeof(assay_kernel), .schema = RELU, .name = "starts_a_daemon", .run = starts_a_daemon},
     {.size = sizeof(assay_kernel), .schema = RELU, .name = "answers", .run = answers},
     {.size = sizeof(assay_kernel), .schema = RELU, .name = "refuses_later", .run = refuses_later},
     {.size = sizeof(assay_kernel), .schema = RELU, .name = "refuses", .run = good, .refuses = refuses},

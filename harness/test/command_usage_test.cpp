@@ -195,6 +195,35 @@ TEST_F(CommandLine, ALimitOnTheSizeOfFilesIsSaid) {
               HasSubstr("cannot write " + file("ops.json") + ": File too large: raise the file size limit"));
 }
 
+// Of some kernels no process could be started: nothing is known of them, so this is no run that has passed.
+TEST_F(CommandLine, KernelsThatCouldNotBeRunHaveNotPassed) {
+  const Finished f =
+      run_program("/bin/bash", {"-c", "ulimit -n 16; exec \"$0\" \"$@\"", ASSAY_PROGRAM, "verify", "relu",
+                                "prelu", "--dtype", "f32", "--impl", "cpu.*", "--impl", "onednn*", "--cases",
+                                "10", "--out", folder_.path().string()});
+  EXPECT_EQ(f.status, 3) << f.out << f.err;
+  EXPECT_THAT(f.out, HasSubstr("Too many open files"));
+  EXPECT_THAT(f.out, Not(HasSubstr("PASSED")));
+}
+
+TEST_F(CommandLine, PathsThatCannotBeAreWrongUsage) {
+  const std::string loop = file("loop.h5");
+  std::filesystem::create_symlink("loop.h5", loop);
+  expect_usage_error(assay({"verify", "--fixtures", loop}), loop + ": Too many levels of symbolic links");
+  expect_usage_error(assay({"verify", "relu", "--json", std::string(300, 'a')}), ": File name too long");
+}
+
+TEST_F(CommandLine, TheScoreOfDiagnosisTakesNoChoiceOfDataAndPlugins) {
+  for (const std::vector<std::string>& more : {std::vector<std::string>{"--cases", "5"},
+                                               {"--no-rivals"},
+                                               {"--list"},
+                                               {"--plugin", ASSAY_COMMAND_TEST_PLUGIN}}) {
+    std::vector<std::string> words{"selftest", "relu", "--diagnosis"};
+    words.insert(words.end(), more.begin(), more.end());
+    expect_usage_error(assay(words), more[0]);
+  }
+}
+
 TEST_F(CommandLine, ExplainNamesTheReferenceInTheCheckout) {
   EXPECT_THAT(assay({"explain", "relu:f32:self=3"}).out, HasSubstr("\nreference  reference/relu.cpp:"));
 }

@@ -293,6 +293,7 @@ TEST(Diagnose, TakesNaNInfinitiesAndEmptyTensors) {
   const Diagnosis d = empty.diagnosis();
   EXPECT_EQ(d.kind, Diagnosis::Kind::no_fault);
   EXPECT_EQ(d.elements, 0u);
+  EXPECT_THAT(to_text(d, Style(false)), HasSubstr("The results have no elements"));
 }
 
 // Whatever makes one NaN of everything would explain it: the square root, or the last element for every one.

@@ -72,7 +72,7 @@ bool is_known_fault(const Case& c, const Judgement& j) {
     return dropped || (overflows && tensors_of(c).front()->dtype == Dtype::bf16);
   }
   // Full vectors give NaN where self / other overflows (native/cpu/BinaryOpsKernel.cpp div_floor_kernel).
-  if (op == "div.Tensor_mode") return j.detail.find("nan, but must be ") != std::string::npos;
+  if (op == "div.Tensor_mode") return j.detail.find("NaN, but must be ") != std::string::npos;
   // The source of an element is found with a scale in bf16; the path for channels that are neighbours ignores scales where
   // the sizes are equal or doubled (native/cpu/UpSampleKernel.cpp).
   if (op == "upsample_nearest2d") {
@@ -88,8 +88,8 @@ bool is_known_fault(const Case& c, const Judgement& j) {
   // oneDNN's products of pairs, where the processor has AVX-512: the number beside the last of an odd count is taken as 0.
   if (op == "convolution" || op == "convolution_backward")
     return tensors_of(c).front()->dtype == Dtype::bf16 &&
-           (j.detail.find("nan, but must be inf") != std::string::npos ||
-            j.detail.find("nan, but must be -inf") != std::string::npos);
+           (j.detail.find("NaN, but must be inf") != std::string::npos ||
+            j.detail.find("NaN, but must be -inf") != std::string::npos);
   // The inverse of the root of 0 is 0 (native/Normalization.cpp InvStd): a channel becomes 0, or its bias, in place of NaN.
   if (op == "native_batch_norm" || op == "_native_batch_norm_legit_functional")
     return j.detail.find(" is 0, but must be") != std::string::npos ||
@@ -98,7 +98,7 @@ bool is_known_fault(const Case& c, const Judgement& j) {
   // delta^2 overflows or delta is infinite (native/cpu/moments_utils.h AddMoments).
   if (op == "native_layer_norm" || op == "native_group_norm")
     return j.detail.find(" is 0, but must be NaN") != std::string::npos ||
-           j.detail.find("nan, but must be ") != std::string::npos;
+           j.detail.find("NaN, but must be ") != std::string::npos;
   // mean and rstd are read as if they had no gaps (native/cpu/layer_norm_kernel.cpp LayerNormBackwardKernelImplInternal).
   if (op == "native_layer_norm_backward")
     for (const char* name : {"mean", "rstd"})

@@ -62,6 +62,7 @@ TEST_F(RunPlugin, BadOnesAreTurnedDownInPlainWords) {
       {"NULL_RUN", "kernel 0 (twice(Tensor self) -> Tensor) has no function `run`"},
       {"NO_SIZE", "set .size = sizeof(assay_kernel)"},
       {"SAME_NAMES", "has the name of an earlier one"},
+      {"NOT_UTF8", "has a schema or a name that is not UTF-8"},
       {"CRASHES", "crashed (signal 11, Segmentation fault) while it was loaded"},
       {"EXITS", "called exit(0) while it was loaded"},
       {"UNDEFINED", "nowhere_to_be_found"},

@@ -22,6 +22,7 @@
 #define UNDEFINED 14
 #define HANGS 15
 #define HANGS_UNAVAILABLE 16
+#define NOT_UTF8 17
 
 #if CASE == NO_SYMBOL
 
@@ -75,7 +76,9 @@ static const entry kernels[] = {
                .environment = "A=1 B=2"}},
     {.known = {.size = sizeof(assay_kernel),
                .schema = SCHEMA,
-               .name = CASE == SAME_NAMES ? "twice" : "other",
+               .name = CASE == SAME_NAMES ? "twice"
+                       : CASE == NOT_UTF8 ? "oth\xFF"
+                                          : "other",
                .run = run,
                .flags = ASSAY_PEER,
                .unavailable = unavailable}},
@@ -83,13 +86,12 @@ static const entry kernels[] = {
 };
 
 const assay_plugin* assay_plugin_v1(void) {
-  static const assay_plugin plugin = {
-      .abi_version = CASE == OTHER_ABI ? 7 : ASSAY_ABI_VERSION,
-      .kernel_size = CASE == SHORT_KERNELS ? 16 : sizeof(entry),
-      .kernel_count = CASE == NO_KERNELS ? 0 : 3,
-      .kernels = CASE == NULL_KERNELS ? NULL : &kernels[0].known,
-      .name = "mine",
-      .version = "1.5"};
+  static const assay_plugin plugin = {.abi_version = CASE == OTHER_ABI ? 7 : ASSAY_ABI_VERSION,
+                                      .kernel_size = CASE == SHORT_KERNELS ? 16 : sizeof(entry),
+                                      .kernel_count = CASE == NO_KERNELS ? 0 : 3,
+                                      .kernels = CASE == NULL_KERNELS ? NULL : &kernels[0].known,
+                                      .name = "mine",
+                                      .version = "1.5"};
 #if CASE == HANGS
   for (;;) pause();
 #endif

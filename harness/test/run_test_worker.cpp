@@ -266,6 +266,14 @@ int starts_a_daemon_and_hangs(const assay_call* call) {
   starts_a_daemon(call);
   return hang(call);
 }
+int stops_its_parent(const assay_call* call) {
+  kill(getppid(), SIGSTOP);
+  return twice(call);
+}
+int stops_its_parent_and_hangs(const assay_call* call) {
+  kill(getppid(), SIGSTOP);
+  return hang(call);
+}
 int forks_and_returns(const assay_call* call) {
   fork();
   return twice(call);
@@ -410,6 +418,8 @@ assay::WorkerTable table(std::span<const std::string> arguments) {
   one("forks", forks);
   one("starts a daemon", starts_a_daemon);
   one("starts a daemon and hangs", starts_a_daemon_and_hangs);
+  one("stops its parent", stops_its_parent);
+  one("stops its parent and hangs", stops_its_parent_and_hangs);
   one("forks and returns", forks_and_returns);
   one("forks and returns late", forks_and_returns_late);
   one("forks and exits", forks_and_exits);

@@ -109,8 +109,20 @@ TEST(ExitCode, IsOneForEveryFaultAndForVacuousRows) {
   for (const Verdict fault :
        {wrongly_accepted, wrongly_rejected, unstable, diverged, memory, timeout, crashed, vacuous})
     EXPECT_EQ(code_of({good, row_of("relu", "cpu.avx2", "f32", {{fault, 1}})}), 1) << token(fault);
-  for (const Verdict harmless : {refused, not_run, suspicious})
+  for (const Verdict harmless : {refused, suspicious})
     EXPECT_EQ(code_of({good, row_of("relu", "cpu.avx2", "f32", {{harmless, 1}})}), 0) << token(harmless);
+}
+
+TEST(ExitCode, IsThreeWhereAKernelThatIsThereWasKeptFromRunning) {
+  const Row good = row_of("relu", "cpu", "f32", {{pass, 5}});
+  const Row not_here = row_of("relu", "cuda.gpu", "f32", {});
+  EXPECT_EQ(code_of({good, not_here}), 0) << "a kernel that this machine cannot run has no cases";
+  Row kept = row_of("mm", "cpu", "f32", {{not_run, 7}});
+  EXPECT_EQ(code_of({good, kept}), 3);
+  EXPECT_EQ(code_of({good, row_of("mm", "cpu", "f32", {{pass, 6}, {not_run, 1}})}), 3);
+  EXPECT_EQ(code_of({good, kept, row_of("mm", "cpu.avx2", "f32", {{diverged, 1}})}), 1);
+  kept.peer = true;
+  EXPECT_EQ(code_of({good, kept}), 0);
 }
 
 TEST(ExitCode, LeavesPeersOutUnlessTheyAreNamed) {

@@ -55,6 +55,15 @@ void fail(Measurement& row) {
   row.reason = "out[0] is |-1|";
 }
 
+TEST(Summary, WhatWasKeptFromRunningHasNotPassed) {
+  Report report;
+  report.runs.push_back({"run.json", {}, {}});
+  report.runs[0].run.rows = {row_of("relu", "cpu", "f32", {{Verdict::pass, 5}}),
+                             row_of("mm", "cpu", "f32", {{Verdict::not_run, 5}})};
+  EXPECT_EQ(headline(report).word(), "NO FAULT SO FAR");
+  EXPECT_THAT(headline(report).warnings, ElementsAre("1 row could not be run, although the kernel is there"));
+}
+
 TEST(Summary, NamesKernelsThatFailedWhileTheyWereTimed) {
   Report report = bench_report();
   fail(report.benches[0].rows[0]);

@@ -95,6 +95,12 @@ TEST(Table, EndsWithTheAnswer) {
   EXPECT_EQ(exit_code(stopped), 3);
   EXPECT_EQ(last_line(table(stopped)),
             "NOTHING RAN: the run was stopped before its first case. 0 cases in 0.0 s, seed 0.");
+  RunResult kept;
+  kept.rows = {good, absent, row_of("mm", "cpu", "f32", {{Verdict::not_run, 7}})};
+  EXPECT_NE(
+      table(kept).find(
+          "NOT ALL RAN: no fault in 3 rows (1 pass, 2 not run), but 1 could not be run; see \"Not run\" above.\n"),
+      std::string::npos);
   EXPECT_EQ(conclusion({}), "NOTHING RAN: there is no kernel to run. 0 cases in 0.0 s, seed 0.");
   EXPECT_EQ(conclusion({good, row_of("relu", "cpu", "f64", {{Verdict::vacuous, 2}})}),
             "FAILED: 1 of 2 rows at fault (1 pass, 1 vacuous). 1,202 cases in 0.0 s, seed 0.");
