@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -89,8 +90,12 @@ std::string top(const Page& page) {
       html_text(fmt::format("{}", fmt::join(h.parts, " · "))));
   for (const std::string& w : h.warnings) s += "<p class=\"warning\"><b>!</b> " + html_text(w) + "</p>\n";
   s += "<nav aria-label=\"Parts of this report\">";
-  for (const auto& [id, title] : page.places)
-    s += fmt::format("<a href=\"#{}\">{}</a> ", id, html_text(title));
+  for (const auto& [id, title, beside] : page.places) {
+    // Of several files: which.
+    const bool several = std::ranges::count(page.places, title, &Page::Place::title) > 1;
+    s += fmt::format("<a href=\"#{}\">{}{}</a> ", id, html_text(title),
+                     several ? " " + html_text(beside) : "");
+  }
   return s + "</nav>\n" + provenance(page.report) + "</header>\n";
 }
 

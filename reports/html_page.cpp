@@ -33,7 +33,7 @@ std::string heading_html(int level, std::string_view title, std::string_view bes
 
 void Page::section(std::string_view id, std::string_view title, std::string_view beside) {
   body += fmt::format("<h2 id=\"{}\">", id) + heading_html(2, title, beside);
-  places.emplace_back(id, title);
+  places.push_back({std::string(id), std::string(title), std::string(beside)});
 }
 
 void Page::topic(std::string_view title, std::string_view beside) {

@@ -29,9 +29,12 @@ struct Page {
   const Report& report;
   PageLimits limits;
   std::string body;
-  std::vector<std::pair<std::string, std::string>> places;  // id and title, for the line of links
-  std::map<const Row*, std::size_t> faults;                 // rows that are listed: element "fault-N"
-  std::map<const Measurement*, std::size_t> histories;      // rows with a history: element "history-N"
+  struct Place {
+    std::string id, title, beside;
+  };
+  std::vector<Place> places;                            // for the line of links
+  std::map<const Row*, std::size_t> faults;             // rows that are listed: element "fault-N"
+  std::map<const Measurement*, std::size_t> histories;  // rows with a history: element "history-N"
 
   bool many_runs() const { return report.runs.size() > 1; }
   bool many_benches() const { return report.benches.size() > 1; }

@@ -13,6 +13,7 @@
 namespace assay {
 namespace {
 
+constexpr std::size_t kNameWidth = 18;  // "onednn.avx512_bf16"
 constexpr std::size_t kMostRoom = 10;
 
 // Half the width of the interval beside the median.
@@ -72,22 +73,23 @@ std::string case_text_of(const std::vector<BenchRow>& rows, bool colour) {
     return am && a->ns.median < b->ns.median;
   });
   for (const BenchRow* r : ordered) {
-    const std::string impl = pad_right(printable(r->impl), 16);
+    const std::string impl = pad_right(printable(r->impl), kNameWidth);
     if (r->status != BenchRow::Status::measured) {
       text += paragraph(fmt::format("{}: {}", token(r->status), r->reason), "    " + impl + " ",
-                        std::string(21, ' '));
+                        std::string(kNameWidth + 5, ' '));
       continue;
     }
-    text += fmt::format("    {} {} {}", impl, pad_left(time_of_call(r->ns.median), 10),
-                        style.faint(pad_left(uncertainty(r->ns), 7)));
-    text += r->limit ? fmt::format("  {:>4.0f}% of {:<22}", 100 * r->limit->share, r->limit->binds)
+    std::string line = fmt::format("    {} {} {}", impl, pad_left(time_of_call(r->ns.median), 10),
+                                   style.faint(pad_left(uncertainty(r->ns), 7)));
+    line += r->limit ? fmt::format("  {:>4.0f}% of {:<22}", 100 * r->limit->share, r->limit->binds)
                      : std::string(32, ' ');
-    text += beside_peer(*r, style);
+    line += beside_peer(*r, style);
     if (r->contention > kContended)
-      text += style.doubtful(fmt::format("  contended: {:.2f} times its own time", r->contention));
-    text += '\n';
+      line += style.doubtful(fmt::format("  contended: {:.2f} times its own time", r->contention));
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + '\n';
     if (!r->information.empty() && r->peer)
-      text += fmt::format("{}{}\n", std::string(21, ' '), style.faint(printable(r->information)));
+      text += fmt::format("{}{}\n", std::string(kNameWidth + 5, ' '), style.faint(printable(r->information)));
   }
   return text;
 }
@@ -116,7 +118,7 @@ std::string summary_of(const std::vector<BenchRow>& rows, bool colour) {
     logs.push_back(std::log(r.median));
     (r.high < 1 ? faster : r.low > 1 ? slower : is_as_fast(r) ? level : undecided)++;
   }
-  std::string text = fmt::format("{} rows of {} measured", measured, rows.size());
+  std::string text = fmt::format("{} of {} measured", grouped(measured), counted(rows.size(), "row"));
   if (failed > 0) text += ", " + style.bad(fmt::format("{} failed", failed));
   text += '\n';
   for (const auto& [why, n] : not_run)

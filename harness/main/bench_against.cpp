@@ -41,6 +41,12 @@ std::string shown(GateVerdict v, const Style& style) {
   }
 }
 
+// In percent, "+1.2"; what rounds to nothing has no sign of its own.
+std::string difference(double ratio) {
+  const double percent = std::round(1000 * (ratio - 1)) / 10;
+  return fmt::format("{:+.1f}", percent == 0 ? 0.0 : percent);
+}
+
 std::string line_of(const BenchRow& row, const Style& style) {
   std::string what = fmt::format("{} {}", row.impl, row.case_text);
   if (row.cache != Cache::warm) what += fmt::format(" {}", name(row.cache));
@@ -55,10 +61,11 @@ std::string line_of(const BenchRow& row, const Style& style) {
   if (g.verdict == GateVerdict::unchanged) return text + printable(what) + '\n';
   const bool has_interval = std::isfinite(g.ratio.high);
   text += fmt::format(
-      "{:+6.1f}%  {}  {}  {} rounds, finds {}\n", 100 * (g.ratio.median - 1),
-      has_interval ? fmt::format("{:+.1f} to {:+.1f}%", 100 * (g.ratio.low - 1), 100 * (g.ratio.high - 1))
-                   : "±?",
-      time_of_call(row.ns.median), g.rounds,
+      "{}%  {}  {}  {:>3} rounds, finds {}\n", pad_left(difference(g.ratio.median), 6),
+      pad_right(
+          has_interval ? fmt::format("{} to {}%", difference(g.ratio.low), difference(g.ratio.high)) : "±?",
+          16),
+      pad_left(time_of_call(row.ns.median), 8), g.rounds,
       std::isfinite(g.detectable) ? fmt::format("{:.1f}%", 100 * g.detectable) : "nothing: too few rounds");
   text += paragraph(what, "            ", "            ");
   if (!g.note.empty()) text += paragraph(g.note, "            ", "            ");

@@ -80,9 +80,12 @@ void Lane::State::bury(Side& side) {
     verdict.detail = "left its process without room for run B: " + verdict.detail;
   }
   if (by_others) verdict.detail += ", twice; not by Assay: perhaps the system ran out of memory";
-  if (verdict.kind == Outcome::Kind::crashed && after_others && !p.fresh) {
+  const bool by_itself = !side.worker.overwritten() &&
+                         (verdict.kind == Outcome::Kind::crashed || verdict.kind == Outcome::Kind::memory);
+  if (by_itself && after_others && !p.fresh) {
     // An earlier call may have damaged the process: only a crash in a fresh one is surely this kernel's own.
     p.crash = verdict.detail;
+    p.crash_kind = verdict.kind;
     p.predecessors = fmt::format("{}", fmt::join(side.worker.history(), ", "));
     p.alone = true;
     p.fresh = true;
@@ -183,7 +186,7 @@ void Lane::State::conclude(Standing& p) {
       return decide(p, Outcome::Kind::memory, std::move(missing));
   if (!p.crash.empty())
     return decide(
-        p, Outcome::Kind::crashed,
+        p, p.crash_kind,
         fmt::format("{}; it did not happen again in a fresh process, so an earlier call may have damaged the "
                     "first one ({} ran there)",
                     p.crash, p.predecessors));

@@ -25,6 +25,7 @@ struct Standing {
   bool fresh = false;    // and in a process that has run nothing else
   bool killed_before = false;
   std::string crash;  // how it ended its process after other calls had run there; not confirmed yet
+  Outcome::Kind crash_kind = Outcome::Kind::crashed;
   std::string predecessors;
   std::uint32_t stray_group = kNothing;
 };

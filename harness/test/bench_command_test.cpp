@@ -247,7 +247,7 @@ TEST_F(BenchCommand, WhatIsNamedTwiceIsTimedOnceAndThatIsSaid) {
       bench({"--shapes", shapes, "--impl", "cpu.baseline", "--rounds", "3", "--threads", "1,1"});
   EXPECT_EQ(list.status, 0) << list.err;
   EXPECT_THAT(list.err, testing::ContainsRegex("s.txt:2: relu:f32:self=8.* stands in .*s.txt:1, too"));
-  EXPECT_THAT(list.out, HasSubstr("\n1 rows of 1 measured\n"));
+  EXPECT_THAT(list.out, HasSubstr("\n1 of 1 row measured\n"));
   EXPECT_THAT(list.out, testing::Not(HasSubstr("\n\n\n"))) << "the second time left a gap";
   const Finished cases = bench(
       {"--case", "relu:f32:self=8", "--case", "relu:f32:self=8", "--impl", "cpu.baseline", "--rounds", "3"});

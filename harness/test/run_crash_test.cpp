@@ -163,6 +163,17 @@ TEST_F(RunCrash, ACrashAfterOtherCallsIsConfirmedAlone) {
   expect_twice(outcomes[2], call);
 }
 
+// It faults at memory that it may write, which an earlier call has taken away.
+TEST_F(RunCrash, AMemoryFaultAfterOtherCallsIsConfirmedAlone) {
+  const Call call = twice_call({3});
+  expect_twice(run("unmaps its output", call), call);
+  const Outcome victim = run("twice", call);
+  EXPECT_EQ(victim.kind, Outcome::Kind::memory);
+  EXPECT_THAT(victim.detail, HasSubstr("did not happen again in a fresh process"));
+  EXPECT_THAT(victim.detail, HasSubstr("test.unmaps its output"));
+  expect_twice(run("twice", call), call);
+}
+
 TEST_F(RunCrash, AWorkerKilledFromOutsideCostsNoVerdict) {
   const std::string mark = testing::TempDir() + "run_test_mark" + std::to_string(getpid());
   std::filesystem::remove(mark);

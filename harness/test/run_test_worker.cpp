@@ -188,6 +188,12 @@ int damages_process(const assay_call* call) {
   damaged = true;
   return twice(call);
 }
+// Where later calls find theirs.
+int unmaps_its_output(const assay_call* call) {
+  twice(call);
+  const auto page = reinterpret_cast<std::uintptr_t>(out(call)) & ~std::uintptr_t{4095};
+  return munmap(reinterpret_cast<void*>(page), 4096);
+}
 int crashes_if_damaged(const assay_call* call) { return damaged ? null_pointer(call) : twice(call); }
 int killed_by_itself(const assay_call*) {
   kill(getpid(), SIGKILL);
@@ -407,6 +413,7 @@ assay::WorkerTable table(std::span<const std::string> arguments) {
   one("writes to the past", writes_to_the_past);
   one("damages process", damages_process);
   one("crashes if damaged", crashes_if_damaged);
+  one("unmaps its output", unmaps_its_output);
   one("killed by itself", killed_by_itself);
   one("killed once", killed_once);
   one("shrinks files", shrinks_files);

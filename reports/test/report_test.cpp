@@ -117,6 +117,15 @@ TEST(Html, HostileNamesAreNeverMarkup) {
   EXPECT_EQ(occurrences(junit(report), "<img"), 0u);
 }
 
+TEST(Html, PartsOfSeveralFilesAreCalledByTheirNames) {
+  Report report = bench_report();
+  EXPECT_THAT(html(report), HasSubstr(">Performance</a>"));
+  report.benches.push_back(report.benches[0]);
+  report.benches[1].name = "new.json";
+  EXPECT_THAT(html(report), HasSubstr(">Performance b.json</a>"));
+  EXPECT_THAT(html(report), HasSubstr(">Performance new.json</a>"));
+}
+
 TEST(Html, LeavesOutAndCountsWhatIsTooMuch) {
   Report report;
   RunResult run;
