@@ -81,12 +81,12 @@ void add_bench_rows(Page& page) {
   });
 
   std::vector<TableColumn> columns{
-      {"op", "operator", "text", 22},      {"case", "case", "text", 36},
-      {"impl", "kernel", "text", 22},      {"cache", "cache", "text", 8},
-      {"threads", "threads", "count", 10}, {"state", gated ? "gate" : "status", "state", 14}};
+      {"op", "operator", "text", 18},     {"case", "case", "text", 30},
+      {"impl", "kernel", "text", 20},     {"cache", "cache", "text", 8},
+      {"threads", "threads", "count", 9}, {"state", gated ? "gate" : "status", "state", 14}};
   if (gated) columns.push_back({"gate_ratio", "/ base", "ratio", 9});
   columns.insert(columns.end(), {{"ns", "time", "time", 9},
-                                 {"share", "% of limit", "percent", 12},
+                                 {"share", "% of limit", "percent", 11},
                                  {"binds", "bound by", "text", 15},
                                  {"peer_ratio", "/ best peer", "ratio", 12}});
   if (histories) columns.push_back({"history", "history", "drawn", 16});
