@@ -197,6 +197,7 @@ TEST_F(CommandLine, ALimitOnTheSizeOfFilesIsSaid) {
 
 // Of some kernels no process could be started: nothing is known of them, so this is no run that has passed.
 TEST_F(CommandLine, KernelsThatCouldNotBeRunHaveNotPassed) {
+  if (kSanitized) GTEST_SKIP() << "sanitizers need more files to look at objects";
   const Finished f =
       run_program("/bin/bash", {"-c", "ulimit -n 16; exec \"$0\" \"$@\"", ASSAY_PROGRAM, "verify", "relu",
                                 "prelu", "--dtype", "f32", "--impl", "cpu.*", "--impl", "onednn*", "--cases",
