@@ -120,7 +120,7 @@ FAULT
     const char *fault, *call, *says;
   } kFaults[] = {
       {"d['head'] = d['act'].flatten(1) @ net.head.weight.reshape(48, 20) + net.head.bias", "head/addmm",
-       "mat2.memory_of_order_10"},
+       "mat2.memory_of_reversed_order"},
       {"d['conv'] = f.conv2d(pad(x, (1, 1, 0, 2)), net.conv.weight, net.conv.bias)", "conv/convolution",
        "padding.0_in_dimension_0"},
       {"d['conv'] = f.conv2d(pad(x, (2, 0, 1, 1)), net.conv.weight, net.conv.bias)", "conv/convolution",
