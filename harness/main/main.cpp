@@ -154,8 +154,8 @@ int assay_main(int argc, char** argv) {
 
   CLI::App app{"Assay proves that fast operator kernels are right, and says why when they are not.", "assay"};
   app.footer(
-      "Exit codes: 0 all well; 1 a fault was found; 2 wrong usage or unreadable input;\n"
-      "3 the environment lacks what was asked for, or nothing ran; 130 interrupted.\n"
+      "Exit codes: 0 all well; 1 a fault was found; 2 wrong usage, unreadable input, or output that cannot be written;\n"
+      "3 the environment lacks what was asked for, something could not be run, or nothing ran; 130 interrupted.\n"
       "`assay COMMAND --help` explains a command. Start with `assay verify`.");
   app.require_subcommand(0, 1);
   app.set_version_flag("--version", version_text, "version, compiler, libraries, ISA levels, devices");

@@ -219,7 +219,8 @@ void add_verify(CLI::App& app, Command& chosen) {
       "  assay verify 'softmax*' --impl cuda.emulated --check   CUDA kernels without a GPU, under a checker\n"
       "  assay verify --fixtures cases/fixtures         recorded cases; what was recorded is judged too\n\n"
       "Exit codes: 0 all well; 1 a fault was found; 2 wrong usage, unreadable input, or output that cannot be written;\n"
-      "3 the environment lacks what was asked for, or nothing ran; 130 interrupted. A run that --time cuts short exits by what it did.\n"
+      "3 the environment lacks what was asked for, something could not be run, or nothing ran; 130 interrupted.\n"
+      "A run that --time cuts short exits by what it did.\n"
       "Ctrl-C, SIGTERM, or SIGHUP (a terminal that closes; not under nohup) ends a run early: what it did is reported and written.");
   auto flags = std::make_shared<VerifyFlags>();
   VerifyOptions& o = flags->options;
