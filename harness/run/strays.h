@@ -1,3 +1,4 @@
+// Processes that have lost their parent.
 #pragma once
 
 #include <sys/types.h>

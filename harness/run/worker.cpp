@@ -60,7 +60,10 @@ class ZygoteServer {
       }
       if (waiting[0].revents != 0 && !answer()) {
         // The harness is gone. The workers would end with this process (PR_SET_PDEATHSIG); what they started would not.
-        for (const Child& child : children_) ::kill(-child.process, SIGKILL);
+        for (const Child& child : children_) {
+          ::kill(-child.process, SIGKILL);
+          ::kill(child.process, SIGKILL);  // which may have left its group
+        }
         for (const Child& child : children_) waitpid(child.process, nullptr, 0);
         children_.clear();
         while (kill_strays()) waitpid(-1, nullptr, 0);

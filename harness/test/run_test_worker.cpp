@@ -269,6 +269,7 @@ int starts_a_daemon(const assay_call* call) {
   return twice(call);
 }
 int starts_a_daemon_and_hangs(const assay_call* call) {
+  setpgid(0, getpgid(getppid()));
   starts_a_daemon(call);
   return hang(call);
 }
@@ -438,7 +439,7 @@ assay::WorkerTable table(std::span<const std::string> arguments) {
   return t;
 }
 
-// A harness of its own, for tests that end it: runs a kernel that starts a daemon and hangs. The arguments are those of its workers.
+// A harness of its own, for tests that end it: runs a kernel that leaves its group, starts a daemon and hangs. The arguments are those of its workers.
 int harness(const std::string& program, const std::vector<std::string>& arguments) {
   static constexpr assay::Operator twice_op{.schema = assay::parse_schema("twice(Tensor self) -> Tensor")};
   assay::Kernel kernel;
