@@ -42,8 +42,7 @@ std::vector<std::string> words(const char* text) {
 
 std::string_view or_empty(const char* text) { return text == nullptr ? "" : text; }
 
-constexpr std::chrono::seconds kListTime{
-    120};  // importing PyTorch from a cold disk beside a build, and much more
+constexpr std::chrono::seconds kListTime{120};  // PyTorch from a cold disk beside a build, and more
 
 // Wider vectors first; what is not ours behind.
 int rank(const Kernel& k) {

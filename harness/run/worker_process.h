@@ -81,8 +81,8 @@ class WorkerProcess {
   std::uint32_t posted_ = 0;  // that of the control block, where a kernel may write
   bool zygote_lost_ = false;
   std::uint32_t seen_current_ = 0;
-  std::chrono::steady_clock::time_point
-      since_;  // of the entry, or, where it took too long, of its end's being asked for
+  // Since when the entry has run, or, where that was too long, its end has been asked for.
+  std::chrono::steady_clock::time_point since_;
   std::chrono::nanoseconds queued_at_start_{0};
   // That the zygote has to end a worker, beside others that use the processors.
   static constexpr std::chrono::milliseconds kLeastPatience{5000};

@@ -128,7 +128,6 @@ TEST_F(BenchCommand, WhatEndsTheProcessIsTheKernelThatRanThen) {
   }
 }
 
-// It would hold this test's pipes, too.
 TEST_F(BenchCommand, ADaemonThatAKernelStartedEndsWithIt) {
   const TemporaryFolder folder;
   const std::string file = (folder.path() / "daemon").string();

@@ -81,6 +81,7 @@ static int starts_a_daemon(const assay_call* call) {
     FILE* file = fopen(getenv("ASSAY_TEST_DAEMON"), "w");
     fprintf(file, "%d", (int)getpid());
     fclose(file);
+    for (int stream = 0; stream < 3; ++stream) close(stream); /* whose readers would wait for it */
     sleep(60);
     _exit(0);
   }

@@ -1,4 +1,5 @@
 // Shared libraries of kernels: what they list, how they run, and how bad ones are turned down.
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <future>
@@ -22,6 +23,15 @@ Finished list(const std::string& library) {
 }
 
 class RunPlugin : public RunTest {};
+
+// As a list that does not come: the program is ended, and what it printed until then is there.
+TEST_F(RunPlugin, AProgramThatDoesNotEndIsNotWaitedForForEver) {
+  const Finished f = run_program("/bin/sh", {"-c", "echo begun; exec sleep 60"}, {}, std::chrono::seconds(1));
+  EXPECT_TRUE(f.late);
+  EXPECT_EQ(f.status, 128 + SIGKILL);
+  EXPECT_EQ(f.out, "begun\n");
+  EXPECT_FALSE(run_program("/bin/true", {}, {}, std::chrono::seconds(60)).late);
+}
 
 TEST_F(RunPlugin, ListsWhatTheTableSays) {
   const Finished listed = list(plugin("GOOD"));

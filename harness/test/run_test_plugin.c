@@ -86,12 +86,13 @@ static const entry kernels[] = {
 };
 
 const assay_plugin* assay_plugin_v1(void) {
-  static const assay_plugin plugin = {.abi_version = CASE == OTHER_ABI ? 7 : ASSAY_ABI_VERSION,
-                                      .kernel_size = CASE == SHORT_KERNELS ? 16 : sizeof(entry),
-                                      .kernel_count = CASE == NO_KERNELS ? 0 : 3,
-                                      .kernels = CASE == NULL_KERNELS ? NULL : &kernels[0].known,
-                                      .name = "mine",
-                                      .version = "1.5"};
+  static const assay_plugin plugin = {
+      .abi_version = CASE == OTHER_ABI ? 7 : ASSAY_ABI_VERSION,
+      .kernel_size = CASE == SHORT_KERNELS ? 16 : sizeof(entry),
+      .kernel_count = CASE == NO_KERNELS ? 0 : 3,
+      .kernels = CASE == NULL_KERNELS ? NULL : &kernels[0].known,
+      .name = "mine",
+      .version = "1.5"};
 #if CASE == HANGS
   for (;;) pause();
 #endif

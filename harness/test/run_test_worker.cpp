@@ -439,7 +439,8 @@ assay::WorkerTable table(std::span<const std::string> arguments) {
   return t;
 }
 
-// A harness of its own, for tests that end it: runs a kernel that leaves its group, starts a daemon and hangs. The arguments are those of its workers.
+// A harness of its own, for tests that end it: runs a kernel that leaves its group, starts a daemon and hangs. The arguments
+// are those of its workers.
 int harness(const std::string& program, const std::vector<std::string>& arguments) {
   static constexpr assay::Operator twice_op{.schema = assay::parse_schema("twice(Tensor self) -> Tensor")};
   assay::Kernel kernel;
