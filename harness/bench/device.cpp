@@ -86,21 +86,31 @@ std::vector<MachineLimit> Device::limits() const {
     for (int t = 0; t < kTries; ++t) tries.push_back(once());
     return median_interval(tries).median;
   };
+  // To start a kernel takes as long as to move what a cache holds: there, what more bytes take longer is their rate.
   struct Level {
     const char* name;
-    std::uint64_t bytes;  // of what is read, and of what is written
+    std::uint64_t bytes, fewer;  // of what is read, and of what is written
   };
   const std::uint64_t cache = std::max<std::uint64_t>(cache_bytes(), 1 << 16);
-  const Level levels[] = {{"L2", cache / 4}, {"DRAM", 8 * cache}};
+  const Level levels[] = {{"L2", cache / 4, cache / 16}, {"DRAM", 8 * cache, 0}};
+  const int calls = std::min(most_calls(), 16);
   for (const Level& level : levels) {
-    const auto add = [&](const char* what, std::uint64_t read, std::uint64_t written) {
-      const double moved = static_cast<double>(read + written);
-      const double rate = median_of([&] { return moved / ns_of_stream(read, written, 1, 4) * 1e9; });
+    const auto add = [&](const char* what, std::uint64_t reads, std::uint64_t writes) {
+      const auto ns_of = [&](std::uint64_t bytes) {
+        return median_of([&] { return ns_of_stream(bytes * reads, bytes * writes, 1, calls); });
+      };
+      auto bytes = static_cast<double>(level.bytes);
+      double ns = ns_of(level.bytes);
+      if (const double fewer = level.fewer != 0 ? ns_of(level.fewer) : ns; fewer < ns) {
+        bytes -= static_cast<double>(level.fewer);
+        ns -= fewer;
+      }
+      const double rate = static_cast<double>(reads + writes) * bytes / ns * 1e9;
       all.push_back({std::string(what) + " " + level.name, "bandwidth", level.name, "", rate, device});
     };
-    add("read", level.bytes, 0);
-    add("write", 0, level.bytes);
-    add("copy", level.bytes, level.bytes);
+    add("read", 1, 0);
+    add("write", 0, 1);
+    add("copy", 1, 1);
   }
   const auto add = [&](const char* what, const char* dtype, assay_arithmetic which) {
     // As many as take a millisecond, or as a slow device does in a try.

@@ -14,6 +14,7 @@ namespace {
 constexpr std::size_t kStreamingFrom = std::size_t{4} << 20;  // bytes of results for which streaming is tried
 constexpr std::int64_t kExpElements = 65536;  // so many that the call itself counts for nothing
 constexpr double kCanaryNs = 5e4;
+constexpr double kDeviceNs = 1e6;  // of which a start is less than a hundredth
 
 // The fastest operations that this processor has on the call's tensors.
 std::function<double(std::int64_t)> burst_of(const Call& call) {
@@ -25,7 +26,7 @@ std::function<double(std::int64_t)> burst_of(const Call& call) {
 
 }  // namespace
 
-// On a device the plainest kernels take as many bytes, in as many places, and operations for a tenth of a millisecond.
+// On a device the plainest kernels take as many bytes, in as many places, and operations for a millisecond.
 void Group::add_device_limits() {
   State& s = *state_;
   const Device device = s.devices[0];
@@ -52,7 +53,7 @@ void Group::add_device_limits() {
                                                      : ASSAY_FMA_F32;
   constexpr double kFirst = 1e6;
   const Device::Burst first = device.burst(which, kFirst);
-  const double wanted = std::max(kFirst, first.operations * 2 * kCanaryNs / std::max(1.0, first.ns));
+  const double wanted = std::max(kFirst, first.operations * kDeviceNs / std::max(1.0, first.ns));
   s.add_canary(
       limits_.operation, 1,
       [device, which, wanted](std::size_t, double) {
