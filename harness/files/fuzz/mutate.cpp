@@ -21,8 +21,9 @@ haddr_t address(hid_t object) {
   return info.addr;
 }
 
-// Links that lead back to a group on the way are listed and not followed: HDF5 1.10 crashes when it renames what it came through.
-void collect(hid_t group, const std::string& prefix, std::vector<haddr_t>& way,
+// Links that lead back to a group on the way are listed and not followed: HDF5 1.10 crashes when it renames what it came
+// through.
+void collect(hid_t group, const std::string& prefix, std::vector<haddr_t> way,
              std::vector<std::string>& paths) {
   way.push_back(address(group));
   for (const std::string& name : hdf5::children(group)) {
@@ -36,7 +37,6 @@ void collect(hid_t group, const std::string& prefix, std::vector<haddr_t>& way,
       } catch (const hdf5::Error&) {
       }
   }
-  way.pop_back();
 }
 
 // What stands in attributes of some kind.
@@ -169,9 +169,8 @@ void replace_object(hid_t root, const std::string& path, const std::vector<std::
 }
 
 void change_something(hid_t root, Random& random) try {
-  std::vector<haddr_t> way;
   std::vector<std::string> paths;
-  collect(root, "", way, paths);
+  collect(root, "", {}, paths);
   if (paths.empty()) return;
   const std::string& path = paths[below(random, paths.size())];
   switch (below(random, 5)) {
