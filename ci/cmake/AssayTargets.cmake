@@ -7,6 +7,7 @@
 #   assay_compiled_as_released()               for the calling folder: its libraries are the same in dev and release
 #   assay_precompile(name header...)           beside the standard library's
 #   assay_join(name)                           its sources of one folder as one, where ASSAY_JOIN asks for it
+#   assay_compile_quickly(name)                -O1: of what runs once for each command, the compiler's time is all that counts
 
 # Results must not depend on which multiply-adds a compiler fuses: kernels ask for fused ones by name.
 set(ASSAY_FLAGS -ffp-contract=off -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion)
@@ -36,11 +37,11 @@ macro(assay_compiled_as_released)
   endif()
 endmacro()
 
-# Reading headers is a third of what a compiler does here. Of libraries and programs not in dev and release: objects
-# that were compiled with precompiled headers are not those of ccache, and sources must stand without them.
-option(ASSAY_PRECOMPILED_HEADERS "Precompile the headers of libraries, not only for the tests" OFF)
+# Reading headers is half of what a compiler does with a short source. Each source must stand without them, too: ci/nightly
+# builds with this option off, and without joining.
+option(ASSAY_PRECOMPILED_HEADERS "Precompile headers" ON)
 function(assay_precompile name)
-  if(NOT ASSAY_PRECOMPILED_HEADERS AND NOT name MATCHES "_test$")
+  if(NOT ASSAY_PRECOMPILED_HEADERS)
     return()
   endif()
   if(ASSAY_CCACHE)
@@ -52,8 +53,9 @@ function(assay_precompile name)
     <sstream> <string> <vector> <fmt/format.h> ${ARGN})
 endfunction()
 
-# Compiles twice as fast what is not optimised. Libraries not in dev: there each source must stand alone.
-set(ASSAY_JOIN OFF CACHE STRING "Compile sources of one folder together, up to eight: ON, OFF, or TESTS for theirs alone")
+# Halves the compiler's time: headers are read once for several sources, and what they instantiate is made once. OFF in the
+# preset dev, for people who compile one source again and again.
+set(ASSAY_JOIN ON CACHE STRING "Compile sources of one folder together, up to eight: ON, OFF, or TESTS for theirs alone")
 function(assay_join name)
   if(NOT ASSAY_JOIN OR (ASSAY_JOIN STREQUAL "TESTS" AND NOT name MATCHES "_test$"))
     return()
@@ -70,6 +72,12 @@ function(assay_join name)
     math(EXPR part "(${count} - 1) / 8")
     set_property(SOURCE ${source} PROPERTY UNITY_GROUP ${folder}_${part})
   endforeach()
+endfunction()
+
+function(assay_compile_quickly name)
+  if(CMAKE_BUILD_TYPE STREQUAL "Release" OR ASSAY_AS_RELEASED)
+    target_compile_options(${name} PRIVATE -O1)
+  endif()
 endfunction()
 
 function(assay_target name)

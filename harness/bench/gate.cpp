@@ -10,6 +10,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "../registry/parts.h"
 #include "gate_subjects.h"
 #include "same_code.h"
 

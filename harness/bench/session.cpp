@@ -19,6 +19,7 @@
 #include <thread>
 #include <utility>
 
+#include "../registry/parts.h"
 #include "../run/process.h"
 
 namespace assay {
@@ -78,12 +79,6 @@ bool has_ended(pid_t process, int patience_ms) {
 
 }  // namespace
 
-std::string kernel_library(const std::string& program, const std::string& which) {
-  return (std::filesystem::path(program).parent_path().parent_path() / "optimized" /
-          fmt::format("libassay_{}_plugin.so", which))
-      .string();
-}
-
 Modules::Modules(std::string program) : program_(std::move(program)) {
   add(kernel_library(program_, "cpu"));  // the speed of exp is measured with it, whatever is timed
 }
@@ -107,8 +102,7 @@ int Modules::of(const Kernel& kernel) {
     torch_ = true;
     return kOwn;
   }
-  return add(
-      kernel_library(program_, kernel.on_device ? "cuda" : kernel.name.substr(0, kernel.name.find('.'))));
+  return add(kernel_library(program_, kernel.name.substr(0, kernel.name.find('.'))));
 }
 
 Session::Session(const Modules& modules, const Placement& placement, int threads,

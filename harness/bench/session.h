@@ -65,9 +65,6 @@ class Modules {
   bool torch_ = false;
 };
 
-// Where this build has its own kernels as a library: "cpu", "onednn", "openblas" or "cuda".
-std::string kernel_library(const std::string& program, const std::string& which);
-
 class Session {
  public:
   // Files, one after the other; or copies of them in memory, one after the other or the last one first. Where a library comes to lie

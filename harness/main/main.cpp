@@ -15,6 +15,7 @@
 
 #include "../bench/timer.h"
 #include "../plugin/load.h"
+#include "../registry/parts.h"
 #include "../run/lane.h"
 #include "../variants/variant.h"
 #include "../verify/verify.h"
@@ -62,6 +63,9 @@ int run_command(const Command& command) {
   } catch (const FileError& e) {
     complain(e.what());
     return kWrongUsage;
+  } catch (const NotBuilt& e) {
+    complain(e.what());
+    return kEnvironment;
   } catch (const RegistryError& e) {
     complain(fmt::format("the registry is broken: {}", e.what()));
     return kEnvironment;

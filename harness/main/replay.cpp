@@ -15,6 +15,7 @@
 #include <span>
 
 #include "../fixtures/fixture.h"
+#include "../registry/parts.h"
 #include "../verify/examine.h"
 #include "../verify/recorded.h"
 #include "../verify/verify.h"
@@ -85,10 +86,12 @@ std::vector<const Kernel*> kernels_for(const Registry& registry, const RecordedC
 }
 
 // Why there are none.
-Now without_kernel(const RecordedCall& call, const ReplayFlags& flags) {
+Now without_kernel(const Registry& registry, const RecordedCall& call, const ReplayFlags& flags) {
   Now now;
   now.impl = flags.impls.empty() ? call.impl : fmt::format("--impl {}", fmt::join(flags.impls, ","));
   now.detail = fmt::format("this Assay has no such kernel for {}", call.op);
+  const std::vector<const Part*> unbuilt = unbuilt_parts(registry.program(), call.impl);
+  if (flags.impls.empty() && !unbuilt.empty()) now.detail = how_to_build(*unbuilt.front());
   if (call.plugin.empty() || !call.impl.starts_with(kPluginPrefix)) return now;
   if (!flags.impls.empty() && !selects(flags.impls, call.impl)) return now;
   if (!flags.plugins.empty())
@@ -181,7 +184,7 @@ class Replayer {
     }
     const Replayable replay = at_place(where, [&] { return replayable(call); });
     const std::vector<const Kernel*> kernels = kernels_for(registry_, call, flags_);
-    if (kernels.empty()) done(without_kernel(call, flags_));
+    if (kernels.empty()) done(without_kernel(registry_, call, flags_));
     for (const Kernel* k : kernels) {
       if (!k->unavailable.empty()) {
         done(Now{k->name, Verdict::not_run, k->unavailable});

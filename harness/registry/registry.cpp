@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "../run/describe.h"
+#include "parts.h"
 #include "subprocess.h"
 #include "vocabulary/operators.h"
 
@@ -96,6 +97,22 @@ Registry::Registry(std::string program) : program_(std::move(program)) {
     k.checks_arguments = (e.kernel.flags & ASSAY_CHECKS_ARGUMENTS) != 0;
     k.environment = {program_, {}, words(e.kernel.environment)};
     insert(std::move(k));
+  }
+  add_parts();
+}
+
+void Registry::add_parts() {
+  for (const Part& part : parts()) {
+    if (!is_built(program_, part)) continue;
+    const std::string library = kernel_library(program_, part.library);
+    try {
+      add({program_, {"--plugin", library}, {}}, "");
+    } catch (const RegistryError& e) {
+      throw RegistryError(
+          fmt::format("{}; {} is perhaps of another build: `./assay build {}` builds it again, and without "
+                      "the file its kernels are left out",
+                      e.what(), library, part.name));
+    }
   }
 }
 

@@ -47,8 +47,9 @@ struct RegistryError : std::runtime_error {
 
 class Registry {
  public:
-  // Built-in kernels. Throws RegistryError when the registry is broken: a kernel whose schema is no operator's, two
-  // kernels of one name, a contract that does not parse. `program` is the path of the running executable.
+  // The kernels that are linked into this program, and those of the parts that are built (parts.h). Throws RegistryError when
+  // the registry is broken: a kernel whose schema is no operator's, two kernels of one name, a contract that does not parse.
+  // `program` is the path of the running executable.
   explicit Registry(std::string program);
 
   // Adds the kernels that `program arguments... worker --list` describes (run/describe.h). A kernel's name becomes
@@ -64,10 +65,12 @@ class Registry {
   // Sets environment variables, NAME=VALUE, of the processes of all kernels. What a kernel brings along stays: its ISA level.
   void set_variables(std::span<const std::string> variables);
 
+  const std::string& program() const { return program_; }
   std::span<const Kernel> kernels() const { return kernels_; }
   std::vector<const Kernel*> kernels_of(const Operator& op) const;  // fastest of ours first, peers last
 
  private:
+  void add_parts();
   void insert(Kernel kernel);
 
   std::string program_;

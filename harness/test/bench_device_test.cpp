@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "harness/bench/session.h"
+#include "harness/registry/parts.h"
 #include "harness/registry/subprocess.h"
 #include "reports/bench_file.h"
 #include "reports/file.h"

@@ -52,12 +52,15 @@ RecordedCall record_call(const std::string& case_text, std::uint64_t seed, const
   r.contract = kernel.contract;
   r.verdict = token(finding.judgement.verdict);
   r.detail = finding.judgement.detail;
-  const auto plugin = std::ranges::find(kernel.environment.arguments, "--plugin");
-  if (plugin != kernel.environment.arguments.end() && plugin + 1 != kernel.environment.arguments.end())
-    r.plugin = *(plugin + 1);
-  // Which program of Assay's; where it was installed says nothing elsewhere.
+  // Which program of Assay's; where it and its parts were installed says nothing elsewhere.
   r.program = {std::filesystem::path(kernel.environment.program).filename().string()};
-  r.program.insert(r.program.end(), kernel.environment.arguments.begin(), kernel.environment.arguments.end());
+  const std::vector<std::string>& arguments = kernel.environment.arguments;
+  if (kernel.name.starts_with(kPluginPrefix)) {
+    if (const auto plugin = std::ranges::find(arguments, "--plugin");
+        plugin != arguments.end() && plugin + 1 != arguments.end())
+      r.plugin = *(plugin + 1);
+    r.program.insert(r.program.end(), arguments.begin(), arguments.end());
+  }
   r.variables = kernel.environment.variables;
   for (std::size_t i = 0; i < call.arguments.size(); ++i) {
     const std::string argument(call.op->schema.argument_storage[i].name);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "../registry/parts.h"
 #include "verify.h"
 #include "vocabulary/operators.h"
 
@@ -76,6 +77,12 @@ void check_impls(const Registry& registry, const std::vector<const Operator*>& o
     if (std::ranges::none_of(all, [&](const std::string& n) { return matches(g, n); })) {
       // PyTorch's are in the registry only where they are asked for.
       if (excludes(g) && (matches(g, "torch") || matches(g, "torch.cuda"))) continue;
+      if (const auto unbuilt = unbuilt_parts(registry.program(), g.substr(excludes(g) ? 1 : 0));
+          !unbuilt.empty()) {
+        if (excludes(g)) continue;
+        throw NotBuilt(fmt::format("no kernel that is here matches --impl \"{}\": {}", g,
+                                   how_to_build(*unbuilt.front())));
+      }
       if (std::ranges::any_of(operators, [](const Operator* op) { return op->schema.ns == "aten"; }))
         all.insert("torch");
       throw SelectionError(
