@@ -27,7 +27,7 @@ stage_release() {
 }
 
 stage_plugins() {
-  attempt ./assay --version || return  # builds what has changed
+  release_built || return
   attempt ci/plugin_example/check build/release/bin/assay build/plugins/example
   attempt ci/plugin_broken/check build/release/bin/assay build/plugins/broken
 }

@@ -16,7 +16,7 @@ plant_counted() {
 }
 
 stage_faults() {
-  attempt ./assay --version || return  # builds what has changed
+  release_built || return
   # Of those that are not planted their text is looked for, so that they follow the kernels.
   if [ -n "$nightly" ]; then
     plant_counted
@@ -34,7 +34,7 @@ stage_faults() {
 # From end to end, every kernel and peer on this machine. Kernels that are emulated and interpreted have fewer cases, which
 # take up to fifty times as long; over all operators they still have every kind of data.
 stage_verify() {
-  attempt ./assay --version || return  # builds what has changed
+  release_built || return
   local slow=cuda.emulated,cuda.ptx fast='!cuda.emulated,!cuda.ptx' operators seed=(--seed "$rotation")
   if [ -n "$nightly" ]; then
     attempt_verify all 100 --thorough "${seed[@]}" --junit "$logs/verify.xml"
@@ -44,7 +44,7 @@ stage_verify() {
       # shellcheck disable=SC2086  # one word each
       attempt_verify touched 20 $operators --impl "$fast" --cases 250 "${seed[@]}"
       # shellcheck disable=SC2086
-      attempt_verify touched-cuda 15 $operators --impl "$slow" --cases 120 "${seed[@]}"
+      attempt_verify touched-cuda 10 $operators --impl "$slow" --cases 120 "${seed[@]}"
     fi
     attempt_verify all 20 --impl "$fast" --cases 125 "${seed[@]}" --junit "$logs/verify.xml"
     attempt_verify cuda 10 --impl "$slow" --cases 60 "${seed[@]}"
@@ -54,7 +54,7 @@ stage_verify() {
   for fixtures in onnx:libonnx-testdata opinfo:python3-torch; do
     package=${fixtures#*:} fixtures=${fixtures%:*}
     if dpkg-query -W "$package" > /dev/null 2>&1; then
-      attempt_verify "$fixtures" 15 --impl '!cuda.*' --fixtures "$fixtures"
+      attempt_verify "$fixtures" 10 --impl '!cuda.*' --fixtures "$fixtures"
     else
       not_run 1 "verify --fixtures $fixtures: $package is not installed"
     fi
@@ -78,7 +78,7 @@ rotated() { awk -v r="$rotation" '{ line[NR - 1] = $0 } END { for (i = 0; i < NR
 
 # Whether that would find what it looks for: f32 alone, as all dtypes take five times as long, a few operators at a time.
 stage_selftest() {
-  attempt ./assay --version || return  # builds what has changed
+  release_built || return
   if [ -n "$nightly" ]; then
     attempt ./assay selftest --no-rivals --json "$logs/selftest.json"
     return

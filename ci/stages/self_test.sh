@@ -3,7 +3,7 @@
 self_test() {
   local folder wrong=0
   folder=$(mktemp -d)
-  logs=$folder log=$folder/log stage=verify started=$SECONDS jobs=2
+  logs=$folder log=$folder/log stage=verify begun=$SECONDS jobs=2
   # expect WHAT GOT WANTED
   expect() {
     [ "$2" = "$3" ] && return
@@ -20,16 +20,19 @@ self_test() {
   attempt_all < "$folder/commands" > /dev/null
   expect 'several at a time' "$(counts)" '2 2 0'
   passed=0 failed=0
-  started=$((SECONDS - budget[verify]))
+  begun=$((SECONDS - budget[verify]))
   attempt_all < "$folder/commands" > /dev/null
   expect 'none begins when the time is over' "$(counts)" '0 0 4'
   passed=0 failed=0 skipped=0
-  expect 'and none is left' "$(time_left)" 1
-  started=$SECONDS
+  expect 'and none is left' "$(time_left)" 0
+  attempt_verify late 10 > /dev/null
+  expect 'verify without time' "$(counts)" '0 0 1'
+  skipped=0
+  begun=$SECONDS
   expect 'a part of a budget' "$(time_left 10)" $((budget[verify] / 10))
-  started=$((SECONDS - budget[verify] + 5))
+  begun=$((SECONDS - budget[verify] + 5))
   expect 'a part that is more than what is left' "$(time_left 50)" 5
-  started=$SECONDS
+  begun=$SECONDS
 
   # A run of verify that --time cut short, one that was not, and one that found a fault.
   cat > "$folder/assay" <<'END'

@@ -24,12 +24,12 @@ rotation_of() {
   fi
 }
 
-# time_left [PERCENT]: of the stage's budget, in seconds and at least 1; or of this part of it, if that is less.
+# time_left [PERCENT]: of the stage's budget, in seconds and at least 0; or of this part of it, if that is less.
 time_left() {
-  local left=$((budget[$stage] - (SECONDS - started))) part=$((budget[$stage] * ${1:-100} / 100))
+  local left=$((budget[$stage] - (SECONDS - begun))) part=$((budget[$stage] * ${1:-100} / 100))
   [ -z "$nightly" ] || left=14400 part=14400
   [ "$left" -lt "$part" ] || left=$part
-  echo $((left > 1 ? left : 1))
+  echo $((left > 0 ? left : 0))
 }
 
 # attempt COMMAND...: one test, which passes when the command does. Its output goes to the stage's log.
@@ -57,7 +57,7 @@ attempt_all() {
   rm -rf "$parts" && mkdir -p "$parts"
   for command in "${commands[@]}"; do
     while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n; done
-    [ "$(time_left)" -gt 1 ] || break
+    [ "$(time_left)" -gt 0 ] || break
     ( (eval "$command") > "$parts/$number" 2>&1; echo $? > "$parts/$number.status") &
     number=$((number + 1))
   done
@@ -81,11 +81,21 @@ attempt_verify() {
   seconds=$(time_left "$2")
   shift 2
   rm -f "$json"
+  if [ "$seconds" -lt 10 ]; then  # a run that does not come to its first case fails
+    not_run 1 "verify-$name, for which $seconds s are left"
+    return
+  fi
   attempt "$assay" verify "$@" --time "${seconds}s" --json "$json"
   cases=$(grep -o '"cases_not_run": *[0-9]*' "$json" 2> /dev/null | grep -o '[0-9]*$')
   [ "${cases:-0}" = 0 ] || not_run 1 "$cases cases of verify-$name, whose $seconds s are over"
 }
 assay=./assay
+
+# release_built: for stages that run it, whose time begins then.
+release_built() {
+  attempt ./assay --version || return
+  begun=$SECONDS
+}
 
 # configure_and_build PRESET [TARGET...]
 configure_and_build() {
