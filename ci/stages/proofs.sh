@@ -1,9 +1,12 @@
 # Stages of ci/test: planted faults, every kernel on drawn cases, and wrong kernels. They take as long as they are given: what a
 # change touches comes first and in full, then what the rotation chooses. ci/nightly gives them everything.
 
-# touched [--files]: what ci/touched prints, as words; its reason is in the log. Nothing in a nightly run, which has it all.
+# touched [--files]: what ci/touched prints, as words; what it was, or why nothing is known, is in the log, and said. Nothing in a
+# nightly run, which has it all.
 touched() {
-  [ -n "$nightly" ] || ci/touched "$@" 2>> "$log" | tr '\n' ' '
+  [ -z "$nightly" ] || return
+  ci/touched "$@" 2>> "$log" | tr '\n' ' '
+  grep '^touched:' "$log" | tail -n 1 | cut -c1-200 | sed 's/^/  /' >&2
 }
 
 # plant_counted ARGUMENT...: adds its faults and controls.
