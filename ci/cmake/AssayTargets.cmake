@@ -3,7 +3,8 @@
 #   assay_target(name)                         flags, include paths, warnings; released with -O2
 #   assay_tests(name [OPTIMISED] LIBRARIES lib...)
 #                                              one test program from test/*_test.cpp of the calling folder; OPTIMISED
-#                                              if it computes so much that this pays for the compiler's time
+#                                              if it computes so much that this pays for the compiler's time. The target `tests`
+#                                              builds all of them. AssaySanitized.cmake: which of them sanitizers run
 #   assay_compiled_as_released()               for the calling folder: its libraries are the same in dev and release
 #   assay_precompile(name header...)           beside the standard library's
 #   assay_join(name)                           its sources of one folder as one, where ASSAY_JOIN asks for it
@@ -94,10 +95,12 @@ function(assay_tests name)
   endif()
   cmake_parse_arguments(ARG "OPTIMISED" "" "LIBRARIES" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/test/*_test.cpp)
+  assay_sanitized_files(sources)
   if(NOT sources)
     return()
   endif()
   add_executable(${name} ${sources})
+  assay_test_program(${name})
   assay_target(${name})
   if(ASSAY_AS_RELEASED)
     target_compile_options(${name} PRIVATE -UNDEBUG -D_GLIBCXX_ASSERTIONS -Werror
@@ -106,5 +109,13 @@ function(assay_tests name)
   assay_precompile(${name} <gtest/gtest.h> <gmock/gmock.h>)
   assay_join(${name})
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} GTest::gtest GTest::gmock GTest::gtest_main)
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600)
+  assay_discover(${name})
+endfunction()
+
+# assay_test_program(name): one that the target `tests` builds.
+function(assay_test_program name)
+  if(NOT TARGET tests)
+    add_custom_target(tests)
+  endif()
+  add_dependencies(tests ${name})
 endfunction()

@@ -1,0 +1,33 @@
+# Stages of ci/test: what is built, tests of its parts, and what its text must keep to.
+
+stage_dev() {
+  # Who works here builds one test again and again; CI builds all of them once.
+  attempt cmake --preset dev ${CI:+-DASSAY_JOIN=TESTS} && attempt cmake --build --preset dev -j "$jobs" || return
+  attempt no_warning  # those of -Werror, which libraries that are compiled as released do without
+  ctest_counted dev
+}
+
+stage_checks() {
+  local check
+  [ -e build/dev/build.ninja ] || configure_and_build dev || return
+  for check in ci/check/*; do
+    [ -x "$check" ] || continue
+    attempt "$check" --self-test
+    attempt "$check"
+  done
+  # What chooses and counts must be able to say no, too.
+  for check in ci/test ci/touched ci/faults/plant; do attempt "$check" --self-test; done
+}
+
+# The build that people get, by the way that they get it.
+stage_release() {
+  # The library is what `assay bench --against` takes.
+  rm -f build/release/optimized/libassay_cpu_plugin.so
+  attempt ./assay --version && attempt ./assay ops && attempt test -e build/release/optimized/libassay_cpu_plugin.so
+}
+
+stage_plugins() {
+  release_built || return
+  attempt ci/plugin_example/check build/release/bin/assay build/plugins/example
+  attempt ci/plugin_broken/check build/release/bin/assay build/plugins/broken
+}

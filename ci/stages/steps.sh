@@ -1,0 +1,137 @@
+# What the stages of ci/test are made of: tests that are counted, and time that is left. Read by ci/test.
+
+passed=0 failed=0 skipped=0
+# add PASSED FAILED [SKIPPED]
+add() { passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + ${3:-0})); }
+
+# not_run NUMBER WHAT: of what there was no time or no library for.
+not_run() {
+  echo "  not run: $2"
+  add 0 0 "$1"
+}
+
+# The number that chooses samples. In a clone that does not have all commits, the day of HEAD's.
+rotation_of() {
+  local git=(git -c 'safe.directory=*')
+  if [ -n "${ASSAY_ROTATION:-}" ]; then
+    echo "$ASSAY_ROTATION"
+  elif [ -n "$nightly" ]; then
+    date -u +%Y%m%d
+  elif [ "$("${git[@]}" rev-parse --is-shallow-repository 2> /dev/null)" = false ]; then
+    "${git[@]}" rev-list --count HEAD
+  else
+    echo $(($("${git[@]}" log -1 --format=%ct 2> /dev/null || date +%s) / 86400))
+  fi
+}
+
+# time_left [PERCENT]: of the stage's budget, in seconds and at least 0; or of this part of it, if that is less.
+time_left() {
+  local left=$((budget[$stage] - (SECONDS - begun))) part=$((budget[$stage] * ${1:-100} / 100))
+  [ -z "$nightly" ] || left=14400 part=14400
+  [ "$left" -lt "$part" ] || left=$part
+  echo $((left > 0 ? left : 0))
+}
+
+# attempt COMMAND...: one test, which passes when the command does. Its output goes to the stage's log.
+attempt() {
+  local since=$SECONDS
+  echo "+ $*" >> "$log"
+  if "$@" >> "$log" 2>&1; then
+    add 1 0
+    echo "  $((SECONDS - since)) s" >> "$log"
+  else
+    local status=$?
+    add 0 1
+    echo "  FAILED (exit $status): $*"
+    tail -n 30 "$log" | sed 's/^/    /'
+    return 1
+  fi
+}
+
+# attempt_all: commands from standard input, one a line, each a test, as many at a time as there are cores: for those that
+# keep one busy. None begins when the stage's time is over.
+attempt_all() {
+  local parts=$logs/$stage.parts command number=0 late=0
+  local -a commands
+  mapfile -t commands
+  rm -rf "$parts" && mkdir -p "$parts"
+  for command in "${commands[@]}"; do
+    while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n; done
+    [ "$(time_left)" -gt 0 ] || break
+    ( (eval "$command") > "$parts/$number" 2>&1; echo $? > "$parts/$number.status") &
+    number=$((number + 1))
+  done
+  wait
+  for number in "${!commands[@]}"; do
+    if [ -e "$parts/$number.status" ]; then
+      attempt replayed "$number" "${commands[number]}"
+    else
+      echo "+ not run: ${commands[number]}" >> "$log"
+      late=$((late + 1))
+    fi
+  done
+  [ "$late" = 0 ] || not_run "$late" "$late of ${#commands[@]} commands, the last of which is: ${commands[-1]}"
+}
+# What command NUMBER of attempt_all said, with its exit code.
+replayed() { cat "$logs/$stage.parts/$1"; return "$(cat "$logs/$stage.parts/$1.status")"; }
+
+# attempt_verify NAME PERCENT OPTION...: `assay verify` for this part of the stage's budget. Cases that it did not come to are not run.
+attempt_verify() {
+  local name=$1 seconds json=$logs/verify-$1.json cases
+  seconds=$(time_left "$2")
+  shift 2
+  rm -f "$json"
+  if [ "$seconds" -lt 10 ]; then  # a run that does not come to its first case fails
+    not_run 1 "verify-$name, for which $seconds s are left"
+    return
+  fi
+  attempt "$assay" verify "$@" --time "${seconds}s" --json "$json"
+  cases=$(grep -o '"cases_not_run": *[0-9]*' "$json" 2> /dev/null | grep -o '[0-9]*$')
+  [ "${cases:-0}" = 0 ] || not_run 1 "$cases cases of verify-$name, whose $seconds s are over"
+}
+assay=./assay
+
+# release_built: for stages that run it, whose time begins then.
+release_built() {
+  attempt ./assay --version || return
+  begun=$SECONDS
+}
+
+# configure_and_build PRESET [TARGET...]
+configure_and_build() {
+  local preset=$1
+  shift
+  attempt cmake --preset "$preset" && attempt cmake --build --preset "$preset" -j "$jobs" ${1:+--target "$@"}
+}
+
+# ctest_counted PRESET [CTEST OPTION...]: adds its tests.
+ctest_counted() {
+  local preset=$1 junit=$logs/$stage.xml suite
+  shift
+  rm -f "$junit"
+  ctest --preset "$preset" -j "$jobs" --output-junit "$junit" "$@" >> "$log" 2>&1
+  local status=$?
+  suite=$(tr '\n\t' '  ' < "$junit" 2> /dev/null | grep -o '<testsuite [^>]*>')
+  attribute() { sed -n "s/.* $1=\"\([0-9]*\)\".*/\1/p" <<< "$suite"; }
+  local tests failures skips
+  tests=$(attribute tests) failures=$(attribute failures) skips=$(attribute skipped)
+  if [ -z "$tests" ] || { [ "$status" != 0 ] && [ "$failures" = 0 ]; }; then
+    echo "  FAILED: ctest --preset $preset ended with $status"
+    tail -n 30 "$log" | sed 's/^/    /'
+    add 0 1
+    return
+  fi
+  add $((tests - failures - skips)) "$failures" "$skips"
+  if [ "$failures" != 0 ]; then
+    echo "  FAILED: $failures of $tests tests (ctest --preset $preset):"
+    { grep -A 8 -E ': Failure$|ERROR: |WARNING: ThreadSanitizer|runtime error: ' "$log" | head -n 60
+      sed -n '/The following tests FAILED/,$p' "$log"; } | sed 's/^/    /'
+  fi
+}
+
+no_warning() {
+  local found
+  found=$(grep 'warning:' "$log")
+  echo "$found"
+  [ -z "$found" ]
+}
