@@ -28,7 +28,7 @@
 #include "runs.h"
 #include "transpose.h"
 
-#if defined(ASSAY_CPU_ELEMENTWISE_H) == defined(HWY_TARGET_TOGGLE)
+#if defined(ASSAY_CPU_ELEMENTWISE_H) == defined(ASSAY_CPU_TOGGLE)
 #ifdef ASSAY_CPU_ELEMENTWISE_H
 #undef ASSAY_CPU_ELEMENTWISE_H
 #else

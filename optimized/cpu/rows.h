@@ -27,7 +27,7 @@
 #include "parallel.h"
 #include "without.h"
 
-#if defined(ASSAY_CPU_ROWS_H) == defined(HWY_TARGET_TOGGLE)
+#if defined(ASSAY_CPU_ROWS_H) == defined(ASSAY_CPU_TOGGLE)
 #ifdef ASSAY_CPU_ROWS_H
 #undef ASSAY_CPU_ROWS_H
 #else
