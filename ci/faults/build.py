@@ -53,8 +53,8 @@ class Builder:
         self.prepare()
 
     def prepare(self):
-        self.narrow(self.base / "optimized/cpu/levels.h")
-        self.headers = self.precompiled(self.base / "optimized/cpu/levels.h")
+        self.narrow(self.base / "optimized/cpu/levels.h", self.base / "optimized/cpu/highway_levels.h")
+        self.headers = self.precompiled(self.base / "optimized/cpu/highway_levels.h")
 
     def library(self, name, fault):
         folder = self.folder / name
@@ -123,12 +123,10 @@ class Builder:
         command = [w if w != f"-I{self.root}/optimized" else f"-I{tree}" for w in self.flags()]
         self.run([*command, *more, "-include", self.headers, "-I", tree, "-c", source, "-o", obj])
 
-    def precompiled(self, levels):
-        """What sources begin with up to Highway, without headers of optimized/, which faults may be in."""
-        begin, _, _ = levels.read_text().partition('#include "hwy/highway.h"')
-        lines = [l for l in begin.splitlines() if not (levels.parent / l.removeprefix('#include "').rstrip('"')).is_file()]
+    def precompiled(self, highway):
+        """Highway and headers that are not ours: a copy, as faults may not be in what objects share."""
         header = self.base / "headers.h"
-        header.write_text("\n".join(['#define HWY_TARGET_INCLUDE "/dev/null"', *lines, '#include "hwy/highway.h"', *HEADERS, ""]))
+        header.write_text("\n".join(['#include "vocabulary/kernel.h"', highway.read_text().replace("#pragma once\n", ""), *HEADERS, ""]))
         self.run([*self.flags(), "-x", "c++-header", header, "-o", f"{header}.gch"])
         return header
 
@@ -137,12 +135,14 @@ class Builder:
         for entry in json.loads((self.build / "compile_commands.json").read_text()):
             if "/optimized/cpu/" in entry["file"]:
                 words = shlex.split(entry["command"])
-                drop = {words.index("-o"), words.index("-o") + 1, words.index("-c"), words.index(entry["file"])}
+                drop = {words.index("-c"), words.index(entry["file"])}
+                for option in ("-o", "-include"):  # the latter: the program's precompiled headers
+                    drop |= {words.index(option), words.index(option) + 1}
                 return [w for i, w in enumerate(words) if i not in drop and not w.startswith("-W")] + ["-w", "-O1", '-DASSAY_PLUGIN_NAME="assay-cpu"']
         raise BuildError(f"{self.build}/compile_commands.json names no source of optimized/cpu")
 
     @staticmethod
-    def narrow(levels):
+    def narrow(levels, highway):
         """One ISA level instead of all: faults do not depend on it, and compiling takes a third of the time."""
         avx2 = " avx2 " in Path("/proc/cpuinfo").read_text()
         text = levels.read_text()
@@ -152,11 +152,12 @@ class Builder:
         end = next(i for i in range(begin, len(lines)) if not lines[i].endswith("\\"))
         entry = next(l for l in lines[begin:end + 1] if f'"{kept}"' in l).rstrip("\\ ,")
         lines[begin:end + 1] = ["#define ASSAY_CPU_LEVELS(op, function, contract_text) " + entry.strip()]
-        text = "\n".join(lines) + "\n"
+        levels.write_text("\n".join(lines) + "\n")
+        text = highway.read_text()
         if avx2:
             text = changed(text, {"find": "#define HWY_BASELINE_TARGETS HWY_EMU128", "put": "#define HWY_BASELINE_TARGETS HWY_AVX2"},
-                           levels)
-        levels.write_text("#define HWY_COMPILE_ONLY_STATIC\n" + text)
+                           highway)
+        highway.write_text(text.replace("#pragma once\n", "#pragma once\n#define HWY_COMPILE_ONLY_STATIC\n"))
 
     @staticmethod
     def run(command):

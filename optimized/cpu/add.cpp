@@ -17,6 +17,7 @@ namespace assay::cpu::HWY_NAMESPACE {
 namespace {
 
 struct Add {
+  static constexpr bool cheap = true;
   double alpha;
   std::int64_t integer;
   template <class D, class V>

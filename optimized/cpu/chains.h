@@ -3,7 +3,7 @@
 // each level.
 #include "lanes.h"
 
-#if defined(ASSAY_CPU_CHAINS_H) == defined(HWY_TARGET_TOGGLE)
+#if defined(ASSAY_CPU_CHAINS_H) == defined(ASSAY_CPU_TOGGLE)
 #ifdef ASSAY_CPU_CHAINS_H
 #undef ASSAY_CPU_CHAINS_H
 #else

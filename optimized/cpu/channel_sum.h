@@ -26,7 +26,7 @@
 #include "parallel.h"
 #include "space.h"
 
-#if defined(ASSAY_CPU_CHANNEL_SUM_H) == defined(HWY_TARGET_TOGGLE)
+#if defined(ASSAY_CPU_CHANNEL_SUM_H) == defined(ASSAY_CPU_TOGGLE)
 #ifdef ASSAY_CPU_CHANNEL_SUM_H
 #undef ASSAY_CPU_CHANNEL_SUM_H
 #else

@@ -13,6 +13,7 @@ namespace assay::cpu::HWY_NAMESPACE {
 namespace {
 
 struct Clamp {
+  static constexpr bool cheap = true;
   double min, max;
   std::int64_t integer_min, integer_max;
   template <class D, class V>

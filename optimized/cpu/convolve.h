@@ -2,7 +2,7 @@
 #include "hwy/highway.h"
 #include "windows.h"
 
-#if defined(ASSAY_CPU_CONVOLVE_H) == defined(HWY_TARGET_TOGGLE)
+#if defined(ASSAY_CPU_CONVOLVE_H) == defined(ASSAY_CPU_TOGGLE)
 #ifdef ASSAY_CPU_CONVOLVE_H
 #undef ASSAY_CPU_CONVOLVE_H
 #else

@@ -4,7 +4,7 @@
 #include "element.h"
 #include "hwy/highway.h"
 
-#if defined(ASSAY_CPU_COPY_H) == defined(HWY_TARGET_TOGGLE)
+#if defined(ASSAY_CPU_COPY_H) == defined(ASSAY_CPU_TOGGLE)
 #ifdef ASSAY_CPU_COPY_H
 #undef ASSAY_CPU_COPY_H
 #else

@@ -10,7 +10,7 @@
 // test/cpu_elementary_test.cpp, which fails when they grow; contracts.h states them.
 #include "hwy/highway.h"
 
-#if defined(ASSAY_CPU_ELEMENTARY_H) == defined(HWY_TARGET_TOGGLE)
+#if defined(ASSAY_CPU_ELEMENTARY_H) == defined(ASSAY_CPU_TOGGLE)
 #ifdef ASSAY_CPU_ELEMENTARY_H
 #undef ASSAY_CPU_ELEMENTARY_H
 #else

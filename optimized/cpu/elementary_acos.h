@@ -8,7 +8,7 @@
 // Estimate, in units of the result: 0.5 for the last sum, 0.5 for the root, 0.1 for w: 1.1; 0.6 without the root.
 #include "elementary.h"
 
-#if defined(ASSAY_CPU_ELEMENTARY_ACOS_H) == defined(HWY_TARGET_TOGGLE)
+#if defined(ASSAY_CPU_ELEMENTARY_ACOS_H) == defined(ASSAY_CPU_TOGGLE)
 #ifdef ASSAY_CPU_ELEMENTARY_ACOS_H
 #undef ASSAY_CPU_ELEMENTARY_ACOS_H
 #else

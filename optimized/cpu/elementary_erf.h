@@ -9,7 +9,7 @@
 // much of exp's, times erfc = 0.16, cost 0.6: 1.2, and 1.6.
 #include "elementary.h"
 
-#if defined(ASSAY_CPU_ELEMENTARY_ERF_H) == defined(HWY_TARGET_TOGGLE)
+#if defined(ASSAY_CPU_ELEMENTARY_ERF_H) == defined(ASSAY_CPU_TOGGLE)
 #ifdef ASSAY_CPU_ELEMENTARY_ERF_H
 #undef ASSAY_CPU_ELEMENTARY_ERF_H
 #else

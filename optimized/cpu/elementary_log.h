@@ -10,7 +10,7 @@
 // each for it and for the inner sum; 0.1 for s, R and ln2: 0.85.
 #include "elementary.h"
 
-#if defined(ASSAY_CPU_ELEMENTARY_LOG_H) == defined(HWY_TARGET_TOGGLE)
+#if defined(ASSAY_CPU_ELEMENTARY_LOG_H) == defined(ASSAY_CPU_TOGGLE)
 #ifdef ASSAY_CPU_ELEMENTARY_LOG_H
 #undef ASSAY_CPU_ELEMENTARY_LOG_H
 #else

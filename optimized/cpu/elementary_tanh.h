@@ -11,7 +11,7 @@
 // for the last sum, 0.4 for e, and without fused multiply-adds, where the quotient's rest is unknown, 0.5 more: 1.5.
 #include "elementary.h"
 
-#if defined(ASSAY_CPU_ELEMENTARY_TANH_H) == defined(HWY_TARGET_TOGGLE)
+#if defined(ASSAY_CPU_ELEMENTARY_TANH_H) == defined(ASSAY_CPU_TOGGLE)
 #ifdef ASSAY_CPU_ELEMENTARY_TANH_H
 #undef ASSAY_CPU_ELEMENTARY_TANH_H
 #else

@@ -4,7 +4,7 @@
 #include "element.h"
 #include "hwy/highway.h"
 
-#if defined(ASSAY_CPU_GATHER_H) == defined(HWY_TARGET_TOGGLE)
+#if defined(ASSAY_CPU_GATHER_H) == defined(ASSAY_CPU_TOGGLE)
 #ifdef ASSAY_CPU_GATHER_H
 #undef ASSAY_CPU_GATHER_H
 #else

@@ -4,7 +4,7 @@
 #include "hwy/highway.h"
 #include "vocabulary/kernel.h"
 
-#if defined(ASSAY_CPU_GEMM_H) == defined(HWY_TARGET_TOGGLE)
+#if defined(ASSAY_CPU_GEMM_H) == defined(ASSAY_CPU_TOGGLE)
 #ifdef ASSAY_CPU_GEMM_H
 #undef ASSAY_CPU_GEMM_H
 #else

@@ -6,7 +6,7 @@
 // strides were.
 #include "hwy/highway.h"
 
-#if defined(ASSAY_CPU_GEMM_PACK_H) == defined(HWY_TARGET_TOGGLE)
+#if defined(ASSAY_CPU_GEMM_PACK_H) == defined(ASSAY_CPU_TOGGLE)
 #ifdef ASSAY_CPU_GEMM_PACK_H
 #undef ASSAY_CPU_GEMM_PACK_H
 #else

@@ -9,7 +9,7 @@
 #include "gemm_tile.h"
 #include "transpose.h"
 
-#if defined(ASSAY_CPU_GEMM_ROW_H) == defined(HWY_TARGET_TOGGLE)
+#if defined(ASSAY_CPU_GEMM_ROW_H) == defined(ASSAY_CPU_TOGGLE)
 #ifdef ASSAY_CPU_GEMM_ROW_H
 #undef ASSAY_CPU_GEMM_ROW_H
 #else

@@ -2,7 +2,7 @@
 // level.
 #include "lanes.h"
 
-#if defined(ASSAY_CPU_GEMM_TILE_H) == defined(HWY_TARGET_TOGGLE)
+#if defined(ASSAY_CPU_GEMM_TILE_H) == defined(ASSAY_CPU_TOGGLE)
 #ifdef ASSAY_CPU_GEMM_TILE_H
 #undef ASSAY_CPU_GEMM_TILE_H
 #else

@@ -8,7 +8,7 @@
 #include "without.h"
 #include "wrap.h"
 
-#if defined(ASSAY_CPU_INTEGERS_H) == defined(HWY_TARGET_TOGGLE)
+#if defined(ASSAY_CPU_INTEGERS_H) == defined(ASSAY_CPU_TOGGLE)
 #ifdef ASSAY_CPU_INTEGERS_H
 #undef ASSAY_CPU_INTEGERS_H
 #else

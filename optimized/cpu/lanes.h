@@ -11,7 +11,7 @@
 #include "element.h"
 #include "hwy/highway.h"
 
-#if defined(ASSAY_CPU_LANES_H) == defined(HWY_TARGET_TOGGLE)
+#if defined(ASSAY_CPU_LANES_H) == defined(ASSAY_CPU_TOGGLE)
 #ifdef ASSAY_CPU_LANES_H
 #undef ASSAY_CPU_LANES_H
 #else
@@ -54,7 +54,7 @@ HWY_INLINE hn::Vec<D> widen(D d, hn::Vec<Bits16<D>> bits) {
 }
 
 template <class T, class D>
-HWY_INLINE hn::Vec<Bits16<D>> narrow(D d, hn::Vec<D> v) {
+HWY_INLINE hn::Vec<Bits16<D>> narrow([[maybe_unused]] D d, hn::Vec<D> v) {
   const hn::RebindToUnsigned<D> du;
   const Bits16<D> d16;
   if constexpr (std::is_same_v<T, BF16>) {

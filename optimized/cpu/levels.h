@@ -6,7 +6,7 @@
 //   #define HWY_TARGET_INCLUDE "cpu/relu.cpp"
 //   #include "levels.h"
 //
-// which compiles the rest of the file once for each level (Highway's foreach_target). Code between
+// which compiles the rest of the file once for each level (as Highway's foreach_target does). Code between
 // HWY_BEFORE_NAMESPACE() and HWY_AFTER_NAMESPACE(), in namespace HWY_NAMESPACE, may use the level's
 // instructions; everything else, templates of the standard library and static initialisers included, is plain
 // x86-64. That is what keeps AVX code off lesser CPUs: ci/check_isa proves it from the object files.
@@ -18,24 +18,36 @@
 
 #include "contracts.h"
 #include "features.h"
+#include "highway_levels.h"
 #include "vocabulary/kernel.h"
 
-// Only what needs a vectorised high half of a product is affected by the GCC 12 bug for which Highway shuns
-// EMU128 (gcc.gnu.org/PR106322): nothing here does.
-#define HWY_BROKEN_EMU128 0
-#define HWY_BASELINE_TARGETS HWY_EMU128
-// No kernel encrypts, and some virtual machines hide AES.
-#define HWY_DISABLE_PCLMUL_AES
-#ifdef ASSAY_CPU_WITHOUT_AVX2
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX2 | HWY_AVX3 | HWY_AVX3_DL)
-#elif defined(ASSAY_CPU_WITHOUT_AVX512)
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3 | HWY_AVX3_DL)
-#else
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
+// What Highway's foreach_target does, but with Highway already there for all levels: the file that includes this one is
+// read once for each level but the baseline, and again when this header ends. ASSAY_CPU_TOGGLE, in the guards of headers
+// that are compiled for each level, changes from one to the next.
+#undef HWY_ONCE
+#define HWY_ONCE 0
+
+#if (HWY_TARGETS & HWY_AVX2) && HWY_STATIC_TARGET != HWY_AVX2
+#undef HWY_TARGET
+#define HWY_TARGET HWY_AVX2
+#include "hwy/ops/set_macros-inl.h"
+#include HWY_TARGET_INCLUDE
+#define ASSAY_CPU_TOGGLE
 #endif
 
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
+#if (HWY_TARGETS & HWY_AVX3) && HWY_STATIC_TARGET != HWY_AVX3
+#undef HWY_TARGET
+#define HWY_TARGET HWY_AVX3
+#include "hwy/ops/set_macros-inl.h"
+#include HWY_TARGET_INCLUDE
+#undef ASSAY_CPU_TOGGLE
+#endif
+
+#undef HWY_TARGET
+#define HWY_TARGET HWY_STATIC_TARGET
+#include "hwy/ops/set_macros-inl.h"
+#undef HWY_ONCE
+#define HWY_ONCE 1
 
 namespace assay::cpu {
 

@@ -12,6 +12,7 @@ namespace assay::cpu::HWY_NAMESPACE {
 namespace {
 
 struct Maximum {
+  static constexpr bool cheap = true;
   template <class D, class V>
   HWY_INLINE V operator()(D, V self, V other) const {
     const V larger = hn::IfThenElse(hn::Gt(self, other), self, other);

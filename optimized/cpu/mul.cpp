@@ -12,6 +12,7 @@ namespace assay::cpu::HWY_NAMESPACE {
 namespace {
 
 struct Mul {
+  static constexpr bool cheap = true;
   template <class D, class V>
   HWY_INLINE V operator()(D, V self, V other) const {
     return hn::Mul(self, other);

@@ -2,7 +2,7 @@
 #include "element.h"
 #include "hwy/highway.h"
 
-#if defined(ASSAY_CPU_NORMALISE_H) == defined(HWY_TARGET_TOGGLE)
+#if defined(ASSAY_CPU_NORMALISE_H) == defined(ASSAY_CPU_TOGGLE)
 #ifdef ASSAY_CPU_NORMALISE_H
 #undef ASSAY_CPU_NORMALISE_H
 #else

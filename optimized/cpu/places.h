@@ -10,7 +10,7 @@
 #include "parallel.h"
 #include "reduced.h"
 
-#if defined(ASSAY_CPU_PLACES_H) == defined(HWY_TARGET_TOGGLE)
+#if defined(ASSAY_CPU_PLACES_H) == defined(ASSAY_CPU_TOGGLE)
 #ifdef ASSAY_CPU_PLACES_H
 #undef ASSAY_CPU_PLACES_H
 #else

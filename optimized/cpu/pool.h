@@ -25,7 +25,7 @@
 #include "transpose.h"
 #include "vocabulary/view.h"
 
-#if defined(ASSAY_CPU_POOL_H) == defined(HWY_TARGET_TOGGLE)
+#if defined(ASSAY_CPU_POOL_H) == defined(ASSAY_CPU_TOGGLE)
 #ifdef ASSAY_CPU_POOL_H
 #undef ASSAY_CPU_POOL_H
 #else

@@ -19,6 +19,7 @@ namespace assay::cpu::HWY_NAMESPACE {
 namespace {
 
 struct Prelu {
+  static constexpr bool cheap = true;
   template <class D, class V>
   HWY_INLINE V operator()(D d, V x, V weight) const {
     return hn::IfThenElse(hn::Gt(x, hn::Zero(d)), x, hn::Mul(weight, x));
@@ -26,6 +27,7 @@ struct Prelu {
 };
 
 struct GradSelf {
+  static constexpr bool cheap = true;
   template <class D, class V>
   HWY_INLINE V operator()(D d, V grad, V x, V weight) const {
     return hn::IfThenElse(hn::Gt(x, hn::Zero(d)), grad, hn::Mul(weight, grad));

@@ -11,7 +11,7 @@
 #include "element.h"
 #include "hwy/highway.h"
 
-#if defined(ASSAY_CPU_QUANTIZED_H) == defined(HWY_TARGET_TOGGLE)
+#if defined(ASSAY_CPU_QUANTIZED_H) == defined(ASSAY_CPU_TOGGLE)
 #ifdef ASSAY_CPU_QUANTIZED_H
 #undef ASSAY_CPU_QUANTIZED_H
 #else

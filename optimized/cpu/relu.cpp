@@ -14,6 +14,7 @@ namespace assay::cpu::HWY_NAMESPACE {
 namespace {
 
 struct Relu {
+  static constexpr bool cheap = true;
   template <class D, class V>
   HWY_INLINE V operator()(D d, V x) const {
     return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Zero(d), x);
@@ -22,6 +23,7 @@ struct Relu {
 };
 
 struct LeakyRelu {
+  static constexpr bool cheap = true;
   double slope;
   template <class D, class V>
   HWY_INLINE V operator()(D d, V x) const {

@@ -3,7 +3,7 @@
 #include "parallel.h"
 #include "vocabulary/view.h"
 
-#if defined(ASSAY_CPU_RESIZE_H) == defined(HWY_TARGET_TOGGLE)
+#if defined(ASSAY_CPU_RESIZE_H) == defined(ASSAY_CPU_TOGGLE)
 #ifdef ASSAY_CPU_RESIZE_H
 #undef ASSAY_CPU_RESIZE_H
 #else

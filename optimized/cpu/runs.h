@@ -4,7 +4,7 @@
 #include "gather.h"
 #include "space.h"
 
-#if defined(ASSAY_CPU_RUNS_H) == defined(HWY_TARGET_TOGGLE)
+#if defined(ASSAY_CPU_RUNS_H) == defined(ASSAY_CPU_TOGGLE)
 #ifdef ASSAY_CPU_RUNS_H
 #undef ASSAY_CPU_RUNS_H
 #else

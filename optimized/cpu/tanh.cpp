@@ -20,6 +20,7 @@ struct Tanh {
 };
 
 struct Backward {
+  static constexpr bool cheap = true;
   template <class D, class V>
   HWY_INLINE V operator()(D d, V grad, V output) const {
     return hn::Mul(grad, hn::NegMulAdd(output, output, hn::Set(d, hn::TFromD<D>{1})));

@@ -7,7 +7,7 @@
 
 #include "hwy/highway.h"
 
-#if defined(ASSAY_CPU_TRANSPOSE_H) == defined(HWY_TARGET_TOGGLE)
+#if defined(ASSAY_CPU_TRANSPOSE_H) == defined(ASSAY_CPU_TOGGLE)
 #ifdef ASSAY_CPU_TRANSPOSE_H
 #undef ASSAY_CPU_TRANSPOSE_H
 #else
