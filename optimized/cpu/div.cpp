@@ -16,6 +16,7 @@ namespace assay::cpu::HWY_NAMESPACE {
 namespace {
 
 struct Div {
+  static constexpr bool cheap = true;
   template <class D, class V>
   HWY_INLINE V operator()(D, V self, V other) const {
     return hn::Div(self, other);

@@ -11,6 +11,7 @@ namespace assay::cpu::HWY_NAMESPACE {
 namespace {
 
 struct Hardswish {
+  static constexpr bool cheap = true;
   template <class D, class V>
   HWY_INLINE V operator()(D d, V x) const {
     using T = hn::TFromD<D>;

@@ -12,6 +12,8 @@
 
 #include "reduce.h"
 
+#include <algorithm>
+
 #include "gather.h"
 #include "parallel.h"
 
@@ -86,39 +88,33 @@ class Reduction {
 
   // One pass over one reduction.
   C pass(std::size_t number, const char* x, C* buffer, C mean) const {
-    HWY_ALIGN C chains[kReduceChains + lanes];  // the tree reads, and ignores, what lies behind them
+    if (dense_) return passes<T>(op_).row[number](op_.op, reinterpret_cast<const T*>(x), space_.count, mean);
+    HWY_ALIGN C chains[kReduceChains];
     for (C& c : chains) c = identity_;
-    if (dense_) {
-      passes<T>(op_).along[number](op_.op, chains, reinterpret_cast<const T*>(x), space_.count, mean);
-    } else {
-      const auto accumulate = passes<C>(op_).along[number];
-      std::int64_t filled = 0;
-      for (Walk walk(space_); !walk.done(); walk.next())
-        for (std::int64_t i = 0; i < space_.size[0];) {
-          const std::int64_t n = HWY_MIN(kReduceBlock - filled, space_.size[0] - i);
-          gather(buffer + filled, moved(x, walk.offset() + i * space_.stride[0]), in_.type(),
-                 space_.stride[0], out_.type(), n);
-          filled += n;
-          i += n;
-          if (filled < kReduceBlock) continue;
-          accumulate(op_.op, chains, buffer, filled, mean);
-          filled = 0;
-        }
-      accumulate(op_.op, chains, buffer, filled, mean);
-    }
-    for (std::int64_t w = kReduceChains / 2; w > 0; w /= 2) combine(chains, chains + w, w);
-    return chains[0];
+    const auto accumulate = passes<C>(op_).along[number];
+    std::int64_t filled = 0;
+    for (Walk walk(space_); !walk.done(); walk.next())
+      for (std::int64_t i = 0; i < space_.size[0];) {
+        const std::int64_t n = HWY_MIN(kReduceBlock - filled, space_.size[0] - i);
+        gather(buffer + filled, moved(x, walk.offset() + i * space_.stride[0]), in_.type(), space_.stride[0],
+               out_.type(), n);
+        filled += n;
+        i += n;
+        if (filled < kReduceBlock) continue;
+        accumulate(op_.op, chains, buffer, filled, mean);
+        filled = 0;
+      }
+    accumulate(op_.op, chains, buffer, filled, mean);
+    return rest<C>(op_).of_chains[number](op_.op, chains, space_.count);
   }
 
   void along(char* y, const char* x, C* buffer) const {
-    HWY_ALIGN C result[lanes] = {};
-    result[0] = pass(0, x, buffer, C{0});
-    if (op_.centres) result[0] = pass(1, x, buffer, result[0] / static_cast<C>(space_.count));
-    rest<C>(op_).results(op_.op, result, 1, space_.count);
+    C result = pass(0, x, buffer, C{0});
+    if (op_.centres) result = pass(1, x, buffer, result / static_cast<C>(space_.count));
     if constexpr (std::is_same_v<T, C>)
-      *reinterpret_cast<T*>(y) = result[0];
+      *reinterpret_cast<T*>(y) = result;
     else
-      scatter(y, out_.type(), 1, result, 1);
+      scatter(y, out_.type(), 1, &result, 1);
   }
 
   // One pass over `rows` reductions, at most kReduceWidth, to `totals`.

@@ -38,8 +38,10 @@ struct ReducedLanes {
 // Into chains; [1] around a mean, if the operator centres. `first` is the number of the first element.
 template <class E, class C = Compute<E>>
 struct ReducePasses {
-  // Element i into chain i mod kReduceChains.
-  void (*along[2])(const void* op, C* chains, const E* x, std::int64_t n, C mean);
+  // All elements of a dense reduction: the total, or the result if it is the last pass.
+  C (*row[2])(const void* op, const E* x, std::int64_t n, C mean);
+  // Element i into chain i mod kReduceChains. Of what is computed with; of other types nullptr.
+  void (*along[2])(const void* op, C* chains, const C* x, std::int64_t n, C mean);
   // Chain c of reduction r at chains[c * width + r]; width is a multiple of a vector.
   void (*in_lanes[2])(const void* op, C* chains, std::int64_t width, std::int64_t first,
                       const ReducedLanes<E>& from, const C* means);
@@ -48,7 +50,9 @@ struct ReducePasses {
 template <class C>
 struct ReduceRest {
   C (*identity)(const void* op);
-  // to[i] = combine(to[i], from[i]), i in [0, n) and on to the end of a vector.
+  // Of chains, what a row gives.
+  C (*of_chains[2])(const void* op, const C* chains, std::int64_t elements);
+  // to[i] = combine(to[i], from[i]), i in [0, n), whole vectors.
   void (*combine)(const void* op, C* to, const C* from, std::int64_t n);
   // Of totals[0] to the end of the vector that has the last of n.
   void (*results)(const void* op, C* totals, std::int64_t n, std::int64_t elements);
@@ -89,12 +93,8 @@ struct LoopsOfReduction {
   }
 
   template <bool second, class E>
-  static HWY_NOINLINE void along(const void* given, C* chains, const E* x, std::int64_t n, C around) {
-    const Op op = *static_cast<const Op*>(given);
+  static HWY_INLINE void accumulate(const Op& op, V* chain, const E* x, std::int64_t n, V mean) {
     const D d;
-    const V mean = hn::Set(d, around);
-    V chain[vectors];
-    for (std::int64_t v = 0; v < vectors; ++v) chain[v] = hn::LoadU(d, chains + v * lanes);
     const std::int64_t whole = n / kReduceChains * kReduceChains;
     std::int64_t i = 0;
     if constexpr (Op::exact) {  // fewer operations wait for the last one
@@ -110,13 +110,56 @@ struct LoopsOfReduction {
     for (; i < whole; i += kReduceChains)
       for (std::int64_t v = 0; v < vectors; ++v)
         chain[v] = op.combine(d, chain[v], term<second>(op, load(d, x + i + v * lanes), mean));
-    for (std::int64_t v = 0; v < vectors; ++v) hn::StoreU(chain[v], d, chains + v * lanes);
-    for (C* to = chains; i < n; i += lanes, to += lanes) {
+    for (std::int64_t v = 0; i < n; i += lanes, ++v) {
       const std::int64_t left = HWY_MIN(n - i, lanes);
       const V value = term<second>(op, left < lanes ? load_n(d, x + i, left) : load(d, x + i), mean);
       const auto there = hn::FirstN(d, static_cast<std::size_t>(left));
-      hn::StoreU(op.combine(d, hn::LoadU(d, to), hn::IfThenElse(there, value, op.identity(d))), d, to);
+      chain[v] = op.combine(d, chain[v], hn::IfThenElse(there, value, op.identity(d)));
     }
+  }
+
+  // Lanes as a tree.
+  template <class Part>
+  static HWY_INLINE C fold_lanes(const Op& op, Part /*d*/, hn::Vec<Part> v) {
+    if constexpr (hn::MaxLanes(Part()) == 1) {
+      return hn::GetLane(v);
+    } else {
+      const hn::Half<Part> half;
+      return fold_lanes(op, half, op.combine(half, hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
+    }
+  }
+  template <bool second>
+  static HWY_INLINE C total(const Op& op, V* chain, std::int64_t n) {
+    for (std::int64_t w = vectors / 2; w > 0; w /= 2)
+      for (std::int64_t v = 0; v < w; ++v) chain[v] = op.combine(D(), chain[v], chain[v + w]);
+    const C all = fold_lanes(op, D(), chain[0]);
+    if constexpr (second != Op::centres) return all;
+    const hn::CappedTag<C, 1> one;
+    return hn::GetLane(op.result(one, hn::Set(one, all), n));
+  }
+
+  template <bool second, class E>
+  static HWY_NOINLINE C row(const void* given, const E* x, std::int64_t n, C mean) {
+    const Op op = *static_cast<const Op*>(given);
+    V chain[vectors];
+    for (V& c : chain) c = op.identity(D());
+    accumulate<second>(op, chain, x, n, hn::Set(D(), mean));
+    return total<second>(op, chain, n);
+  }
+  template <bool second>
+  static HWY_NOINLINE void along(const void* given, C* chains, const C* x, std::int64_t n, C mean) {
+    const Op op = *static_cast<const Op*>(given);
+    V chain[vectors];
+    for (std::int64_t v = 0; v < vectors; ++v) chain[v] = hn::LoadU(D(), chains + v * lanes);
+    accumulate<second>(op, chain, x, n, hn::Set(D(), mean));
+    for (std::int64_t v = 0; v < vectors; ++v) hn::StoreU(chain[v], D(), chains + v * lanes);
+  }
+  template <bool second>
+  static HWY_NOINLINE C of_chains(const void* given, const C* chains, std::int64_t n) {
+    const Op op = *static_cast<const Op*>(given);
+    V chain[vectors];
+    for (std::int64_t v = 0; v < vectors; ++v) chain[v] = hn::LoadU(D(), chains + v * lanes);
+    return total<second>(op, chain, n);
   }
 
   template <bool second, class E>
@@ -154,12 +197,22 @@ struct LoopsOfReduction {
 
   template <class E>
   static constexpr ReducePasses<E> passes() {
-    if constexpr (Op::centres)
-      return {{along<false, E>, along<true, E>}, {in_lanes<false, E>, in_lanes<true, E>}};
-    else
-      return {{along<false, E>, nullptr}, {in_lanes<false, E>, nullptr}};
+    ReducePasses<E> all{{row<false, E>, nullptr}, {nullptr, nullptr}, {in_lanes<false, E>, nullptr}};
+    if constexpr (Op::centres) {
+      all.row[1] = row<true, E>;
+      all.in_lanes[1] = in_lanes<true, E>;
+    }
+    if constexpr (std::is_same_v<E, C>) {
+      all.along[0] = along<false>;
+      if constexpr (Op::centres) all.along[1] = along<true>;
+    }
+    return all;
   }
-  static constexpr ReduceRest<C> rest() { return {identity, combine, results}; }
+  static constexpr ReduceRest<C> rest() {
+    ReduceRest<C> all{identity, {of_chains<false>, nullptr}, combine, results};
+    if constexpr (Op::centres) all.of_chains[1] = of_chains<true>;
+    return all;
+  }
 };
 
 template <class Op>

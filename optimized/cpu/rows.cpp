@@ -5,14 +5,14 @@
 // lanes so that no lane is idle. f16 and bf16 are converted to f32 in a buffer.
 //
 // The sum is taken in kRowChains chains, element j in chain j mod kRowChains, which are added as a tree: so in
-// all three ways, so that bits do not depend on strides, and a term passes at most n / 16 + 5 additions. Terms are
-// computed a block at a time, and summed from there: the first-level cache has them.
+// all three ways, so that bits do not depend on strides, and a term passes at most n / 16 + 5 additions.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/rows.cpp"
 #include "levels.h"
 
 #include "rows.h"
 
+#include <algorithm>
 #include <limits>
 #include <vector>
 
@@ -24,10 +24,8 @@ HWY_BEFORE_NAMESPACE();
 namespace assay::cpu::HWY_NAMESPACE {
 namespace {
 
-constexpr std::int64_t kRowChains = 16;
 constexpr std::int64_t kShortRows = 32;   // rows up to this length are gathered across lanes
 constexpr std::int64_t kRowGrain = 4096;  // elements that are worth another thread
-constexpr std::int64_t kTerms = 512;      // elements of a block of terms
 
 template <class C>
 const RowLoops<C>& loops(const RowOperator& op) {
@@ -35,6 +33,18 @@ const RowLoops<C>& loops(const RowOperator& op) {
     return op.f64;
   else
     return op.f32;
+}
+
+template <class T>
+RowLoop<T>* dense_row(const RowOperator& op) {
+  if constexpr (std::is_same_v<T, double>)
+    return op.row_f64;
+  else if constexpr (std::is_same_v<T, float>)
+    return op.row_f32;
+  else if constexpr (std::is_same_v<T, F16>)
+    return op.row_f16;
+  else
+    return op.row_bf16;
 }
 
 template <class T>
@@ -92,93 +102,22 @@ class AlongRows {
 
   // Row i of a run.
   void one(const Runs& run, std::int64_t i, C* buffer) const {
-    char* const y = at(0, run.offset[0] + i * row_step(0));
-    const C* x[kMaxRowInputs];
+    T* const y = typed(at(0, run.offset[0] + i * row_step(0)));
+    const T* dense[kMaxRowInputs];
+    const C* gathered[kMaxRowInputs];
     for (std::size_t k = 0; k < op_.inputs; ++k) {
       char* const from = at(k + 1, run.offset[k + 1] + i * row_step(k + 1));
       C* const to = buffer + static_cast<std::int64_t>(k) * n_;
-      x[k] = to;
-      if (direct && dense_)
-        x[k] = reinterpret_cast<const C*>(from);
-      else
-        gather(to, from, views_[k + 1]->type(), step_[k + 1], views_[0]->type(), n_);
+      dense[k] = typed(from);
+      gathered[k] = to;
+      if (!dense_) gather(to, from, views_[k + 1]->type(), step_[k + 1], views_[0]->type(), n_);
     }
-    if (direct && dense_) return row(reinterpret_cast<C*>(y), x);
-    row(buffer, x);
+    if (dense_) {
+      if constexpr (direct) buffer = y;
+      return dense_row<T>(op_)(y, dense, buffer, n_);
+    }
+    dense_row<C>(op_)(buffer, gathered, buffer, n_);
     scatter(y, views_[0]->type(), step_[0], buffer, n_);
-  }
-
-  // Vectors without gaps between them, and the rest of one.
-  template <class Loop>
-  void along(C* out, const C* const* in, std::int64_t n, const Loop& loop) const {
-    RowVectors<C> x{};
-    for (std::size_t k = 0; k < op_.inputs; ++k) {
-      x.in[k] = in[k];
-      x.in_step[k] = lanes;
-    }
-    x.out = out;
-    x.out_step = lanes;
-    x.count = n / lanes;
-    x.width = lanes;
-    if (x.count > 0) loop(x);
-    if (n % lanes == 0) return;
-    for (std::size_t k = 0; k < op_.inputs; ++k) x.in[k] += x.count * lanes;
-    x.out += x.count * lanes;
-    x.count = 1;
-    x.width = n % lanes;
-    loop(x);
-  }
-
-  // A row of n elements to y, which may be x[0].
-  void row(C* y, const C* const* x) const {
-    const D d;
-    constexpr std::int64_t vectors = kRowChains / lanes;
-    const std::int64_t n = n_;
-    const auto on = [&](std::int64_t left) HWY_ATTR {  // lanes that are left, at most all
-      return hn::FirstN(d, static_cast<std::size_t>(HWY_MIN(left, lanes)));
-    };
-    const auto rest = [&](const C* p, std::int64_t left)
-                          HWY_ATTR { return left < lanes ? load_n(d, p, left) : load(d, p); };
-
-    HWY_ALIGN C maximum[lanes] = {};
-    if (op_.wants_maximum) {
-      const V lowest = hn::Set(d, -std::numeric_limits<C>::infinity());
-      const std::int64_t whole = n / kRowChains * kRowChains;
-      V max[vectors];
-      for (V& m : max) m = lowest;
-      for (std::int64_t i = 0; i < whole; i += kRowChains)
-        for (std::int64_t v = 0; v < vectors; ++v) max[v] = hn::Max(max[v], load(d, x[0] + i + v * lanes));
-      for (std::int64_t i = whole; i < n; i += lanes)
-        max[0] = hn::Max(max[0], hn::IfThenElse(on(n - i), rest(x[0] + i, n - i), lowest));
-      for (std::int64_t v = 1; v < vectors; ++v) max[0] = hn::Max(max[0], max[v]);
-      hn::Store(hn::MaxOfLanes(d, max[0]), d, maximum);
-    }
-
-    HWY_ALIGN C block[kTerms];
-    V sum[vectors];
-    for (V& s : sum) s = hn::Zero(d);
-    for (std::int64_t begin = 0; begin < n; begin += kTerms) {
-      const std::int64_t m = HWY_MIN(kTerms, n - begin), whole = m / kRowChains * kRowChains;
-      C* const e = op_.keeps_terms ? y + begin : block;
-      const C* in[kMaxRowInputs];
-      for (std::size_t k = 0; k < op_.inputs; ++k) in[k] = x[k] + begin;
-      along(e, in, m, [&](const RowVectors<C>& part) { loops_.terms(part, maximum); });
-      for (std::int64_t i = 0; i < whole; i += kRowChains)
-        for (std::int64_t v = 0; v < vectors; ++v) sum[v] = hn::Add(sum[v], load(d, e + i + v * lanes));
-      for (std::int64_t i = whole, v = 0; i < m; i += lanes, ++v)
-        sum[v] = hn::Add(sum[v], rest(e + i, m - i));
-    }
-    HWY_ALIGN C chains[kRowChains];
-    for (std::int64_t v = 0; v < vectors; ++v) hn::Store(sum[v], d, chains + v * lanes);
-    for (std::int64_t w = kRowChains / 2; w > 0; w /= 2)
-      for (std::int64_t i = 0; i < w; ++i) chains[i] += chains[i + w];
-
-    HWY_ALIGN C total[lanes];
-    hn::Store(hn::Set(d, chains[0]), d, total);
-    loops_.of_total(total);
-    const C* const kept[] = {y, y};
-    along(y, op_.keeps_terms ? kept : x, n,
-          [&](const RowVectors<C>& part) { loops_.results(part, maximum, total); });
   }
 
   // Rows i to i + rows of a run, at most a vector.
@@ -234,22 +173,11 @@ class AlongRows {
       for (std::int64_t j = 0; j < n; ++j) maximum = hn::Max(maximum, at(j));
     hn::Store(maximum, d, most);
 
-    constexpr std::int64_t block = kTerms / lanes;
-    HWY_ALIGN C terms[kTerms] = {};
     HWY_ALIGN C chains[kRowChains * lanes];  // those that exist: a short row has fewer
-    for (std::int64_t begin = 0; begin < n; begin += block) {
-      RowVectors<C> part = x;
-      for (std::size_t k = 0; k < op_.inputs; ++k) part.in[k] += begin * x.in_step[k];
-      part.count = HWY_MIN(block, n - begin);
-      part.out = op_.keeps_terms ? e + begin * lanes : terms;
-      part.out_step = lanes;
-      loops_.terms(part, most);
-      for (std::int64_t i = 0, j = begin; i < part.count; ++i, ++j) {
-        const V value = hn::LoadU(d, part.out + i * lanes);
-        C* const chain = chains + j % kRowChains * lanes;
-        hn::Store(j < kRowChains ? value : hn::Add(hn::Load(d, chain), value), d, chain);
-      }
-    }
+    RowVectors<C> all = x;
+    all.out = op_.keeps_terms ? e : nullptr;
+    all.out_step = lanes;
+    loops_.terms(all, most, chains);
     for (std::int64_t w = kRowChains / 2, there = HWY_MIN(n, kRowChains); w > 0;
          there = HWY_MIN(there, w), w /= 2)
       for (std::int64_t i = 0; i + w < there; ++i)
@@ -257,7 +185,6 @@ class AlongRows {
                   chains + i * lanes);
 
     loops_.of_total(chains);
-    RowVectors<C> all = x;
     if (op_.keeps_terms) {
       all.in[0] = e;
       all.in_step[0] = lanes;

@@ -56,6 +56,7 @@ struct LogSoftmax {
 };
 
 struct SoftmaxBackward : Same {
+  static constexpr bool cheap_terms = true;
   static constexpr std::size_t inputs = 2;
   static constexpr bool wants_maximum = false, keeps_terms = false;
   template <class D, class V>
@@ -69,6 +70,7 @@ struct SoftmaxBackward : Same {
 };
 
 struct LogSoftmaxBackward : Same {
+  static constexpr bool cheap_terms = true;
   static constexpr std::size_t inputs = 2;
   static constexpr bool wants_maximum = false, keeps_terms = false;
   template <class D, class V>
