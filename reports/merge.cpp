@@ -164,8 +164,9 @@ std::vector<CountedLine> merge_accesses(const std::map<std::uint64_t, const Shar
 
 // Shards have cases of their own, and may have had time for more or fewer of them.
 void add(ShortRun& sum, const ShortRun& part) {
-  sum.cases += part.cases;
-  for (const auto& [kernel, cases] : part.sampled) sum.sampled[kernel] += cases;
+  const auto more = [&](std::uint64_t& n, std::uint64_t by) { n += std::min(by, sum.of - n); };
+  more(sum.cases, part.cases);
+  for (const auto& [kernel, cases] : part.sampled) more(sum.sampled[kernel], cases);
   std::set<std::string> left_out(sum.left_out.begin(), sum.left_out.end());
   left_out.insert(part.left_out.begin(), part.left_out.end());
   sum.left_out.assign(left_out.begin(), left_out.end());
