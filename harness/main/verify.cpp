@@ -221,7 +221,7 @@ void add_verify(CLI::App& app, Command& chosen) {
   command->footer(
       "What is run, unless you say otherwise, is the short run: two minutes for everything, less for a few operators. Every operator and\n"
       "dtype gets as many of its 250 cases as there is time for: at least 24, among which each kind of data, class of shape and layout\n"
-      "of the 250 occurs. Kernels of other libraries get the first 8, and cuda.emulated and cuda.ptx (CUDA kernels on the processor,\n"
+      "of the 250 occurs. Kernels of other libraries get the first 24, and cuda.emulated and cuda.ptx (CUDA kernels on the processor,\n"
       "a hundred times as slow) none, unless --impl names them. The last lines say what was left out; --thorough runs everything, all\n"
       "250 cases on all kernels, and so do --cases N, which is another number of them, and --time T, which is an end.\n\n"
       "Every kernel runs in a worker process on every case, twice, between guard pages. Each element of its results\n"

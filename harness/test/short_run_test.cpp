@@ -59,6 +59,10 @@ TEST(ShortRun, BeginsNoRoundThatItCannotEnd) {
     EXPECT_TRUE(late.begins(round, S(100. * static_cast<double>(round)))) << "whatever the time";
   EXPECT_FALSE(late.begins(kLeastRounds, S(300)));
 
+  Budget none(S(0));
+  EXPECT_TRUE(none.begins(kLeastRounds, S(1))) << "the first of a shard";
+  EXPECT_FALSE(none.begins(2 * kLeastRounds, S(2)));
+
   Budget budget(S(10));
   for (std::uint64_t round = 0; round < kLeastRounds; ++round)
     EXPECT_TRUE(budget.begins(round, S(static_cast<double>(round))));
@@ -169,9 +173,9 @@ TEST_F(CommandLine, IsShortUnlessToldOtherwise) {
 }
 
 TEST_F(CommandLine, ThoroughIsAlone) {
-  expect_usage_error(verify({"relu", "--thorough", "--cases", "5"}), "--thorough excludes --cases");
-  expect_usage_error(verify({"--thorough", "--case", "relu:f32:self=2"}), "--thorough excludes --case");
-  expect_usage_error(verify({"--thorough", "--fixtures", "onnx"}), "--thorough excludes --fixtures");
+  expect_usage_error(verify({"relu", "--thorough", "--cases", "5"}), "--cases excludes --thorough");
+  expect_usage_error(verify({"--thorough", "--case", "relu:f32:self=2"}), "--case excludes --thorough");
+  expect_usage_error(verify({"--thorough", "--fixtures", "onnx"}), "--fixtures excludes --thorough");
   EXPECT_THAT(assay({"verify", "--help"}).out, HasSubstr("--thorough runs everything"));
   const Finished f = verify({"relu", "--dtype", "f32", "--impl", "cpu.baseline", "--thorough"});
   EXPECT_EQ(f.status, 0) << f.err;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <utility>
 
 #include "verify.h"
 #include "vocabulary/operators.h"
@@ -43,7 +44,7 @@ bool is_sampled(const Kernel& kernel, const std::vector<std::string>& globs) {
 bool Budget::begins(std::uint64_t round, Seconds elapsed) {
   const Seconds before = elapsed - last_;
   last_ = elapsed;
-  return round < kLeastRounds || elapsed + before <= budget_;
+  return std::exchange(first_, false) || round < kLeastRounds || elapsed + before <= budget_;
 }
 
 }  // namespace assay

@@ -16,8 +16,8 @@ inline constexpr std::uint64_t kRound =
     kCasesForAnError;  // cases, and one beside them whose arguments are wrong
 // Run whatever the budget says: within their cases each class of case occurs that the thorough run has for the operator and dtype.
 inline constexpr std::uint64_t kLeastRounds = 3;
-// Rounds that peers take part in unless --impl names them.
-inline constexpr std::uint64_t kPeerRounds = 1;
+// Rounds that peers take part in unless --impl names them: some are slow.
+inline constexpr std::uint64_t kPeerRounds = kLeastRounds;
 
 // Two minutes for all operators and dtypes, less for few.
 std::chrono::duration<double> budget_for(std::size_t operators_and_dtypes);
@@ -35,12 +35,14 @@ class Budget {
   explicit Budget(Seconds budget) : budget_(budget) {}
 
   // Asked once for each round in the order in which they begin, at this time after the first. A round begins if the budget has room
-  // for one that takes as long as the one before, so that it need not be broken off and all have had the same number of cases.
+  // for one that takes as long as the one before, so that it need not be broken off and all have had the same number of cases. The
+  // first always does: a shard's may have any number.
   bool begins(std::uint64_t round, Seconds elapsed);
 
  private:
   Seconds budget_;
   Seconds last_{0};  // when the last round began
+  bool first_ = true;
 };
 
 }  // namespace assay
