@@ -162,6 +162,16 @@ std::vector<CountedLine> merge_accesses(const std::map<std::uint64_t, const Shar
   return summed(all);
 }
 
+// Shards have cases of their own, and may have had time for more or fewer of them.
+void add(ShortRun& sum, const ShortRun& part) {
+  const auto more = [&](std::uint64_t& n, std::uint64_t by) { n += std::min(by, sum.of - n); };
+  more(sum.cases, part.cases);
+  for (const auto& [kernel, cases] : part.sampled) more(sum.sampled[kernel], cases);
+  std::set<std::string> left_out(sum.left_out.begin(), sum.left_out.end());
+  left_out.insert(part.left_out.begin(), part.left_out.end());
+  sum.left_out.assign(left_out.begin(), left_out.end());
+}
+
 void note_missing(const std::map<std::uint64_t, const Shard*>& shards, std::uint64_t total, Merged& merged) {
   constexpr std::uint64_t kNamed = 8;
   const std::uint64_t missing = total - shards.size();
@@ -197,6 +207,7 @@ Merged merge(std::vector<Shard> shards) {
     merged.run.complete = merged.run.complete && shard->run.complete;
     add_text(merged.run.incomplete, shard->run.incomplete);
     merged.run.cases_not_run += shard->run.cases_not_run;
+    if (merged.run.short_run && shard->run.short_run) add(*merged.run.short_run, *shard->run.short_run);
     if (shard->run.machine.cpu != first.run.machine.cpu || shard->run.machine.isa != first.run.machine.isa)
       merged.warnings.push_back(fmt::format("{} ran on {}, but {} on {}: which kernels run may differ",
                                             first.name, first.run.machine.cpu, shard->name,

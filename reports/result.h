@@ -67,6 +67,15 @@ struct FixtureCount {
   std::map<std::string, std::uint64_t> left_out;  // reason -> cases that cannot be run as operators of Assay
 };
 
+// Of a short run: which part of the thorough one it was.
+struct ShortRun {
+  double budget = 0;                             // seconds
+  std::uint64_t cases = 0;                       // that each operator and dtype had, ...
+  std::uint64_t of = 0;                          // ... of so many
+  std::vector<std::string> left_out;             // kernels that would have run
+  std::map<std::string, std::uint64_t> sampled;  // peers -> cases of each operator and dtype that they had, at most `cases`
+};
+
 // Why a run is incomplete that --time gave an end.
 inline constexpr std::string_view kOutOfTime = "out of time";
 
@@ -78,6 +87,7 @@ struct RunResult {
   bool complete = true;              // false: interrupted or out of time
   std::string incomplete;            // why
   std::uint64_t cases_not_run = 0;   // generated ones, each of which several kernels run
+  std::optional<ShortRun> short_run;  // which is complete although it left cases out
   std::optional<std::string> shard;  // "1/4"
   std::optional<FixtureCount> fixtures;
   std::vector<Row> rows;              // sorted by operator, dtype, impl

@@ -162,6 +162,16 @@ FixtureCount read_fixtures(const JsonReader& value) {
   return f;
 }
 
+ShortRun read_short_run(const JsonReader& value) {
+  ShortRun part{value.at("budget").number(), value.at("cases").count(), value.at("of").count(), {},
+                read_reasons(value.at("sampled"))};
+  if (part.cases > part.of) value.at("cases").fail(fmt::format("more than the {} that there are", part.of));
+  for (const auto& [kernel, cases] : part.sampled)
+    if (cases > part.cases) value.at("sampled").fail(fmt::format("{} has more than the {} cases", kernel, part.cases));
+  for (const JsonReader& kernel : value.at("left_out").items()) part.left_out.push_back(kernel.text());
+  return part;
+}
+
 CountedLine read_access(const JsonReader& value) {
   return {.place = value.at("place").text(),
           .kernel = value.at("kernel").text(),
@@ -200,6 +210,12 @@ std::string to_json(const RunResult& run) {
                 {"shard", run.shard ? Json(*run.shard) : Json(nullptr)},
                 {"results", std::move(results)},
                 {"summary", by_token(summary)}};
+  if (run.short_run)
+    document["short_run"] = {{"budget", number(run.short_run->budget)},
+                             {"cases", run.short_run->cases},
+                             {"of", run.short_run->of},
+                             {"left_out", run.short_run->left_out},
+                             {"sampled", by_reason(run.short_run->sampled)}};
   if (run.fixtures)
     document["fixtures"] = {{"source", run.fixtures->source},
                             {"found", run.fixtures->found},
@@ -221,6 +237,7 @@ RunResult run_from_json(std::string_view text, const std::string& name) {
   run.incomplete = root.text_or("incomplete", "");
   run.cases_not_run = root.count_or("cases_not_run", 0);
   if (const JsonReader::Optional shard = root.find("shard")) run.shard = shard->text();
+  if (const JsonReader::Optional part = root.find("short_run")) run.short_run = read_short_run(*part);
   if (const JsonReader::Optional fixtures = root.find("fixtures")) run.fixtures = read_fixtures(*fixtures);
   for (const JsonReader& row : root.at("results").items()) run.rows.push_back(read_row(row));
   if (const JsonReader::Optional accesses = root.find("accesses"))

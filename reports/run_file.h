@@ -1,6 +1,7 @@
 // Run files: a RunResult as JSON, format "assay.run/1".
 //
 //   {"format", "command", "machine", "seed", "seconds", "complete", "incomplete", "cases_not_run", "shard",
+//    "short_run": {"budget", "cases", "of", "left_out": [kernel], "sampled": {kernel: cases}},
 //    "results": [{"op", "impl", "peer", "named", "dtype", "verdict", "cases", "counts", "refused",
 //                 "undeclared", "elements", "undecidable", "undecidable_cases", "worst", "worst_case",
 //                 "reason", "information",
@@ -14,6 +15,8 @@
 //   undecidable  share of `elements` that any result would have passed, 0 to 1; `undecidable_cases`: cases that had any
 //   worst        largest error/bound seen
 //   shard        "I/N", or null
+//   short_run    only of one: its budget in seconds; how many cases each operator and dtype had, of how many; the kernels that were
+//                left out; the peers that had only so many of the cases. It is complete, and `cases_not_run` counts what it left out
 //   fixtures     only of a run on fixtures: what was named, how many cases it has, how many were left out for
 //                which reason
 //   plugin       only of a plugin's kernel: its library, for `assay replay FILE --plugin LIB`

@@ -7,6 +7,7 @@
 
 #include "coverage.h"
 #include "html_text.h"
+#include "short_run.h"
 #include "text.h"
 
 namespace assay {
@@ -43,6 +44,8 @@ void add_runs(Headline& headline, const Report& report) {
                                   (r.run.rows.empty()
                                        ? "nothing ran: there is no kernel to run"
                                        : "nothing ran: the machine lacks what every kernel needs"));
+    if (const std::string note = short_run_note(r.run); !note.empty())
+      headline.warnings.push_back(of_file(report, r.name) + note);
     if (!r.run.complete)
       headline.warnings.push_back(
           fmt::format("{}incomplete: {}{}", of_file(report, r.name),

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "grid.h"
+#include "short_run.h"
 #include "style.h"
 #include "text.h"
 
@@ -273,7 +274,9 @@ std::string conclusion(const RunResult& run, const Rules& rules, const Style& st
                   run.shard ? ", shard " + printable(*run.shard) : "");
   const std::size_t last = line.rfind('\n') + 1;  // 0 if there is one line only
   line += (width(line) - last + 1 + width(figures) <= kTextWidth ? " " : "\n") + figures;
-  return out + (code == 0 ? style.good(line) : style.bad(line)) + "\n";
+  const std::string note = short_run_note(run);
+  return out + (code == 0 ? style.good(line) : style.bad(line)) + "\n" +
+         (note.empty() ? "" : paragraph(note, "  ", "  "));
 }
 
 // How many recorded cases took part, and why the others did not.

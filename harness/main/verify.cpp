@@ -23,6 +23,7 @@
 #include "reports/row.h"
 #include "reports/run_file.h"
 #include "reports/table.h"
+#include "reports/text.h"
 #include "shared_flags.h"
 #include "terminal.h"
 
@@ -46,6 +47,8 @@ struct VerifyFlags {
   std::string out;
   double timeout = 10;
   bool check = false;
+  bool thorough = false;
+  CLI::Option* cases = nullptr;
 };
 
 // "90", "90s", "5m", "1h"
@@ -125,6 +128,15 @@ void choose_folder(VerifyFlags& flags) {
 
 constexpr std::string_view kChecked = "cuda.emulated";  // whose kernels --check is about
 
+std::string progress_line(const Progress& p) {
+  if (p.budget)
+    return fmt::format("{} of {}  {} cases, each for all its kernels  {} faults  {}",
+                       duration(p.elapsed.count()), duration(p.budget->count()), p.done, p.faults, p.doing);
+  return fmt::format("{:3.0f}%  {} of {} cases, each for all its kernels  {} faults  {}",
+                     p.total == 0 ? 100.0 : 100.0 * double(p.done) / double(p.total), p.done, p.total,
+                     p.faults, p.doing);
+}
+
 int verify_command(VerifyFlags& flags) {
   VerifyOptions& options = flags.options;
   options.dtypes = parse_dtypes(flags.dtypes);
@@ -162,16 +174,15 @@ int verify_command(VerifyFlags& flags) {
   }
   registry->set_variables(flags.variables);
   if (!flags.only.empty()) options.only = parse_case(flags.only);
+  // --check asks for kernels that a short run leaves out.
+  options.is_short = !flags.thorough && !flags.check && flags.cases->count() == 0 && !options.time &&
+                     !options.only && !fixtures;
 
   catch_interrupts();
   RunResult result;
   {
     ProgressLine line;
-    const auto show = [&](const Progress& p) {
-      line.show(fmt::format("{:3.0f}%  {} of {} cases, each for all its kernels  {} faults  {}",
-                            p.total == 0 ? 100.0 : 100.0 * double(p.done) / double(p.total), p.done, p.total,
-                            p.faults, p.doing));
-    };
+    const auto show = [&](const Progress& p) { line.show(progress_line(p)); };
     result = fixtures ? verify_fixtures(*registry, *fixtures, options, interrupted(), show)
                       : verify(*registry, options, interrupted(), show);
   }
@@ -208,11 +219,17 @@ int verify_command(VerifyFlags& flags) {
 void add_verify(CLI::App& app, Command& chosen) {
   CLI::App* command = app.add_subcommand("verify", "Prove kernels right on generated cases");
   command->footer(
+      "What is run, unless you say otherwise, is the short run: two minutes for everything, less for a few operators. Every operator and\n"
+      "dtype gets as many of its 250 cases as there is time for: at least 24, among which each kind of data, class of shape and layout\n"
+      "of the 250 occurs. Kernels of other libraries get the first 24, and cuda.emulated and cuda.ptx (CUDA kernels on the processor,\n"
+      "a hundred times as slow) none, unless --impl names them. The last lines say what was left out; --thorough runs everything, all\n"
+      "250 cases on all kernels, and so do --cases N, which is another number of them, and --time T, which is an end.\n\n"
       "Every kernel runs in a worker process on every case, twice, between guard pages. Each element of its results\n"
       "must lie in the interval that the operator's reference and the kernel's contract allow. Failures are shrunk and\n"
       "recorded; `assay replay FILE` runs one again. Rows of peers (other libraries: torch, onednn, openblas, ...) decide\n"
       "the exit code only if --impl names them.\n\n"
-      "  assay verify                                   everything\n"
+      "  assay verify                                   every operator, two minutes\n"
+      "  assay verify --thorough                        every case on every kernel\n"
       "  assay verify prelu 'softmax*' --dtype f32      two operators, one dtype\n"
       "  assay verify mm --plugin ./libmine.so --impl 'plugin:*'   your own kernel\n"
       "  assay verify --case prelu:f32:self=2x6x5x7,weight=6:seed=1\n"
@@ -258,6 +275,11 @@ void add_verify(CLI::App& app, Command& chosen) {
       "run kernels of cuda.emulated with each access to memory looked at: races, bounds, what nobody has "
       "written, alignment; and count sectors and bank conflicts by line");
   const WorkFlags work = add_work(*command, o.cases, o.seed, o.jobs);
+  flags->cases = work.cases;
+  command->add_flag("--thorough", flags->thorough, "all 250 cases on all kernels, in place of the short run")
+      ->excludes(work.cases)
+      ->excludes(only)
+      ->excludes(fixtures);
   work.cases->excludes(fixtures);
   work.seed->excludes(fixtures);
   command->add_option("--time", flags->time, "stop after this long; says how many cases were not run")

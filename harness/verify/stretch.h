@@ -14,6 +14,7 @@ class Stretch {
   Stretch(const VerifyOptions& options, const std::atomic<bool>& interrupted)
       : options_(options), interrupted_(interrupted), start_(Clock::now()) {}
 
+  std::chrono::duration<double> elapsed() const { return Clock::now() - start_; }
   bool over() const { return interrupted_ || is_late({}); }
 
   // For lanes: when waiting for a kernel has lost its point. While cases run, soon after the end; while failures are
@@ -27,7 +28,6 @@ class Stretch {
  private:
   using Clock = std::chrono::steady_clock;
 
-  std::chrono::duration<double> elapsed() const { return Clock::now() - start_; }
   // Whether the time was over so long ago.
   bool is_late(std::chrono::duration<double> ago) const {
     return options_.time && elapsed() > *options_.time + ago;

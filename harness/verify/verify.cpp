@@ -5,21 +5,25 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <set>
 #include <thread>
 
 #include "../generate/cases.h"
+#include "../generate/covering_order.h"
 #include "../generate/data.h"
 #include "../generate/errors.h"
 #include "diagnosed.h"
 #include "examine.h"
 #include "record.h"
+#include "short_run.h"
 #include "stretch.h"
 #include "tally.h"
 
 namespace assay {
 namespace {
 
-constexpr std::uint64_t kChunk = 2 * kCasesForAnError;  // cases handed to a lane at once
+constexpr std::uint64_t kChunk =
+    2 * kCasesForAnError;  // cases handed to a lane at once; in a short run kRound
 
 // One operator and dtype, with the kernels to run.
 struct Subject {
@@ -27,6 +31,8 @@ struct Subject {
   Dtype dtype;
   std::vector<const Kernel*> kernels;  // available
   std::vector<const Kernel*> unavailable;
+  std::vector<const Kernel*> left_out;  // by a short run
+  std::vector<std::uint64_t> order{};   // of a short run's cases; empty until the first is made
 };
 
 std::vector<Subject> subjects(const Registry& registry, const VerifyOptions& options) {
@@ -41,11 +47,14 @@ std::vector<Subject> subjects(const Registry& registry, const VerifyOptions& opt
       if (!op->dtypes.contains(dtype)) continue;
       if (!options.dtypes.empty() && std::ranges::find(options.dtypes, dtype) == options.dtypes.end())
         continue;
-      Subject s{op, dtype, {}, {}};
+      Subject s{op, dtype, {}, {}, {}};
       for (const Kernel* k : registry.kernels_of(*op))
         if (selects(options.impls, k->name))
-          (k->unavailable.empty() ? s.kernels : s.unavailable).push_back(k);
-      if (!s.kernels.empty() || !s.unavailable.empty()) all.push_back(std::move(s));
+          (!k->unavailable.empty()                              ? s.unavailable
+           : options.is_short && is_left_out(*k, options.impls) ? s.left_out
+                                                                : s.kernels)
+              .push_back(k);
+      if (!s.kernels.empty() || !s.unavailable.empty() || !s.left_out.empty()) all.push_back(std::move(s));
     }
   }
   return all;
@@ -79,13 +88,19 @@ class Run {
       for (const Kernel* k : s.unavailable) rows_.emplace(RowKey{k, s.dtype}, Tally(*k, s.dtype));
     }
     // Chunks in the order of their first case, so that a run cut short has tried every operator equally.
-    const std::uint64_t chunks = options_.only ? 1 : (options_.cases + kChunk - 1) / kChunk;
+    const std::uint64_t chunks = options_.only ? 1 : (options_.cases + chunk_ - 1) / chunk_;
     for (std::uint64_t c = 0; c < chunks; ++c) {
       if (c % options_.shards != options_.shard - 1) continue;
       for (std::size_t s = 0; s < subjects_.size(); ++s)
         if (!subjects_[s].kernels.empty()) work_.push_back({s, c});
     }
     for (const Item& item : work_) progress_.total += cases_in(item.chunk) + errors_in(item.chunk);
+    if (options_.is_short) {
+      const auto rows = static_cast<std::size_t>(
+          std::ranges::count_if(subjects_, [](const Subject& s) { return !s.kernels.empty(); }));
+      progress_.budget = options_.budget.value_or(budget_for(rows));
+      budget_.emplace(*progress_.budget);
+    }
   }
 
   RunResult run() {
@@ -99,6 +114,7 @@ class Run {
     }
     record_failures(result);
     result.seed = options_.seed;
+    if (options_.is_short) result.short_run = part_that_ran();
     stretch_.conclude(result, progress_);
     return result;
   }
@@ -110,7 +126,7 @@ class Run {
   };
 
   std::uint64_t cases_in(std::uint64_t chunk) const {
-    return options_.only ? 1 : std::min(kChunk, options_.cases - chunk * kChunk);
+    return options_.only ? 1 : std::min(chunk_, options_.cases - chunk * chunk_);
   }
 
   std::uint64_t errors_in(std::uint64_t chunk) const {
@@ -142,28 +158,51 @@ class Run {
 
   void generate_and_examine(Examiner& examiner) {
     while (!stretch_.over() && !failed_) {
-      const std::size_t i = next_++;
-      if (i >= work_.size()) return;
-      const Subject& s = subjects_[work_[i].subject];
+      const std::optional<Item> item = next_item();
+      if (!item) return;
+      Subject& s = subjects_[item->subject];
       try {
-        generate_and_examine(examiner, s, work_[i].chunk);
+        generate_and_examine(examiner, s, item->chunk);
       } catch (const std::exception& e) {
         throw std::runtime_error(fmt::format("{} {}, seed {}, cases from {} on: {}", s.op->schema.name,
-                                             name(s.dtype), options_.seed, work_[i].chunk * kChunk,
-                                             e.what()));
+                                             name(s.dtype), options_.seed, item->chunk * chunk_, e.what()));
       }
     }
   }
 
-  void generate_and_examine(Examiner& examiner, const Subject& s, std::uint64_t chunk) {
+  // Nothing where all is done, or the next is the first of a round for which a short run has no time.
+  std::optional<Item> next_item() {
+    const std::scoped_lock lock(mutex_);
+    if (next_ >= work_.size() || budget_is_spent_) return std::nullopt;
+    const Item& item = work_[next_];
+    if (budget_ && (next_ == 0 || work_[next_ - 1].chunk != item.chunk)) {
+      budget_is_spent_ = !budget_->begins(item.chunk, stretch_.elapsed());
+      if (budget_is_spent_) return std::nullopt;
+    }
+    ++next_;
+    return item;
+  }
+
+  // The kernels that run this chunk.
+  std::vector<const Kernel*> kernels_in(const Subject& s, std::uint64_t chunk) const {
+    std::vector<const Kernel*> kernels = s.kernels;
+    if (options_.is_short && chunk >= kPeerRounds)
+      std::erase_if(kernels, [&](const Kernel* k) { return is_sampled(*k, options_.impls); });
+    return kernels;
+  }
+
+  void generate_and_examine(Examiner& examiner, Subject& s, std::uint64_t chunk) {
     std::vector<Case> cases;
     std::vector<std::uint64_t> indices;
     {
       const std::scoped_lock lock(generator_);  // RapidCheck's generators run on one thread at a time
+      if (options_.is_short && s.order.empty())
+        s.order = covering_order(*s.op, s.dtype, options_.seed, options_.cases);
       make_cases(s, chunk, cases, indices);
     }
-    const std::vector<Examined> examined = examiner.examine(cases, s.kernels);
+    const std::vector<Examined> examined = examiner.examine(cases, kernels_in(s, chunk));
     const std::scoped_lock lock(mutex_);
+    ++done_[chunk];
     for (std::size_t c = 0; c < cases.size(); ++c) {
       const std::string case_text = text(cases[c]);
       for (const Finding& f : examined[c].findings) {
@@ -173,6 +212,7 @@ class Run {
     }
     progress_.done += static_cast<std::uint64_t>(std::ranges::count_if(examined, is_complete));
     progress_.doing = fmt::format("{} {}", s.op->schema.name, name(s.dtype));
+    progress_.elapsed = stretch_.elapsed();
     report_(progress_);
   }
 
@@ -183,15 +223,37 @@ class Run {
       indices.push_back(0);
       return;
     }
-    for (std::uint64_t i = chunk * kChunk; i < chunk * kChunk + cases_in(chunk); ++i) {
-      cases.push_back(generate(*s.op, s.dtype, options_.seed, i));
-      indices.push_back(i);
+    for (std::uint64_t i = chunk * chunk_; i < chunk * chunk_ + cases_in(chunk); ++i) {
+      indices.push_back(options_.is_short ? s.order[i] : i);
+      cases.push_back(generate(*s.op, s.dtype, options_.seed, indices.back()));
     }
     for (std::uint64_t e = 0; e < errors_in(chunk); ++e) {
-      const std::uint64_t error = chunk * (kChunk / kCasesForAnError) + e;
+      const std::uint64_t error = chunk * (chunk_ / kCasesForAnError) + e;
       cases.push_back(generate_error(*s.op, s.dtype, options_.seed, error).invalid);
       indices.push_back(options_.cases + error);  // behind the valid cases, so that numbers stay unique
     }
+  }
+
+  ShortRun part_that_ran() const {
+    ShortRun part;
+    part.budget = progress_.budget->count();
+    part.of = options_.cases;
+    const auto rows = static_cast<std::uint64_t>(
+        std::ranges::count_if(subjects_, [](const Subject& s) { return !s.kernels.empty(); }));
+    std::uint64_t of_peers = 0;
+    for (const auto& [chunk, done] : done_) {
+      if (done < rows) continue;  // interrupted
+      part.cases += cases_in(chunk);
+      if (chunk < kPeerRounds) of_peers += cases_in(chunk);
+    }
+    std::set<std::string> left_out;
+    for (const Subject& s : subjects_) {
+      for (const Kernel* k : s.left_out) left_out.insert(k->name);
+      for (const Kernel* k : s.kernels)
+        if (is_sampled(*k, options_.impls)) part.sampled[k->name] = of_peers;
+    }
+    part.left_out.assign(left_out.begin(), left_out.end());
+    return part;
   }
 
   // Shrinks the first failure of each kind of every row and writes a case file for each failure kept.
@@ -242,11 +304,15 @@ class Run {
   const std::function<void(const Progress&)>& report_;
   std::shared_ptr<Zygotes> zygotes_;
   Stretch stretch_;
+  const std::uint64_t chunk_ = options_.is_short ? kRound : kChunk;
   std::vector<Item> work_;
-  std::atomic<std::size_t> next_{0};
   std::atomic<bool> failed_{false};
-  std::mutex generator_;
-  std::mutex mutex_;  // rows_, progress_
+  std::mutex generator_;  // the orders of subjects_, too
+  std::mutex mutex_;      // what follows
+  std::size_t next_ = 0;  // in work_
+  std::optional<Budget> budget_;
+  bool budget_is_spent_ = false;
+  std::map<std::uint64_t, std::uint64_t> done_;  // chunk -> subjects that had it
   std::map<RowKey, Tally> rows_;
   Progress progress_;
 };

@@ -26,6 +26,8 @@ struct VerifyOptions {
   std::uint64_t cases = 250;          // for each operator and dtype
   std::uint64_t seed = 0;
   std::optional<std::chrono::duration<double>> time;
+  bool is_short = false;  // see short_run.h; of `cases`, those for which there is time. Not with `only`
+  std::optional<std::chrono::duration<double>> budget;  // of a short run; empty: budget_for() what there is
   int jobs = 0;             // 0: one for each core
   std::uint64_t shard = 1;  // this shard, 1 to shards
   std::uint64_t shards = 1;
@@ -38,6 +40,8 @@ struct Progress {
   std::uint64_t done = 0;  // cases
   std::uint64_t total = 0;
   std::uint64_t faults = 0;
+  std::chrono::duration<double> elapsed{0};
+  std::optional<std::chrono::duration<double>> budget;  // of a short run, which ends before `total`
   std::string doing;  // "relu f32", "shrinking mm plugin:mine"
 };
 

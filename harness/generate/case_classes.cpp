@@ -1,0 +1,126 @@
+#include "case_classes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "check_case.h"
+#include "layouts.h"
+#include "shapes.h"
+#include "tensor_copy.h"
+
+namespace assay {
+namespace {
+
+using Classes = std::set<std::string>;
+
+constexpr std::int64_t kVector =
+    8;  // of this many elements are vectors or parts of them, whatever the ISA level
+constexpr std::int64_t kForThreads = 32'768;  // elements from which on kernels split their work
+
+std::string_view kind_of(const Layout& layout) {
+  switch (layout.kind) {
+    case Layout::Kind::contiguous:
+      return "contiguous";
+    case Layout::Kind::channels_last:
+      return "channels_last";
+    case Layout::Kind::permuted:
+      return "permuted";
+    case Layout::Kind::step2:
+      return "step2";
+    case Layout::Kind::offset:
+      return "offset";
+    case Layout::Kind::expanded:
+      return "expanded";
+    case Layout::Kind::strides:
+      return "strides";
+  }
+  return "";
+}
+
+std::string rank_class(std::size_t rank) {
+  return rank > kMaxRank ? fmt::format("shape of more than {} dimensions", kMaxRank)
+                         : fmt::format("shape of {} dimensions", rank);
+}
+
+// Where the last dimension ends beside a vector's edge.
+void add_edge(Classes& all, const Shape& shape) {
+  if (shape.empty() || shape.back() < kVector - 1) return;
+  const std::int64_t rest = shape.back() % kVector;
+  if (rest == 0) all.emplace("shape of whole vectors");
+  if (rest == 1) all.emplace("shape of vectors and one more");
+  if (rest == kVector - 1) all.emplace("shape of vectors but for one");
+}
+
+void add_tensors(Classes& all, const Case& c, const std::vector<Shape>& results) {
+  const std::vector<const TensorSpec*> tensors = tensors_of(c);
+  bool one_element = !tensors.empty(), empty = false, differ = false;
+  for (const TensorSpec* t : tensors) {
+    const std::int64_t n = numel(t->shape);
+    one_element = one_element && n == 1;
+    empty = empty || n == 0;
+    differ = differ || t->dtype != tensors.front()->dtype;
+    if (t->shape.empty()) all.emplace("shape of a scalar tensor");
+    if (n >= kForThreads) all.emplace("shape for several threads");
+    add_edge(all, t->shape);
+    all.insert(fmt::format("layout {}", kind_of(t->layout)));
+  }
+  if (!tensors.empty()) all.insert(rank_class(tensors.front()->shape.size()));
+  if (one_element) all.emplace("shape of one element");
+  if (differ) all.emplace("dtypes that differ");
+  if (!empty) return;
+  // A sum of no terms is not the same as no sum.
+  const bool nothing = std::ranges::all_of(results, [](const Shape& s) { return numel(s) == 0; });
+  all.emplace(nothing ? "shape empty" : "shape empty, results not");
+}
+
+void add_broadcasting(Classes& all, const Case& c) {
+  const ShapeMatch match = match_case(c);
+  if (match.alternative < 0) return;
+  const auto& alternatives = shape_rule(*c.op).alternatives;
+  if (alternatives.size() > 1) all.insert(fmt::format("shape rule {}", match.alternative + 1));
+  const Shape* first = nullptr;
+  for (const ShapePattern& p : alternatives[static_cast<std::size_t>(match.alternative)].inputs) {
+    if (!p.broadcast || p.argument < 0) continue;
+    const auto* t = std::get_if<TensorSpec>(&c.arguments[static_cast<std::size_t>(p.argument)]);
+    if (t == nullptr) continue;
+    if (first == nullptr) first = &t->shape;
+    if (t->shape != *first)
+      all.emplace(t->shape.size() == first->size() ? "shapes that broadcast"
+                                                   : "shapes that broadcast, of fewer dimensions");
+  }
+}
+
+struct ClassOfValue {
+  std::string operator()(None) const { return "none"; }
+  std::string operator()(bool v) const { return v ? "true" : "false"; }
+  std::string operator()(const std::string& v) const { return v; }
+  std::string operator()(std::int64_t v) const { return v < 0 ? "below 0" : v == 0 ? "0" : "above 0"; }
+  std::string operator()(double) const { return "given"; }
+  std::string operator()(Dtype) const { return "given"; }
+  std::string operator()(MemoryFormat v) const { return fmt::format("format {}", static_cast<int>(v)); }
+  std::string operator()(const TensorSpec&) const { return "given"; }
+  template <class T>
+  std::string operator()(const std::vector<T>& v) const {
+    return v.empty() ? "no items" : v.size() == 1 ? "one item" : "several items";
+  }
+};
+
+}  // namespace
+
+std::vector<std::string> classes_of(const Case& c) {
+  Classes all{fmt::format("data {}", c.data)};
+  std::vector<Shape> results;
+  for (Checked::Output& output : check_case(c).outputs) results.push_back(std::move(output.shape));
+  add_tensors(all, c, results);
+  add_broadcasting(all, c);
+  for (const Layout& layout : output_layouts(c, results))
+    all.insert(fmt::format("result's layout {}", kind_of(layout)));
+  for (std::size_t i = 0; i < c.arguments.size(); ++i)
+    all.insert(fmt::format("{} {}", c.op->schema.argument_storage[i].name,
+                           std::visit(ClassOfValue{}, c.arguments[i])));
+  return {all.begin(), all.end()};
+}
+
+}  // namespace assay
