@@ -136,8 +136,9 @@ class Builder:
             if "/optimized/cpu/" in entry["file"]:
                 words = shlex.split(entry["command"])
                 drop = {words.index("-c"), words.index(entry["file"])}
-                for option in ("-o", "-include"):  # the latter: the program's precompiled headers
-                    drop |= {words.index(option), words.index(option) + 1}
+                for i, w in enumerate(words):
+                    if w in ("-o", "-include"):  # the latter: the program's precompiled headers
+                        drop |= {i, i + 1}
                 return [w for i, w in enumerate(words) if i not in drop and not w.startswith("-W")] + ["-w", "-O1", '-DASSAY_PLUGIN_NAME="assay-cpu"']
         raise BuildError(f"{self.build}/compile_commands.json names no source of optimized/cpu")
 

@@ -24,6 +24,7 @@ struct Div {
 };
 
 struct DivTrunc {
+  static constexpr bool cheap = true;
   template <class D, class V>
   HWY_INLINE V operator()(D, V self, V other) const {
     const V quotient = hn::Div(self, other);
@@ -35,6 +36,7 @@ struct DivTrunc {
 };
 
 struct DivFloor {
+  static constexpr bool cheap = true;
   template <class D, class V>
   HWY_INLINE V operator()(D d, V self, V other) const {
     const V zero = hn::Zero(d), quotient = hn::Div(self, other);

@@ -68,22 +68,26 @@ HWY_NOINLINE void process(const void* given, void* to, const void* const* in, co
   // Copies, which a store to `out` cannot change: they stay in registers.
   const Op op = *static_cast<const Op*>(given);
   T* const out = static_cast<T*>(to);
-  const T* const from[] = {static_cast<const T*>(in[k])...};
+  const T* from[] = {static_cast<const T*>(in[k])...};
   const std::int64_t step[] = {steps[k]...};
   std::int64_t i = 0;
   if constexpr (Cheap<Op>) {
     for (; i + kLanes<C> <= n; i += kLanes<C>) store(op(d, load(d, from[k] + i * step[k])...), d, out + i);
     if (i < n) store_n(op(d, load_n(d, from[k] + i * step[k], n - i)...), d, out + i, n - i);
-  } else {  // a branch costs it nothing, a second copy of it much code
-    for (; i < n; i += kLanes<C>) {
-      const bool whole = i + kLanes<C> <= n;
-      const auto y =
-          op(d, (whole ? load(d, from[k] + i * step[k]) : load_n(d, from[k] + i * step[k], n - i))...);
-      if (whole)
-        store(y, d, out + i);
-      else
-        store_n(y, d, out + i, n - i);
+  } else {
+    // The last elements are made a vector, for which the same code is run again: a copy of op would be much code.
+    HWY_ALIGN C last[sizeof...(k) + 1][kLanes<C>];
+    const std::int64_t whole = n / kLanes<C> * kLanes<C>;
+    C* to_vectors = out;
+    for (std::int64_t end = whole;; end = kLanes<C>) {
+      for (i = 0; i < end; i += kLanes<C>)
+        hn::StoreU(op(d, hn::LoadU(d, from[k] + i * step[k])...), d, to_vectors + i);
+      if (to_vectors != out || whole == n) break;
+      (hn::Store(load_n(d, from[k] + whole * step[k], n - whole), d, last[k + 1]), ...);
+      ((from[k] = last[k + 1]), ...);
+      to_vectors = last[0];
     }
+    if (whole < n) store_n(hn::Load(d, last[0]), d, out + whole, n - whole);
   }
 }
 
