@@ -14,7 +14,6 @@
 namespace assay {
 namespace {
 
-
 struct Position {
   std::uint64_t index = 0;  // from 1
   std::uint64_t total = 0;

@@ -163,11 +163,15 @@ FixtureCount read_fixtures(const JsonReader& value) {
 }
 
 ShortRun read_short_run(const JsonReader& value) {
-  ShortRun part{value.at("budget").number(), value.at("cases").count(), value.at("of").count(), {},
+  ShortRun part{value.at("budget").number(),
+                value.at("cases").count(),
+                value.at("of").count(),
+                {},
                 read_reasons(value.at("sampled"))};
   if (part.cases > part.of) value.at("cases").fail(fmt::format("more than the {} that there are", part.of));
   for (const auto& [kernel, cases] : part.sampled)
-    if (cases > part.cases) value.at("sampled").fail(fmt::format("{} has more than the {} cases", kernel, part.cases));
+    if (cases > part.cases)
+      value.at("sampled").fail(fmt::format("{} has more than the {} cases", kernel, part.cases));
   for (const JsonReader& kernel : value.at("left_out").items()) part.left_out.push_back(kernel.text());
   return part;
 }

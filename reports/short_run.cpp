@@ -25,7 +25,7 @@ std::string thorough_command(const RunResult& run) {
 }  // namespace
 
 std::string short_run_note(const RunResult& run) {
-  if (!run.short_run) return {};
+  if (!run.short_run || !run.complete) return {};
   const ShortRun& part = *run.short_run;
   std::vector<std::string> left_out;
   if (run.cases_not_run > 0) left_out.push_back(counted(run.cases_not_run, "generated case"));

@@ -219,16 +219,17 @@ int verify_command(VerifyFlags& flags) {
 void add_verify(CLI::App& app, Command& chosen) {
   CLI::App* command = app.add_subcommand("verify", "Prove kernels right on generated cases");
   command->footer(
-      "What is run, unless you say otherwise, is the short run: two minutes for everything, less for a few operators. Every operator and\n"
-      "dtype gets as many of its 250 cases as there is time for: at least 24, among which each kind of data, class of shape and layout\n"
-      "of the 250 occurs. Kernels of other libraries get the first 24, and cuda.emulated and cuda.ptx (CUDA kernels on the processor,\n"
-      "a hundred times as slow) none, unless --impl names them. The last lines say what was left out; --thorough runs everything, all\n"
-      "250 cases on all kernels, and so do --cases N, which is another number of them, and --time T, which is an end.\n\n"
+      "Without --thorough, --cases, --time, --case or --fixtures this is the short run: two minutes for everything, less\n"
+      "for a few operators. Each operator and dtype gets as many of its 250 cases as there is time for, all the same number\n"
+      "and at least 24, among which each kind of data and each class of shape and layout of the 250 occurs. Kernels of other\n"
+      "libraries get the first 24; cuda.emulated and cuda.ptx (CUDA kernels on the processor, up to fifty times as slow) get\n"
+      "none; those that --impl names get all that ours get. The last lines say what was left out. --thorough runs everything:\n"
+      "all 250 cases on all kernels. So do --cases N, with another number of cases, and --time T, until the time is over.\n\n"
       "Every kernel runs in a worker process on every case, twice, between guard pages. Each element of its results\n"
       "must lie in the interval that the operator's reference and the kernel's contract allow. Failures are shrunk and\n"
       "recorded; `assay replay FILE` runs one again. Rows of peers (other libraries: torch, onednn, openblas, ...) decide\n"
       "the exit code only if --impl names them.\n\n"
-      "  assay verify                                   every operator, two minutes\n"
+      "  assay verify                                   every operator, in two minutes\n"
       "  assay verify --thorough                        every case on every kernel\n"
       "  assay verify prelu 'softmax*' --dtype f32      two operators, one dtype\n"
       "  assay verify mm --plugin ./libmine.so --impl 'plugin:*'   your own kernel\n"

@@ -47,6 +47,9 @@ TEST(ShortRunNote, SaysWhatWasLeftOutAndHowToGetIt) {
   all.short_run->sampled = {{"torch", 250}};
   EXPECT_EQ(short_run_note(all), "");
   EXPECT_EQ(short_run_note(sample_run()), "");
+  RunResult stopped = short_run();
+  stopped.complete = false;
+  EXPECT_EQ(short_run_note(stopped), "");
   RunResult shard = short_run();
   shard.command = {"./assay", "verify", "relu", "--shard", "1/2"};
   shard.shard = "1/2";
