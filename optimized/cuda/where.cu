@@ -23,7 +23,7 @@ namespace {
 
 void where(const View& condition, const View& self, const View& other, View& out) {
   if (self.type() != out.type() || other.type() != out.type())
-    return elementwise_converted(Where{}, out, condition, self, other);
+    return elementwise(Where{}, out, condition, self, other);
   with_bits(out.type(), [&](auto bits) {
     using T = decltype(bits);
     elementwise_of<T, std::uint8_t, T, T>(Where{}, out, condition, self, other);
