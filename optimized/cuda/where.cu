@@ -30,8 +30,8 @@ void where(const View& condition, const View& self, const View& other, View& out
   });
 }
 
-constexpr assay_kernel kernels[] = {ASSAY_CUDA(ops::where_self, where, nullptr)};
-const Enrolled enrolled{kernels};
+constexpr assay_kernel where_kernels[] = {ASSAY_CUDA(ops::where_self, where, nullptr)};
+const Enrolled where_enrolled{where_kernels};
 
 }  // namespace
 }  // namespace assay::cuda
