@@ -18,5 +18,8 @@ struct AccessCounts {
 };
 inline constexpr std::size_t kCountedPlaces = 1 << 14;
 inline constexpr const char* kAccessCountsVariable = "ASSAY_CUDA_STATISTICS";
+// With this variable of whatever value, a process that emulates kernels looks at each access to memory: for races, bounds, memory
+// that nobody has written. Counts are of accesses that are looked at.
+inline constexpr const char* kCheckVariable = "ASSAY_CUDA_CHECK";
 
 }  // namespace assay

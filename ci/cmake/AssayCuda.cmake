@@ -3,6 +3,9 @@
 # Looked for on the PATH, in CUDA_HOME, CUDA_PATH and /usr/local/cuda; CUDACXX and CMAKE_CUDA_COMPILER name it. What
 # sanitizers and fuzzers look at has no kernels for GPUs.
 set(ASSAY_NVCC OFF)
+set(ASSAY_CUDA_SASS AUTO CACHE STRING "Assemble the kernels for compute capability 8.0 and 9.0 during the build, which takes a \
+third of nvcc's time: ON, for who passes the build on to machines with GPUs; OFF: the GPU's driver does it when a kernel is \
+first called, and keeps what it made in ~/.nv; or AUTO, ON where this machine has a GPU")
 set(why "there is no nvcc on the PATH, in CUDA_HOME, CUDA_PATH or /usr/local/cuda")
 
 if(CMAKE_CUDA_COMPILER AND IS_ABSOLUTE "${CMAKE_CUDA_COMPILER}" AND NOT EXISTS "${CMAKE_CUDA_COMPILER}")
@@ -21,11 +24,19 @@ else()
       endif()
     endif()
   endif()
-  # Compiled to PTX once, for 8.0, and from there for 8.0 and 9.0; what comes after translates the PTX itself. It is this PTX
-  # that cuda.ptx interprets. CMAKE_CUDA_ARCHITECTURES asks for others.
-  if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+  # Compiled to PTX once, for 8.0, which the driver of any later GPU translates itself, and where that is asked for from there for
+  # 8.0 and 9.0. It is this PTX that cuda.ptx interprets. CMAKE_CUDA_ARCHITECTURES asks for others.
+  if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES OR CMAKE_CUDA_ARCHITECTURES STREQUAL "OFF")
     set(CMAKE_CUDA_ARCHITECTURES OFF)
-    set(ASSAY_CUDA_CODE --generate-code=arch=compute_80,code=[compute_80,sm_80,sm_90])
+    set(code compute_80)
+    if(ASSAY_CUDA_SASS STREQUAL "AUTO")
+      if(EXISTS /dev/nvidiactl OR EXISTS /dev/dxg)
+        set(code compute_80,sm_80,sm_90)
+      endif()
+    elseif(ASSAY_CUDA_SASS)
+      set(code compute_80,sm_80,sm_90)
+    endif()
+    set(ASSAY_CUDA_CODE --generate-code=arch=compute_80,code=[${code}])
   endif()
   if(CMAKE_CUDA_COMPILER OR DEFINED ENV{CUDACXX})
     include(CheckLanguage)

@@ -1,40 +1,57 @@
 """Builds kernels of optimized/cuda, changed or not, as plugins that run them on the processor under the checker."""
 
 import json
+import os
 import shlex
+import shutil
 import subprocess
 from pathlib import Path
 
 from build import BuildError, Builder, read_dependencies
 
+# Of optimized/cuda's CMake files, whose sources these libraries are made of.
+KERNELS = "assay_cuda_emulated"
+TARGETS = (KERNELS, "assay_cuda_interpreter", "assay_cuda_geometry", "assay_cuda_simulator_plugin")
+
 
 class CudaBuilder(Builder):
-    """Libraries of a stem's kernels as Builder makes them of optimized/cpu, with the scheduler and the checker."""
+    """Libraries of a stem's kernels as Builder makes them of optimized/cpu, with what runs them: scheduler, checker, interpreter."""
 
     kind = "cuda"
     libraries = ["-lfmt", "-ldl"]
 
     def prepare(self):
-        self.commands, self.geometry, self.objects = {}, [], {}
+        os.environ["ASSAY_CUDA_CHECK"] = "1"  # for the workers of each `assay` that runs these libraries: the checker is on
+        self.commands, self.simulator, self.objects, self.of_kernels = {}, [], {}, []
         for entry in json.loads((self.build / "compile_commands.json").read_text()):
             words = shlex.split(entry["command"])
             at = words.index("-o")
-            if "assay_cuda_checked" not in words[at + 1]:
+            target = next((t for t in TARGETS if f"{t}.dir/" in words[at + 1]), None)
+            if target is None:
                 continue
-            source = str(Path(entry["file"]).relative_to(self.root))
+            source = self.in_base(Path(entry["file"]))
             self.objects[source] = Path(entry["directory"]) / words[at + 1]
-            if "/optimized/cpu/" in entry["file"]:
-                self.geometry.append("optimized" + entry["file"].removeprefix(f"{self.root}/optimized"))
             # Without files and warnings; faults do not depend on optimisation.
             drop = {at, at + 1, words.index("-c"), words.index(entry["file"])}
-            kept = [w for i, w in enumerate(words) if i not in drop and not w.startswith("-W")]
-            self.commands["kernels" if entry["file"].endswith(".cu") else "scheduler"] = [*kept, "-w", "-O1"]
-        if len(self.commands) != 2:
+            self.commands[source] = [*(w for i, w in enumerate(words) if i not in drop and not w.startswith("-W")), "-w", "-O1"]
+            if target == KERNELS:
+                self.of_kernels = self.commands[source]
+            else:
+                self.simulator.append(source)
+        if "-fsanitize=thread" not in self.of_kernels:
             raise BuildError(f"{self.build}/compile_commands.json names no kernels for the checker: build with GCC")
 
+    def in_base(self, source):
+        """The name of a source in the copy of optimized/. Those of the build, which include others, are put there."""
+        if source.parent.name != "together":
+            return str(source.relative_to(self.root))
+        name = f"optimized/cuda/together/{source.name}"
+        (self.base / name).parent.mkdir(exist_ok=True)
+        shutil.copy2(source, self.base / name)
+        return name
+
     def sources(self, stem):
-        """The stem's kernels, what they call, the scheduler and the checker, the geometry that CPU kernels have too, the
-        plugin's table."""
+        """The stem's kernels, what they call, and the simulator that runs them."""
         cuda = self.base / "optimized/cuda"
         stems = {p.stem for p in (self.root / "cases/ops").glob("*.h")}
         kernels, layer = [], []
@@ -47,9 +64,7 @@ class CudaBuilder(Builder):
         if not kernels:
             raise BuildError(f"there is no optimized/cuda/{stem}.cu")
         included = set().union(*(self.unchanged(k)[1] for k in kernels))
-        layer = [s for s in layer if s.removesuffix(".cu") + ".h" in included]
-        rest = [str(p.relative_to(self.base)) for p in sorted([*cuda.glob("emulation/*.cpp"), cuda / "memory_emulated.cpp"])]
-        return [*kernels, *layer, *rest, *self.geometry, "optimized/plugin.cpp"]
+        return [*kernels, *(s for s in layer if s.removesuffix(".cu") + ".h" in included), *self.simulator]
 
     def unchanged(self, source):
         """The object of the program's build, unless something that it is made of is newer: they are half of what is compiled."""
@@ -65,7 +80,7 @@ class CudaBuilder(Builder):
         return super().unchanged(source)
 
     def command(self, source, tree):
-        words = self.commands["kernels" if str(source).endswith(".cu") else "scheduler"]
+        words = self.commands.get(str(source).removeprefix(f"{tree.parent}/"), self.of_kernels)
         moved = {f"-I{self.root}/optimized": f"-I{tree}", f"-I{self.root}/optimized/cuda": f"-I{tree}/cuda"}
         return [moved.get(w, w) for w in words]
 

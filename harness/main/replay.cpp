@@ -137,7 +137,8 @@ std::vector<std::string> variables_of(const RecordedCall& call, const std::strin
     if (equals == std::string::npos || equals == 0)
       throw FileError(fmt::format("{}: attribute variables has \"{}\", which is not NAME=VALUE", where, v));
     const std::string variable = v.substr(0, equals);
-    if (variable == kAccessCountsVariable) continue;  // which the run that recorded it had of its own
+    // What the run that recorded it had of its own, by `assay verify --check`.
+    if (variable == kAccessCountsVariable || variable == kCheckVariable) continue;
     const char* const inherited = std::getenv(variable.c_str());
     if (is_for_the_user(variable) && (inherited == nullptr || v.substr(equals + 1) != inherited))
       refused.push_back(v);

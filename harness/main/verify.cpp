@@ -171,6 +171,7 @@ int verify_command(VerifyFlags& flags) {
     registry->check_cuda(library);
     accesses.emplace();
     flags.variables.push_back(fmt::format("{}={}", kAccessCountsVariable, accesses->path().string()));
+    flags.variables.push_back(fmt::format("{}=1", kCheckVariable));
   }
   registry->set_variables(flags.variables);
   if (!flags.only.empty()) options.only = parse_case(flags.only);

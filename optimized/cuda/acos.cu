@@ -18,10 +18,11 @@ struct Acos {
 }  // namespace ASSAY_CUDA_BACKEND
 namespace {
 
-void run(const View& self, View& out) { elementwise(Acos{}, out, self); }
+void acos(const View& self, View& out) { elementwise(Acos{}, out, self); }
 
-constexpr assay_kernel kernels[] = {ASSAY_CUDA(ops::acos, run, ASSAY_CUDA_IN_PLACE "\n" ASSAY_CUDA_ACOS)};
-const Enrolled enrolled{kernels};
+constexpr assay_kernel acos_kernels[] = {
+    ASSAY_CUDA(ops::acos, acos, ASSAY_CUDA_IN_PLACE "\n" ASSAY_CUDA_ACOS)};
+const Enrolled acos_enrolled{acos_kernels};
 
 }  // namespace
 }  // namespace assay::cuda

@@ -34,9 +34,9 @@ void sub(const View& self, const View& other, Scalar alpha, View& out) {
   elementwise(Add{-alpha.real, wrapping_multiply(-1, alpha.integer)}, out, self, other);
 }
 
-constexpr assay_kernel kernels[] = {ASSAY_CUDA(ops::add_tensor, add, ASSAY_CUDA_IN_PLACE),
-                                    ASSAY_CUDA(ops::sub_tensor, sub, ASSAY_CUDA_IN_PLACE)};
-const Enrolled enrolled{kernels};
+constexpr assay_kernel add_kernels[] = {ASSAY_CUDA(ops::add_tensor, add, ASSAY_CUDA_IN_PLACE),
+                                        ASSAY_CUDA(ops::sub_tensor, sub, ASSAY_CUDA_IN_PLACE)};
+const Enrolled add_enrolled{add_kernels};
 
 }  // namespace
 }  // namespace assay::cuda

@@ -86,9 +86,9 @@ void argmax(const View& self, std::optional<std::int64_t> dim, bool keepdim, Vie
   });
 }
 
-constexpr assay_kernel kernels[] = {ASSAY_CUDA(ops::amax, amax, nullptr),
-                                    ASSAY_CUDA(ops::argmax, argmax, nullptr)};
-const Enrolled enrolled{kernels};
+constexpr assay_kernel amax_kernels[] = {ASSAY_CUDA(ops::amax, amax, nullptr),
+                                         ASSAY_CUDA(ops::argmax, argmax, nullptr)};
+const Enrolled amax_enrolled{amax_kernels};
 
 }  // namespace
 }  // namespace assay::cuda

@@ -77,8 +77,8 @@ void avg_pool2d(const View& self, std::span<const std::int64_t> kernel_size,
     with_floating_point(out.type(), go);
 }
 
-constexpr assay_kernel kernels[] = {ASSAY_CUDA(ops::avg_pool2d, avg_pool2d, nullptr)};
-const Enrolled enrolled{kernels};
+constexpr assay_kernel avg_pool2d_kernels[] = {ASSAY_CUDA(ops::avg_pool2d, avg_pool2d, nullptr)};
+const Enrolled avg_pool2d_enrolled{avg_pool2d_kernels};
 
 }  // namespace
 }  // namespace assay::cuda

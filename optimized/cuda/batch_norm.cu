@@ -163,9 +163,9 @@ void batch_norm_as(const View& input, const View* weight, const View* bias, bool
 }  // namespace ASSAY_CUDA_BACKEND
 namespace {
 
-void run(const View& input, const View* weight, const View* bias, const View* last_mean, const View* last_var,
-         bool training, double momentum, double eps, View& out, View& mean, View& rstd, View* next_mean,
-         View* next_var) {
+void batch_norm(const View& input, const View* weight, const View* bias, const View* last_mean,
+                const View* last_var, bool training, double momentum, double eps, View& out, View& mean,
+                View& rstd, View* next_mean, View* next_var) {
   with_floating_point(input.type(), [&](auto element) {
     using T = decltype(element);
     using C = Compute<T>;
@@ -180,22 +180,22 @@ void run(const View& input, const View* weight, const View* bias, const View* la
 void native_batch_norm(const View& input, const View* weight, const View* bias, const View* running_mean,
                        const View* running_var, bool training, double momentum, double eps, View& out,
                        View& mean, View& rstd) {
-  run(input, weight, bias, running_mean, running_var, training, momentum, eps, out, mean, rstd, nullptr,
-      nullptr);
+  batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, out, mean, rstd,
+             nullptr, nullptr);
 }
 
 void functional(const View& input, const View* weight, const View* bias, const View& running_mean,
                 const View& running_var, bool training, double momentum, double eps, View& out, View& mean,
                 View& rstd, View& running_mean_out, View& running_var_out) {
-  run(input, weight, bias, &running_mean, &running_var, training, momentum, eps, out, mean, rstd,
-      &running_mean_out, &running_var_out);
+  batch_norm(input, weight, bias, &running_mean, &running_var, training, momentum, eps, out, mean, rstd,
+             &running_mean_out, &running_var_out);
 }
 
-constexpr const char* kContract = ASSAY_CUDA_SUM "\n" ASSAY_CUDA_BY_LAYOUT;
-constexpr assay_kernel kernels[] = {
-    ASSAY_CUDA(ops::native_batch_norm, native_batch_norm, kContract),
-    ASSAY_CUDA(ops::native_batch_norm_legit_functional, functional, kContract)};
-const Enrolled enrolled{kernels};
+constexpr const char* kBatchNormContract = ASSAY_CUDA_SUM "\n" ASSAY_CUDA_BY_LAYOUT;
+constexpr assay_kernel batch_norm_kernels[] = {
+    ASSAY_CUDA(ops::native_batch_norm, native_batch_norm, kBatchNormContract),
+    ASSAY_CUDA(ops::native_batch_norm_legit_functional, functional, kBatchNormContract)};
+const Enrolled batch_norm_enrolled{batch_norm_kernels};
 
 }  // namespace
 }  // namespace assay::cuda

@@ -81,9 +81,7 @@ struct Launcher<kernel, void (*)(P...)> {
                                    .argument_list = list.data(),
                                    .argument_count = list.size(),
                                    .kernel = typeid(KernelName<kernel>).name()};
-#if !defined(ASSAY_CUDA_CHECKED)
     if (ptx::interpreted()) return ptx::run(launch);
-#endif
     emulation::run(launch);
   }
 };
@@ -111,7 +109,7 @@ struct OnDevice<function, void (*)(P...)> {
 template <auto function>
 inline constexpr auto on_device = &OnDevice<function, decltype(+function)>::run;
 
-#if !defined(ASSAY_CUDA_GPU) && !defined(ASSAY_CUDA_CHECKED)
+#if !defined(ASSAY_CUDA_GPU)
 // `function`, its launches as compiled to PTX.
 template <auto function, class F>
 struct AsPtx;
@@ -151,11 +149,7 @@ consteval const char* from_optimized(const char* path) {
 #define ASSAY_CUDA(op, function, contract_text)                                                  \
   ASSAY_CUDA_ENTRY(op, ::assay::cuda::on_device<function>, "cuda.gpu", ::assay::cuda::no_device, \
                    contract_text, ASSAY_ON_DEVICE)
-#elif defined(ASSAY_CUDA_CHECKED)
-#define ASSAY_CUDA(op, function, contract_text) \
-  ASSAY_CUDA_ENTRY(op, ::assay::cuda::on_device<function>, "cuda.emulated", nullptr, contract_text, 0)
-#else
-#if defined(ASSAY_HAVE_NVCC)
+#elif defined(ASSAY_HAVE_NVCC)
 #define ASSAY_CUDA(op, function, contract_text)                                                         \
   ASSAY_CUDA_ENTRY(op, ::assay::cuda::on_device<function>, "cuda.emulated", nullptr, contract_text, 0), \
       ASSAY_CUDA_ENTRY(op, ::assay::cuda::as_ptx<function>, "cuda.ptx", nullptr, contract_text, 0)
@@ -166,5 +160,4 @@ consteval const char* from_optimized(const char* path) {
                        contract_text, 0),                                                               \
       ASSAY_CUDA_ENTRY(op, ::assay::cuda::on_device<function>, "cuda.gpu", ::assay::cuda::not_built,    \
                        contract_text, ASSAY_ON_DEVICE)
-#endif
 #endif

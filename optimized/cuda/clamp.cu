@@ -36,8 +36,8 @@ void clamp(const View& self, std::optional<Scalar> min, std::optional<Scalar> ma
               out, self);
 }
 
-constexpr assay_kernel kernels[] = {ASSAY_CUDA(ops::clamp, clamp, ASSAY_CUDA_IN_PLACE)};
-const Enrolled enrolled{kernels};
+constexpr assay_kernel clamp_kernels[] = {ASSAY_CUDA(ops::clamp, clamp, ASSAY_CUDA_IN_PLACE)};
+const Enrolled clamp_enrolled{clamp_kernels};
 
 }  // namespace
 }  // namespace assay::cuda

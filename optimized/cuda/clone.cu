@@ -30,8 +30,8 @@ void clone(const View& self, std::optional<MemoryFormat>, View& out) {
   });
 }
 
-constexpr assay_kernel kernels[] = {ASSAY_CUDA(ops::clone, clone, nullptr)};
-const Enrolled enrolled{kernels};
+constexpr assay_kernel clone_kernels[] = {ASSAY_CUDA(ops::clone, clone, nullptr)};
+const Enrolled clone_enrolled{clone_kernels};
 
 }  // namespace
 }  // namespace assay::cuda

@@ -176,10 +176,10 @@ void convolution(const View& input, const View& weight, const View* bias,
   convolve(input, weight, bias, {stride, padding, dilation}, transposed, groups, out);
 }
 
-constexpr assay_kernel kernels[] = {ASSAY_CUDA(
+constexpr assay_kernel convolution_kernels[] = {ASSAY_CUDA(
     ops::convolution, convolution,
     "chain=blocked(512) -- optimized/cuda/gemm.h, optimized/cuda/convolution_direct.h: sums of chunks, then their sum")};
-const Enrolled enrolled{kernels};
+const Enrolled convolution_enrolled{convolution_kernels};
 
 }  // namespace
 }  // namespace assay::cuda

@@ -121,10 +121,10 @@ void convolution_backward(const View& grad_output, const View& input, const View
   if (output_mask[2] != 0) grad_bias_of(grad_output, grad_bias);
 }
 
-constexpr assay_kernel kernels[] = {ASSAY_CUDA(
+constexpr assay_kernel convolution_backward_kernels[] = {ASSAY_CUDA(
     ops::convolution_backward, convolution_backward,
     "chain=blocked(512) -- optimized/cuda/gemm.h, optimized/cuda/position_sums.h: sums of chunks, then their sum")};
-const Enrolled enrolled{kernels};
+const Enrolled convolution_backward_enrolled{convolution_backward_kernels};
 
 }  // namespace
 }  // namespace assay::cuda

@@ -155,8 +155,8 @@ void cumsum(const View& self, std::int64_t dim, std::optional<Dtype>, View& out)
   });
 }
 
-constexpr assay_kernel kernels[] = {ASSAY_CUDA(ops::cumsum, cumsum, ASSAY_CUDA_ROWS)};
-const Enrolled enrolled{kernels};
+constexpr assay_kernel cumsum_kernels[] = {ASSAY_CUDA(ops::cumsum, cumsum, ASSAY_CUDA_ROWS)};
+const Enrolled cumsum_enrolled{cumsum_kernels};
 
 }  // namespace
 }  // namespace assay::cuda

@@ -61,9 +61,9 @@ void div_mode(const View& self, const View& other, std::optional<std::string_vie
   elementwise(DivFloor{}, out, self, other);
 }
 
-constexpr assay_kernel kernels[] = {ASSAY_CUDA(ops::div_tensor, div, ASSAY_CUDA_IN_PLACE),
-                                    ASSAY_CUDA(ops::div_tensor_mode, div_mode, ASSAY_CUDA_IN_PLACE)};
-const Enrolled enrolled{kernels};
+constexpr assay_kernel div_kernels[] = {ASSAY_CUDA(ops::div_tensor, div, ASSAY_CUDA_IN_PLACE),
+                                        ASSAY_CUDA(ops::div_tensor_mode, div_mode, ASSAY_CUDA_IN_PLACE)};
+const Enrolled div_enrolled{div_kernels};
 
 }  // namespace
 }  // namespace assay::cuda

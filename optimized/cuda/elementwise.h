@@ -13,9 +13,9 @@
 // The idea: dimensions are put into the order of the output's memory and joined (cpu/space.h). Where what
 // remains of the innermost one is whole vectors of 16 bytes in the tensor of the widest elements, and each
 // input either lies the same way or repeats one element along it, a thread takes a vector: all accesses of a
-// warp are neighbours. A tensor that is all one row may end with part of a vector. Else a thread takes an
-// element, in the order of the output's memory; where dtypes are mixed, by code that looks at them as it
-// runs. Each element meets the same operations either way.
+// warp are neighbours. A tensor that is all one row may end with part of a vector. Else, where dtypes are
+// mixed, and of integers, a thread takes an element, in the order of the output's memory, by code that looks
+// at the dtypes as it runs: one kernel for all of them. Each element meets the same operations either way.
 #pragma once
 
 #include <algorithm>
@@ -127,7 +127,7 @@ __device__ __forceinline__ Out element_at(const Op& op, const Inputs<sizeof...(I
   return applied<Out>(op, widened(static_cast<const In*>(in.data[k])[offset[k + 1]])...);
 }
 
-// Budget: 40 registers, 1.29 sectors.
+// Budget: 40 registers, 1.43 sectors.
 template <class Op, class Out, class... In>
 __global__ void elementwise_kernel(Op op, Out* out, Inputs<sizeof...(In)> in,
                                    Space<sizeof...(In) + 1> space) {
@@ -161,35 +161,38 @@ __global__ void elementwise_mixed_kernel(Op op, void* out, Inputs<sizeof...(k)> 
 template <class>
 using ViewOf = const View&;
 
+// By vectors, of tensors with elements of these types, whose space that is; false, and nothing is done, where there are none.
+template <class Out, class... In, class Op>
+bool elementwise_vectors(const Op& op, const cpu::Space& given, View& out, ViewOf<In>... in) {
+  constexpr int n = 16 / static_cast<int>(std::max({sizeof(Out), sizeof(In)...}));
+  const View* const views[] = {&out, &in...};
+  if (!in_vectors(given, views, n)) return false;
+  const Space<sizeof...(In) + 1> space(given, n);
+  launch<elementwise_vector_kernel<Op, n, Out, In...>>(
+      blocks_for(space.count, kElementwiseThreads), kElementwiseThreads, 0, op, out.as<Out>(),
+      Inputs<sizeof...(In)>{{in.data...}}, space, static_cast<std::int32_t>((given.count - 1) % n + 1));
+  return true;
+}
+
 // out = op(in...), of tensors with elements of these types, which the operator defines: nothing is converted.
 template <class Out, class... In, class Op>
 void elementwise_of(const Op& op, View& out, ViewOf<In>... in) {
   constexpr int operands = sizeof...(In) + 1;
-  constexpr int n = 16 / static_cast<int>(std::max({sizeof(Out), sizeof(In)...}));
   const View* const views[] = {&out, &in...};
   const cpu::Space given = cpu::make_space(views, operands);
-  if (given.count == 0) return;
-  const Inputs<sizeof...(In)> inputs{{in.data...}};
-  if (in_vectors(given, views, n)) {
-    const Space<operands> space(given, n);
-    return launch<elementwise_vector_kernel<Op, n, Out, In...>>(
-        blocks_for(space.count, kElementwiseThreads), kElementwiseThreads, 0, op, out.as<Out>(), inputs,
-        space, static_cast<std::int32_t>((given.count - 1) % n + 1));
-  }
+  if (given.count == 0 || elementwise_vectors<Out, In...>(op, given, out, in...)) return;
   launch<elementwise_kernel<Op, Out, In...>>(blocks_for(given.count, kElementwiseThreads),
-                                             kElementwiseThreads, 0, op, out.as<Out>(), inputs,
-                                             Space<operands>(given));
+                                             kElementwiseThreads, 0, op, out.as<Out>(),
+                                             Inputs<sizeof...(In)>{{in.data...}}, Space<operands>(given));
 }
 
 template <class C, class Op, std::size_t... k>
-void elementwise_mixed(const Op& op, const View* const* views, std::index_sequence<k...>) {
-  constexpr int operands = sizeof...(k) + 1;
-  const cpu::Space given = cpu::make_space(views, operands);
-  if (given.count == 0) return;
+void elementwise_mixed(const Op& op, const cpu::Space& given, const View* const* views,
+                       std::index_sequence<k...>) {
   launch<elementwise_mixed_kernel<Op, C, k...>>(
       blocks_for(given.count, kElementwiseThreads), kElementwiseThreads, 0, op, views[0]->data,
       Inputs<sizeof...(k)>{{views[k + 1]->data...}},
-      Types<sizeof...(k)>{views[0]->type(), {views[k + 1]->type()...}}, Space<operands>(given));
+      Types<sizeof...(k)>{views[0]->type(), {views[k + 1]->type()...}}, Space<sizeof...(k) + 1>(given));
 }
 
 template <class Op>
@@ -197,35 +200,29 @@ inline constexpr bool of_integers = requires {
   &Op::integers;
 };
 
-// out = op(in...), whatever dtypes the inputs have. Throws Refused for an output that op is not for.
-template <class Op, class... In>
-void elementwise_converted(const Op& op, View& out, const In&... in) {
-  const View* const views[] = {&out, &in...};
-  const Dtype type = out.type();
-  constexpr std::index_sequence_for<In...> indices;
-  if (type == Dtype::f64) return elementwise_mixed<double>(op, views, indices);
-  if (is_float(type)) return elementwise_mixed<float>(op, views, indices);
-  if constexpr (of_integers<Op>)
-    elementwise_mixed<std::int64_t>(op, views, indices);
-  else
-    throw Refused("only f64, f32, f16 and bf16 are supported");
-}
-
 template <class, class T>
 using Same = T;
 
-// out = op(in...), inputs converted to the output's dtype. Throws Refused for dtypes that op is not for.
+// out = op(in...), inputs converted to the output's dtype. Throws Refused for an output that op is not for.
 template <class Op, class... In>
 void elementwise(const Op& op, View& out, const In&... in) {
-  if (((in.type() != out.type()) || ...)) return elementwise_converted(op, out, in...);
-  const auto go = [&](auto element) {
-    using T = decltype(element);
-    elementwise_of<T, Same<In, T>...>(op, out, in...);
-  };
-  if constexpr (of_integers<Op>)
-    with_element(out.type(), go);
-  else
-    with_floating_point(out.type(), go);
+  constexpr std::index_sequence_for<In...> indices;
+  const View* const views[] = {&out, &in...};
+  const Dtype type = out.type();
+  if (!of_integers<Op> && !is_float(type)) throw Refused("only f64, f32, f16 and bf16 are supported");
+  const cpu::Space given = cpu::make_space(views, sizeof...(In) + 1);
+  if (given.count == 0) return;
+  if (is_float(type) && ((in.type() == type) && ...)) {
+    bool done = false;
+    with_floating_point(type, [&](auto element) {
+      using T = decltype(element);
+      done = elementwise_vectors<T, Same<In, T>...>(op, given, out, in...);
+    });
+    if (done) return;
+  }
+  if (type == Dtype::f64) return elementwise_mixed<double>(op, given, views, indices);
+  if (is_float(type)) return elementwise_mixed<float>(op, given, views, indices);
+  if constexpr (of_integers<Op>) elementwise_mixed<std::int64_t>(op, given, views, indices);
 }
 
 }  // namespace ASSAY_CUDA_BACKEND

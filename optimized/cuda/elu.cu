@@ -25,8 +25,8 @@ void elu(const View& self, Scalar alpha, Scalar scale, Scalar input_scale, View&
   elementwise(Elu{alpha.real * scale.real, scale.real, input_scale.real}, out, self);
 }
 
-constexpr assay_kernel kernels[] = {ASSAY_CUDA(ops::elu, elu, ASSAY_CUDA_IN_PLACE "\n" ASSAY_CUDA_EXPM1)};
-const Enrolled enrolled{kernels};
+constexpr assay_kernel elu_kernels[] = {ASSAY_CUDA(ops::elu, elu, ASSAY_CUDA_IN_PLACE "\n" ASSAY_CUDA_EXPM1)};
+const Enrolled elu_enrolled{elu_kernels};
 
 }  // namespace
 }  // namespace assay::cuda

@@ -111,8 +111,8 @@ void embedding(const View& weight, const View& indices, std::int64_t, bool, bool
   }
 }
 
-constexpr assay_kernel kernels[] = {ASSAY_CUDA(ops::embedding, embedding, nullptr)};
-const Enrolled enrolled{kernels};
+constexpr assay_kernel embedding_kernels[] = {ASSAY_CUDA(ops::embedding, embedding, nullptr)};
+const Enrolled embedding_enrolled{embedding_kernels};
 
 }  // namespace
 }  // namespace assay::cuda

@@ -18,10 +18,10 @@ struct Erf {
 }  // namespace ASSAY_CUDA_BACKEND
 namespace {
 
-void run(const View& self, View& out) { elementwise(Erf{}, out, self); }
+void erf(const View& self, View& out) { elementwise(Erf{}, out, self); }
 
-constexpr assay_kernel kernels[] = {ASSAY_CUDA(ops::erf, run, ASSAY_CUDA_IN_PLACE "\n" ASSAY_CUDA_ERF)};
-const Enrolled enrolled{kernels};
+constexpr assay_kernel erf_kernels[] = {ASSAY_CUDA(ops::erf, erf, ASSAY_CUDA_IN_PLACE "\n" ASSAY_CUDA_ERF)};
+const Enrolled erf_enrolled{erf_kernels};
 
 }  // namespace
 }  // namespace assay::cuda

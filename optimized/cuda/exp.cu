@@ -18,10 +18,10 @@ struct Exp {
 }  // namespace ASSAY_CUDA_BACKEND
 namespace {
 
-void run(const View& self, View& out) { elementwise(Exp{}, out, self); }
+void exp(const View& self, View& out) { elementwise(Exp{}, out, self); }
 
-constexpr assay_kernel kernels[] = {ASSAY_CUDA(ops::exp, run, ASSAY_CUDA_IN_PLACE "\n" ASSAY_CUDA_EXP)};
-const Enrolled enrolled{kernels};
+constexpr assay_kernel exp_kernels[] = {ASSAY_CUDA(ops::exp, exp, ASSAY_CUDA_IN_PLACE "\n" ASSAY_CUDA_EXP)};
+const Enrolled exp_enrolled{exp_kernels};
 
 }  // namespace
 }  // namespace assay::cuda

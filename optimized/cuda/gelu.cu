@@ -73,11 +73,11 @@ void gelu_backward(const View& grad_output, const View& self, std::string_view a
     elementwise(GeluTanhBackward{}, out, grad_output, self);
 }
 
-constexpr assay_kernel kernels[] = {
+constexpr assay_kernel gelu_kernels[] = {
     ASSAY_CUDA(ops::gelu, gelu, ASSAY_CUDA_IN_PLACE "\n" ASSAY_CUDA_ERF "\n" ASSAY_CUDA_TANH),
     ASSAY_CUDA(ops::gelu_backward, gelu_backward,
                ASSAY_CUDA_IN_PLACE "\n" ASSAY_CUDA_EXP "\n" ASSAY_CUDA_ERF "\n" ASSAY_CUDA_TANH)};
-const Enrolled enrolled{kernels};
+const Enrolled gelu_enrolled{gelu_kernels};
 
 }  // namespace
 }  // namespace assay::cuda

@@ -19,9 +19,10 @@ void native_group_norm(const View& input, const View* weight, const View* bias, 
   normalise(from.view(), weights.view(), biases.view(), 2, eps, to.view(), mean, rstd);
 }
 
-constexpr const char* kContract = ASSAY_CUDA_SUM_OF_ROW "\n" ASSAY_CUDA_ROWS;
-constexpr assay_kernel kernels[] = {ASSAY_CUDA(ops::native_group_norm, native_group_norm, kContract)};
-const Enrolled enrolled{kernels};
+constexpr const char* kGroupNormContract = ASSAY_CUDA_SUM_OF_ROW "\n" ASSAY_CUDA_ROWS;
+constexpr assay_kernel group_norm_kernels[] = {
+    ASSAY_CUDA(ops::native_group_norm, native_group_norm, kGroupNormContract)};
+const Enrolled group_norm_enrolled{group_norm_kernels};
 
 }  // namespace
 }  // namespace assay::cuda

@@ -22,8 +22,8 @@ namespace {
 
 void hardswish(const View& self, View& out) { elementwise(Hardswish{}, out, self); }
 
-constexpr assay_kernel kernels[] = {ASSAY_CUDA(ops::hardswish, hardswish, ASSAY_CUDA_IN_PLACE)};
-const Enrolled enrolled{kernels};
+constexpr assay_kernel hardswish_kernels[] = {ASSAY_CUDA(ops::hardswish, hardswish, ASSAY_CUDA_IN_PLACE)};
+const Enrolled hardswish_enrolled{hardswish_kernels};
 
 }  // namespace
 }  // namespace assay::cuda

@@ -16,9 +16,10 @@ void native_layer_norm(const View& input, std::span<const std::int64_t> normaliz
             leading(rstd, first));
 }
 
-constexpr const char* kContract = ASSAY_CUDA_SUM_OF_ROW "\n" ASSAY_CUDA_ROWS;
-constexpr assay_kernel kernels[] = {ASSAY_CUDA(ops::native_layer_norm, native_layer_norm, kContract)};
-const Enrolled enrolled{kernels};
+constexpr const char* kLayerNormContract = ASSAY_CUDA_SUM_OF_ROW "\n" ASSAY_CUDA_ROWS;
+constexpr assay_kernel layer_norm_kernels[] = {
+    ASSAY_CUDA(ops::native_layer_norm, native_layer_norm, kLayerNormContract)};
+const Enrolled layer_norm_enrolled{layer_norm_kernels};
 
 }  // namespace
 }  // namespace assay::cuda

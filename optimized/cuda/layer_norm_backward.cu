@@ -219,10 +219,10 @@ void native_layer_norm_backward(const View& grad_out, const View& input,
   });
 }
 
-constexpr const char* kContract = ASSAY_CUDA_SUM "\n" ASSAY_CUDA_BY_LAYOUT;
-constexpr assay_kernel kernels[] = {
-    ASSAY_CUDA(ops::native_layer_norm_backward, native_layer_norm_backward, kContract)};
-const Enrolled enrolled{kernels};
+constexpr const char* kLayerNormBackwardContract = ASSAY_CUDA_SUM "\n" ASSAY_CUDA_BY_LAYOUT;
+constexpr assay_kernel layer_norm_backward_kernels[] = {
+    ASSAY_CUDA(ops::native_layer_norm_backward, native_layer_norm_backward, kLayerNormBackwardContract)};
+const Enrolled layer_norm_backward_enrolled{layer_norm_backward_kernels};
 
 }  // namespace
 }  // namespace assay::cuda

@@ -18,10 +18,10 @@ struct Log {
 }  // namespace ASSAY_CUDA_BACKEND
 namespace {
 
-void run(const View& self, View& out) { elementwise(Log{}, out, self); }
+void log(const View& self, View& out) { elementwise(Log{}, out, self); }
 
-constexpr assay_kernel kernels[] = {ASSAY_CUDA(ops::log, run, ASSAY_CUDA_IN_PLACE "\n" ASSAY_CUDA_LOG)};
-const Enrolled enrolled{kernels};
+constexpr assay_kernel log_kernels[] = {ASSAY_CUDA(ops::log, log, ASSAY_CUDA_IN_PLACE "\n" ASSAY_CUDA_LOG)};
+const Enrolled log_enrolled{log_kernels};
 
 }  // namespace
 }  // namespace assay::cuda

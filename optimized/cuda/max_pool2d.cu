@@ -221,11 +221,11 @@ void max_pool2d_with_indices_backward(const View& grad_output, const View& self,
   });
 }
 
-constexpr assay_kernel kernels[] = {
+constexpr assay_kernel max_pool2d_kernels[] = {
     ASSAY_CUDA(ops::max_pool2d_with_indices, max_pool2d_with_indices, nullptr),
     ASSAY_CUDA(ops::max_pool2d_with_indices_backward, max_pool2d_with_indices_backward, nullptr),
     ASSAY_CUDA(ops::max_pool2d, max_pool2d, nullptr)};
-const Enrolled enrolled{kernels};
+const Enrolled max_pool2d_enrolled{max_pool2d_kernels};
 
 }  // namespace
 }  // namespace assay::cuda

@@ -25,8 +25,8 @@ namespace {
 
 void maximum(const View& self, const View& other, View& out) { elementwise(Maximum{}, out, self, other); }
 
-constexpr assay_kernel kernels[] = {ASSAY_CUDA(ops::maximum, maximum, ASSAY_CUDA_IN_PLACE)};
-const Enrolled enrolled{kernels};
+constexpr assay_kernel maximum_kernels[] = {ASSAY_CUDA(ops::maximum, maximum, ASSAY_CUDA_IN_PLACE)};
+const Enrolled maximum_enrolled{maximum_kernels};
 
 }  // namespace
 }  // namespace assay::cuda

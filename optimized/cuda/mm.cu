@@ -92,11 +92,11 @@ void linear(const View& input, const View& weight, const View* bias, View& out) 
   }
 }
 
-constexpr assay_kernel kernels[] = {ASSAY_CUDA(ops::mm, mm, ASSAY_CUDA_GEMM_CONTRACT),
-                                    ASSAY_CUDA(ops::addmm, addmm, ASSAY_CUDA_GEMM_CONTRACT),
-                                    ASSAY_CUDA(ops::bmm, bmm, ASSAY_CUDA_GEMM_CONTRACT),
-                                    ASSAY_CUDA(ops::linear, linear, ASSAY_CUDA_GEMM_CONTRACT)};
-const Enrolled enrolled{kernels};
+constexpr assay_kernel mm_kernels[] = {ASSAY_CUDA(ops::mm, mm, ASSAY_CUDA_GEMM_CONTRACT),
+                                       ASSAY_CUDA(ops::addmm, addmm, ASSAY_CUDA_GEMM_CONTRACT),
+                                       ASSAY_CUDA(ops::bmm, bmm, ASSAY_CUDA_GEMM_CONTRACT),
+                                       ASSAY_CUDA(ops::linear, linear, ASSAY_CUDA_GEMM_CONTRACT)};
+const Enrolled mm_enrolled{mm_kernels};
 
 }  // namespace
 }  // namespace assay::cuda

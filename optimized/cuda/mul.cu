@@ -23,8 +23,8 @@ namespace {
 
 void mul(const View& self, const View& other, View& out) { elementwise(Mul{}, out, self, other); }
 
-constexpr assay_kernel kernels[] = {ASSAY_CUDA(ops::mul_tensor, mul, ASSAY_CUDA_IN_PLACE)};
-const Enrolled enrolled{kernels};
+constexpr assay_kernel mul_kernels[] = {ASSAY_CUDA(ops::mul_tensor, mul, ASSAY_CUDA_IN_PLACE)};
+const Enrolled mul_enrolled{mul_kernels};
 
 }  // namespace
 }  // namespace assay::cuda

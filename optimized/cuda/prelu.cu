@@ -24,8 +24,8 @@ void prelu(const View& self, const View& weight, View& out) {
   elementwise(Prelu{}, out, self, cpu::ChannelView(weight, self.rank()).view());
 }
 
-constexpr assay_kernel kernels[] = {ASSAY_CUDA(ops::prelu, prelu, ASSAY_CUDA_IN_PLACE)};
-const Enrolled enrolled{kernels};
+constexpr assay_kernel prelu_kernels[] = {ASSAY_CUDA(ops::prelu, prelu, ASSAY_CUDA_IN_PLACE)};
+const Enrolled prelu_enrolled{prelu_kernels};
 
 }  // namespace
 }  // namespace assay::cuda

@@ -55,9 +55,10 @@ void prelu_backward(const View& grad_output, const View& self, const View& weigh
   });
 }
 
-constexpr const char* kContract = ASSAY_CUDA_SUM "\n" ASSAY_CUDA_BY_LAYOUT;
-constexpr assay_kernel kernels[] = {ASSAY_CUDA(ops::prelu_backward, prelu_backward, kContract)};
-const Enrolled enrolled{kernels};
+constexpr const char* kPreluBackwardContract = ASSAY_CUDA_SUM "\n" ASSAY_CUDA_BY_LAYOUT;
+constexpr assay_kernel prelu_backward_kernels[] = {
+    ASSAY_CUDA(ops::prelu_backward, prelu_backward, kPreluBackwardContract)};
+const Enrolled prelu_backward_enrolled{prelu_backward_kernels};
 
 }  // namespace
 }  // namespace assay::cuda

@@ -51,9 +51,10 @@ void dequantize_per_tensor(const View& self, double scale, std::int64_t zero_poi
     elementwise_of<float, std::uint8_t>(op, out, self);
 }
 
-constexpr assay_kernel kernels[] = {ASSAY_CUDA(ops::quantize_per_tensor, quantize_per_tensor, nullptr),
-                                    ASSAY_CUDA(ops::dequantize_per_tensor, dequantize_per_tensor, nullptr)};
-const Enrolled enrolled{kernels};
+constexpr assay_kernel quantize_kernels[] = {
+    ASSAY_CUDA(ops::quantize_per_tensor, quantize_per_tensor, nullptr),
+    ASSAY_CUDA(ops::dequantize_per_tensor, dequantize_per_tensor, nullptr)};
+const Enrolled quantize_enrolled{quantize_kernels};
 
 }  // namespace
 }  // namespace assay::cuda

@@ -59,10 +59,12 @@ __global__ void quantized_direct_kernel(QuantizedProduct q, QuantizedDirect c, W
 }  // namespace ASSAY_CUDA_BACKEND
 namespace {
 
-void run(const View& input, const View& weight, const View& weight_scale, const View& weight_zero_point,
-         const View* bias, std::span<const std::int64_t> stride, std::span<const std::int64_t> padding,
-         std::span<const std::int64_t> dilation, std::int64_t groups, double input_scale,
-         std::int64_t input_zero_point, double output_scale, std::int64_t output_zero_point, View& out) {
+void quantized_convolution(const View& input, const View& weight, const View& weight_scale,
+                           const View& weight_zero_point, const View* bias,
+                           std::span<const std::int64_t> stride, std::span<const std::int64_t> padding,
+                           std::span<const std::int64_t> dilation, std::int64_t groups, double input_scale,
+                           std::int64_t input_zero_point, double output_scale, std::int64_t output_zero_point,
+                           View& out) {
   if (out.numel() == 0) return;
   const cpu::Movement movement = cpu::movements(input.sizes().subspan(2), weight.sizes().subspan(2),
                                                 out.sizes().subspan(2), {stride, padding, dilation}, false)
@@ -112,8 +114,9 @@ void run(const View& input, const View& weight, const View& weight_scale, const 
   multiply_quantized(q, groups, out.stride(1) != 1, weight_scale, weight_zero_point, bias);
 }
 
-constexpr assay_kernel kernels[] = {ASSAY_CUDA(ops::quantized_convolution, run, nullptr)};
-const Enrolled enrolled{kernels};
+constexpr assay_kernel quantized_convolution_kernels[] = {
+    ASSAY_CUDA(ops::quantized_convolution, quantized_convolution, nullptr)};
+const Enrolled quantized_convolution_enrolled{quantized_convolution_kernels};
 
 }  // namespace
 }  // namespace assay::cuda

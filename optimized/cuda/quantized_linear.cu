@@ -8,9 +8,10 @@ namespace assay::cuda {
 namespace {
 
 // Rows of the input that lie at one distance from each other make a matrix; the others follow one by one.
-void run(const View& input, const View& weight, const View& weight_scale, const View& weight_zero_point,
-         const View* bias, double input_scale, std::int64_t input_zero_point, double output_scale,
-         std::int64_t output_zero_point, View& out) {
+void quantized_linear(const View& input, const View& weight, const View& weight_scale,
+                      const View& weight_zero_point, const View* bias, double input_scale,
+                      std::int64_t input_zero_point, double output_scale, std::int64_t output_zero_point,
+                      View& out) {
   if (out.numel() == 0) return;
   const int last = input.rank() - 1;
   const View* const views[] = {&out, &input};
@@ -44,8 +45,9 @@ void run(const View& input, const View& weight, const View& weight_scale, const 
   }
 }
 
-constexpr assay_kernel kernels[] = {ASSAY_CUDA(ops::quantized_linear, run, nullptr)};
-const Enrolled enrolled{kernels};
+constexpr assay_kernel quantized_linear_kernels[] = {
+    ASSAY_CUDA(ops::quantized_linear, quantized_linear, nullptr)};
+const Enrolled quantized_linear_enrolled{quantized_linear_kernels};
 
 }  // namespace
 }  // namespace assay::cuda

@@ -32,9 +32,9 @@ void leaky_relu(const View& self, Scalar negative_slope, View& out) {
   elementwise(LeakyRelu{negative_slope.real}, out, self);
 }
 
-constexpr assay_kernel kernels[] = {ASSAY_CUDA(ops::relu, relu, ASSAY_CUDA_IN_PLACE),
-                                    ASSAY_CUDA(ops::leaky_relu, leaky_relu, ASSAY_CUDA_IN_PLACE)};
-const Enrolled enrolled{kernels};
+constexpr assay_kernel relu_kernels[] = {ASSAY_CUDA(ops::relu, relu, ASSAY_CUDA_IN_PLACE),
+                                         ASSAY_CUDA(ops::leaky_relu, leaky_relu, ASSAY_CUDA_IN_PLACE)};
+const Enrolled relu_enrolled{relu_kernels};
 
 }  // namespace
 }  // namespace assay::cuda

@@ -29,10 +29,10 @@ namespace {
 void sigmoid(const View& self, View& out) { elementwise(Sigmoid{}, out, self); }
 void silu(const View& self, View& out) { elementwise(Silu{}, out, self); }
 
-constexpr assay_kernel kernels[] = {
+constexpr assay_kernel sigmoid_kernels[] = {
     ASSAY_CUDA(ops::sigmoid, sigmoid, ASSAY_CUDA_IN_PLACE "\n" ASSAY_CUDA_EXP),
     ASSAY_CUDA(ops::silu, silu, ASSAY_CUDA_IN_PLACE "\n" ASSAY_CUDA_EXP)};
-const Enrolled enrolled{kernels};
+const Enrolled sigmoid_enrolled{sigmoid_kernels};
 
 }  // namespace
 }  // namespace assay::cuda

@@ -239,11 +239,11 @@ void log_softmax_backward(const View& grad, const View& output, std::int64_t dim
 constexpr const char* kRows = ASSAY_CUDA_ROWS;
 constexpr const char* kExp = ASSAY_CUDA_EXP "\n" ASSAY_CUDA_ROWS;
 constexpr const char* kExpAndLog = ASSAY_CUDA_EXP "\n" ASSAY_CUDA_LOG "\n" ASSAY_CUDA_ROWS;
-constexpr assay_kernel kernels[] = {ASSAY_CUDA(ops::softmax_int, softmax, kExp),
-                                    ASSAY_CUDA(ops::log_softmax_int, log_softmax, kExpAndLog),
-                                    ASSAY_CUDA(ops::softmax_backward_data, softmax_backward, kRows),
-                                    ASSAY_CUDA(ops::log_softmax_backward_data, log_softmax_backward, kExp)};
-const Enrolled enrolled{kernels};
+constexpr assay_kernel softmax_kernels[] = {
+    ASSAY_CUDA(ops::softmax_int, softmax, kExp), ASSAY_CUDA(ops::log_softmax_int, log_softmax, kExpAndLog),
+    ASSAY_CUDA(ops::softmax_backward_data, softmax_backward, kRows),
+    ASSAY_CUDA(ops::log_softmax_backward_data, log_softmax_backward, kExp)};
+const Enrolled softmax_enrolled{softmax_kernels};
 
 }  // namespace
 }  // namespace assay::cuda

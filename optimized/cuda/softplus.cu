@@ -25,9 +25,9 @@ void softplus(const View& self, Scalar beta, Scalar threshold, View& out) {
   elementwise(Softplus{beta.real, threshold.real}, out, self);
 }
 
-constexpr assay_kernel kernels[] = {
+constexpr assay_kernel softplus_kernels[] = {
     ASSAY_CUDA(ops::softplus, softplus, ASSAY_CUDA_IN_PLACE "\n" ASSAY_CUDA_EXP "\n" ASSAY_CUDA_LOG1P)};
-const Enrolled enrolled{kernels};
+const Enrolled softplus_enrolled{softplus_kernels};
 
 }  // namespace
 }  // namespace assay::cuda

@@ -29,9 +29,9 @@ namespace {
 void sqrt(const View& self, View& out) { elementwise(Sqrt{}, out, self); }
 void rsqrt(const View& self, View& out) { elementwise(Rsqrt{}, out, self); }
 
-constexpr assay_kernel kernels[] = {ASSAY_CUDA(ops::sqrt, sqrt, ASSAY_CUDA_IN_PLACE),
-                                    ASSAY_CUDA(ops::rsqrt, rsqrt, ASSAY_CUDA_IN_PLACE)};
-const Enrolled enrolled{kernels};
+constexpr assay_kernel sqrt_kernels[] = {ASSAY_CUDA(ops::sqrt, sqrt, ASSAY_CUDA_IN_PLACE),
+                                         ASSAY_CUDA(ops::rsqrt, rsqrt, ASSAY_CUDA_IN_PLACE)};
+const Enrolled sqrt_enrolled{sqrt_kernels};
 
 }  // namespace
 }  // namespace assay::cuda

@@ -46,10 +46,10 @@ void mean(const View& self, AxisList dim, bool keepdim, std::optional<Dtype>, Vi
   reduce_to(self, dim, keepdim, true, out);
 }
 
-constexpr const char* kContract = ASSAY_CUDA_SUM "\n" ASSAY_CUDA_BY_LAYOUT;
-constexpr assay_kernel kernels[] = {ASSAY_CUDA(ops::sum_dim_int_list, sum, kContract),
-                                    ASSAY_CUDA(ops::mean_dim, mean, kContract)};
-const Enrolled enrolled{kernels};
+constexpr const char* kSumContract = ASSAY_CUDA_SUM "\n" ASSAY_CUDA_BY_LAYOUT;
+constexpr assay_kernel sum_kernels[] = {ASSAY_CUDA(ops::sum_dim_int_list, sum, kSumContract),
+                                        ASSAY_CUDA(ops::mean_dim, mean, kSumContract)};
+const Enrolled sum_enrolled{sum_kernels};
 
 }  // namespace
 }  // namespace assay::cuda

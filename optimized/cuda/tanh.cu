@@ -31,9 +31,10 @@ void tanh_backward(const View& grad_output, const View& output, View& out) {
   elementwise(TanhBackward{}, out, grad_output, output);
 }
 
-constexpr assay_kernel kernels[] = {ASSAY_CUDA(ops::tanh, tanh, ASSAY_CUDA_IN_PLACE "\n" ASSAY_CUDA_TANH),
-                                    ASSAY_CUDA(ops::tanh_backward, tanh_backward, ASSAY_CUDA_IN_PLACE)};
-const Enrolled enrolled{kernels};
+constexpr assay_kernel tanh_kernels[] = {
+    ASSAY_CUDA(ops::tanh, tanh, ASSAY_CUDA_IN_PLACE "\n" ASSAY_CUDA_TANH),
+    ASSAY_CUDA(ops::tanh_backward, tanh_backward, ASSAY_CUDA_IN_PLACE)};
+const Enrolled tanh_enrolled{tanh_kernels};
 
 }  // namespace
 }  // namespace assay::cuda

@@ -133,8 +133,9 @@ void upsample_bilinear2d(const View& self, std::span<const std::int64_t> /*outpu
   });
 }
 
-constexpr assay_kernel kernels[] = {ASSAY_CUDA(ops::upsample_bilinear2d, upsample_bilinear2d, nullptr)};
-const Enrolled enrolled{kernels};
+constexpr assay_kernel upsample_bilinear2d_kernels[] = {
+    ASSAY_CUDA(ops::upsample_bilinear2d, upsample_bilinear2d, nullptr)};
+const Enrolled upsample_bilinear2d_enrolled{upsample_bilinear2d_kernels};
 
 }  // namespace
 }  // namespace assay::cuda

@@ -98,8 +98,9 @@ void upsample_nearest2d(const View& self, std::span<const std::int64_t> /*output
   }
 }
 
-constexpr assay_kernel kernels[] = {ASSAY_CUDA(ops::upsample_nearest2d, upsample_nearest2d, nullptr)};
-const Enrolled enrolled{kernels};
+constexpr assay_kernel upsample_nearest2d_kernels[] = {
+    ASSAY_CUDA(ops::upsample_nearest2d, upsample_nearest2d, nullptr)};
+const Enrolled upsample_nearest2d_enrolled{upsample_nearest2d_kernels};
 
 }  // namespace
 }  // namespace assay::cuda

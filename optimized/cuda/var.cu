@@ -33,9 +33,9 @@ void var(const View& self, std::optional<std::span<const std::int64_t>> dim,
   });
 }
 
-constexpr const char* kContract = ASSAY_CUDA_MOMENTS "\n" ASSAY_CUDA_BY_LAYOUT;
-constexpr assay_kernel kernels[] = {ASSAY_CUDA(ops::var_correction, var, kContract)};
-const Enrolled enrolled{kernels};
+constexpr const char* kVarContract = ASSAY_CUDA_MOMENTS "\n" ASSAY_CUDA_BY_LAYOUT;
+constexpr assay_kernel var_kernels[] = {ASSAY_CUDA(ops::var_correction, var, kVarContract)};
+const Enrolled var_enrolled{var_kernels};
 
 }  // namespace
 }  // namespace assay::cuda

@@ -23,15 +23,15 @@ namespace {
 
 void where(const View& condition, const View& self, const View& other, View& out) {
   if (self.type() != out.type() || other.type() != out.type())
-    return elementwise_converted(Where{}, out, condition, self, other);
+    return elementwise(Where{}, out, condition, self, other);
   with_bits(out.type(), [&](auto bits) {
     using T = decltype(bits);
     elementwise_of<T, std::uint8_t, T, T>(Where{}, out, condition, self, other);
   });
 }
 
-constexpr assay_kernel kernels[] = {ASSAY_CUDA(ops::where_self, where, nullptr)};
-const Enrolled enrolled{kernels};
+constexpr assay_kernel where_kernels[] = {ASSAY_CUDA(ops::where_self, where, nullptr)};
+const Enrolled where_enrolled{where_kernels};
 
 }  // namespace
 }  // namespace assay::cuda

@@ -1,7 +1,7 @@
 // Looks at every access of a kernel to memory: races, bounds, memory that nobody has written, alignment.
 //
 // Kernels are compiled with -fsanitize=thread, which calls a function for each access in the source, but are linked with
-// the functions of hooks.cpp, and not with ThreadSanitizer. For each byte the checker knows who wrote it last, of writers
+// the functions of hooks.cpp, and not with ThreadSanitizer. They are the same kernels whether the checker is wanted or not. For each byte the checker knows who wrote it last, of writers
 // that are atomic two, and two that have read it since. "Who" is a segment: what one thread does between two points at
 // which it waits for others. Two accesses to one byte, one of them a write and not both atomic, race unless something lies
 // between them that orders them: they are of one thread; or of one block with a barrier in between; or of one warp with a
@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <map>
 #include <string>
 #include <vector>
@@ -21,8 +22,12 @@
 #include "block.h"
 #include "statistics.h"
 #include "text.h"
+#include "vocabulary/access_counts.h"
 
 namespace assay::cuda::emulation {
+
+CheckerSwitch checker_switch{.wanted = std::getenv(kCheckVariable) != nullptr};
+
 namespace {
 
 using Address = std::uintptr_t;
@@ -58,7 +63,6 @@ struct Range {
 };
 
 struct Checker {
-  bool enabled = false;
   std::map<Address, Region> regions;
   Region* last = nullptr;
   std::vector<Range> own;  // memory that is no kernel's business: stacks, constants, arguments
@@ -176,7 +180,7 @@ Access begin_access(const void* pc, bool atomic) {
   return {segment, offset_of(pc) | (atomic ? kAtomic : 0)};
 }
 
-void look_at(Region& region, Address address, Byte& byte, Access now, bool write) {
+void look_at_byte(Region& region, Address address, Byte& byte, Access now, bool write) {
   const bool atomic = (now.pc & kAtomic) != 0;
   const auto clashes = [&](const Access& earlier) {
     return !(atomic && (earlier.pc & kAtomic) != 0) && !ordered(earlier.segment);
@@ -196,7 +200,7 @@ void look_at(Region& region, Address address, Byte& byte, Access now, bool write
   (ordered(first.segment) ? first : second) = now;
 }
 
-void access(const void* memory, std::size_t bytes, bool write, bool atomic, const void* pc) {
+void look_at(const void* memory, std::size_t bytes, bool write, bool atomic, const void* pc) {
   const auto address = reinterpret_cast<Address>(memory);
   Region* region = region_of(address);
   if (region == nullptr && is_own(address)) return;
@@ -208,7 +212,7 @@ void access(const void* memory, std::size_t bytes, bool write, bool atomic, cons
          who(now.segment) + " at " + place(now.pc));
   if (write && !region->writable) stop("writes an input: " + who(now.segment) + " at " + place(now.pc));
   for (std::size_t i = 0; i < bytes; ++i)
-    look_at(*region, address + i, region->bytes[address - region->begin + i], now, write);
+    look_at_byte(*region, address + i, region->bytes[address - region->begin + i], now, write);
   count_access({.pc = now.pc & ~kAtomic,
                 .thread = checker().thread,
                 .address = address,
@@ -261,16 +265,18 @@ void add(const void* memory, std::size_t bytes, const char* name, bool writable,
 
 }  // namespace
 
-void checker_memory(const void* address, std::size_t bytes, const char* name, bool writable) {
+namespace checking {
+
+void memory(const void* address, std::size_t bytes, const char* name, bool writable) {
   if (bytes != 0) add(address, bytes, name, writable, false);
 }
 
-void checker_forget(const void* address) {
+void forget(const void* address) {
   checker().regions.erase(reinterpret_cast<Address>(address));
   checker().last = nullptr;
 }
 
-void checker_begin(const Launch& launch) {
+void begin(const Launch& launch) {
   Checker& c = checker();
   if (c.own.empty()) find_own_image();
   const auto arguments = reinterpret_cast<Address>(launch.arguments);
@@ -279,7 +285,7 @@ void checker_begin(const Launch& launch) {
   c.segments.clear();
 }
 
-void checker_end() {
+void end() {
   count_block();
   Checker& c = checker();
   c.own.pop_back();
@@ -288,7 +294,7 @@ void checker_end() {
   c.last = nullptr;
 }
 
-void checker_block(uint3 index) {
+void block(uint3 index) {
   Checker& c = checker();
   for (auto r = c.regions.begin(); r != c.regions.end();)
     r = r->second.shared ? c.regions.erase(r) : std::next(r);
@@ -298,15 +304,15 @@ void checker_block(uint3 index) {
   count_block();
 }
 
-void checker_thread(unsigned thread) { checker().thread = thread; }
+void thread(unsigned thread) { checker().thread = thread; }
 
-void checker_barrier() {
+void barrier() {
   Checker& c = checker();
   c.last_barrier = ++c.event;
   c.current.fill(kNobody);
 }
 
-void checker_warp(unsigned warp, unsigned mask, bool orders_memory) {
+void warp(unsigned warp, unsigned mask, bool orders_memory) {
   if (!orders_memory) return;
   Checker& c = checker();
   ++c.event;
@@ -318,19 +324,16 @@ void checker_warp(unsigned warp, unsigned mask, bool orders_memory) {
   }
 }
 
-void checker_shared(const void* address, std::size_t bytes, const char* name) {
+void shared(const void* address, std::size_t bytes, const char* name) {
   if (bytes != 0) add(address, bytes, name, true, true);
 }
 
-void checker_enable(bool enable) { checker().enabled = enable; }
-
-void checker_access(const void* address, std::size_t bytes, bool write, bool atomic, const void* pc) {
-  Checker& c = checker();
-  if (!c.enabled) return;
+void access(const void* address, std::size_t bytes, bool write, bool atomic, const void* pc) {
   // Off meanwhile: what the standard library's templates compile to may be shared with code that reports its accesses.
-  c.enabled = false;
-  access(address, bytes, write, atomic, pc);
-  c.enabled = true;
+  checker_switch.on = false;
+  look_at(address, bytes, write, atomic, pc);
+  checker_switch.on = true;
 }
 
+}  // namespace checking
 }  // namespace assay::cuda::emulation

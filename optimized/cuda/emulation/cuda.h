@@ -19,8 +19,6 @@
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(...)
 
-// Of functions that the checker must not look into: they are no code of a kernel's.
-#define ASSAY_EMULATION __attribute__((no_sanitize("thread")))
 #define ASSAY_WHERE_ \
   ::assay::cuda::emulation::Location { file, line }
 #define ASSAY_CALLER_ const char *file = __builtin_FILE(), int line = __builtin_LINE()

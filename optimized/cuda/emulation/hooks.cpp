@@ -1,4 +1,5 @@
-// What code compiled with -fsanitize=thread calls (GCC: sanitizer.def; LLVM: ThreadSanitizer.cpp), for the checker.
+// What code compiled with -fsanitize=thread calls (GCC: sanitizer.def; LLVM: ThreadSanitizer.cpp), for the checker. While that
+// is off, which it is in all processes that nobody asked for it, this is a call and a branch.
 #include "checker.h"
 
 namespace {

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <vector>
 
+#include "checker.h"
 #include "faulty_kernels.h"
 #include "launch.h"
 #include "text.h"
@@ -22,7 +23,8 @@ struct Ran {
   std::vector<float> out;
 };
 
-Ran run(Planted planted, Order order, std::uint64_t seed = 1) {
+Ran run(Planted planted, Order order, std::uint64_t seed = 1, bool checked = true) {
+  emulation::checker_switch.wanted = checked;
   emulation::options() = {.order = order, .seed = seed};
   // 16 bytes in front and behind, so that a neighbour's memory is not what a fault touches.
   std::vector<float> in(kBlocks * kThreads + 8);
@@ -107,6 +109,14 @@ TEST(Checker, NamesTheLinesOfARace) {
   EXPECT_THAT(fault, HasSubstr("total at byte 0"));
   EXPECT_THAT(fault, HasSubstr("block 1 thread 0 at optimized/cuda/emulation/test/faulty_kernels.cu:"));
   EXPECT_THAT(fault, HasSubstr("block 0 thread 0 at optimized/cuda/emulation/test/faulty_kernels.cu:"));
+}
+
+// The same kernels, in a process that did not ask for it; what the scheduler sees is seen.
+TEST(Checker, LooksAtNothingUnlessItIsWanted) {
+  EXPECT_EQ(run(Planted::same_slot, Order::forward, 1, false).fault, "");
+  EXPECT_EQ(run(Planted::writes_input, Order::forward, 1, false).fault, "");
+  EXPECT_NE(run(Planted::barrier_in_a_branch, Order::forward, 1, false).fault, "");
+  EXPECT_NE(run(Planted::same_slot, Order::forward).fault, "");
 }
 
 // What a shuffle takes from a lane that is not there is poison, which spreads to the result.
