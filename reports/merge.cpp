@@ -166,9 +166,13 @@ void add(ShortRun& sum, const ShortRun& part) {
   const auto more = [&](std::uint64_t& n, std::uint64_t by) { n += std::min(by, sum.of - n); };
   more(sum.cases, part.cases);
   for (const auto& [kernel, cases] : part.sampled) more(sum.sampled[kernel], cases);
-  std::set<std::string> left_out(sum.left_out.begin(), sum.left_out.end());
-  left_out.insert(part.left_out.begin(), part.left_out.end());
-  sum.left_out.assign(left_out.begin(), left_out.end());
+  const auto unite = [](std::vector<std::string>& names, const std::vector<std::string>& others) {
+    std::set<std::string> all(names.begin(), names.end());
+    all.insert(others.begin(), others.end());
+    names.assign(all.begin(), all.end());
+  };
+  unite(sum.left_out, part.left_out);
+  unite(sum.not_built, part.not_built);
 }
 
 void note_missing(const std::map<std::uint64_t, const Shard*>& shards, std::uint64_t total, Merged& merged) {

@@ -74,6 +74,7 @@ struct ShortRun {
   std::uint64_t of = 0;                          // ... of so many
   std::vector<std::string> left_out;             // kernels that would have run
   std::map<std::string, std::uint64_t> sampled;  // peers -> cases of each operator and dtype that they had, at most `cases`
+  std::vector<std::string> not_built = {};       // parts whose kernels would have run
 };
 
 // Why a run is incomplete that --time gave an end.

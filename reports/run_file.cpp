@@ -173,6 +173,7 @@ ShortRun read_short_run(const JsonReader& value) {
     if (cases > part.cases)
       value.at("sampled").fail(fmt::format("{} has more than the {} cases", kernel, part.cases));
   for (const JsonReader& kernel : value.at("left_out").items()) part.left_out.push_back(kernel.text());
+  for (const JsonReader& name : value.at("not_built").items()) part.not_built.push_back(name.text());
   return part;
 }
 
@@ -219,7 +220,8 @@ std::string to_json(const RunResult& run) {
                              {"cases", run.short_run->cases},
                              {"of", run.short_run->of},
                              {"left_out", run.short_run->left_out},
-                             {"sampled", by_reason(run.short_run->sampled)}};
+                             {"sampled", by_reason(run.short_run->sampled)},
+                             {"not_built", run.short_run->not_built}};
   if (run.fixtures)
     document["fixtures"] = {{"source", run.fixtures->source},
                             {"found", run.fixtures->found},

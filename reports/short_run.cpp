@@ -37,6 +37,8 @@ std::string short_run_note(const RunResult& run) {
         fmt::format("after {}, the peers {}", counted(cases, "case"), fmt::join(kernels, ", ")));
   if (!part.left_out.empty())
     left_out.push_back(fmt::format("{} (CUDA kernels on the processor)", fmt::join(part.left_out, ", ")));
+  if (!part.not_built.empty())
+    left_out.push_back(fmt::format("the parts {}, which are not built", fmt::join(part.not_built, ", ")));
   if (left_out.empty()) return {};
   const std::string cases = part.cases < part.of ? fmt::format(": {} of {} for each operator and dtype",
                                                                grouped(part.cases), counted(part.of, "case"))

@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include "../generate/check_case.h"
+#include "../registry/parts.h"
 #include "../verify/access_table.h"
 #include "commands.h"
 #include "interrupt.h"
@@ -102,14 +103,17 @@ std::string page_of(const RunResult& result, const VerifyFlags& flags) {
   return html(report);
 }
 
-// The kernels of the CUDA emulation, compiled so that they report each access to memory.
+// The kernels of the CUDA simulator, compiled so that they report each access to memory.
 std::string checked_library() {
-#ifdef ASSAY_CUDA_CHECKED_PLUGIN
-  return ASSAY_CUDA_CHECKED_PLUGIN;
-#else
+#ifdef ASSAY_SIMULATOR_CHECKS
+  for (const Part& part : parts()) {
+    if (part.name != "simulator") continue;
+    if (!is_built(this_program(), part)) throw NotBuilt("--check: " + how_to_build(part));
+    return kernel_library(this_program(), part.library);
+  }
+#endif
   throw UsageError(
       "--check: this build has no kernels that report their accesses: build with GCC, without sanitizers");
-#endif
 }
 
 // In the milliseconds that calls are timed in, at least one; a year stands for what nobody waits for.
@@ -164,11 +168,10 @@ int verify_command(VerifyFlags& flags) {
   const auto registry = load_registry(flags.plugins, with_torch);
   std::optional<AccessFile> accesses;
   if (flags.check) {
-    const std::string library = checked_library();
+    checked_library();
     if (!selects(options.impls, std::string(kChecked)))
       throw UsageError(fmt::format("--check looks at the kernels of {}, which --impl \"{}\" leaves out",
                                    kChecked, fmt::join(options.impls, ",")));
-    registry->check_cuda(library);
     accesses.emplace();
     flags.variables.push_back(fmt::format("{}={}", kAccessCountsVariable, accesses->path().string()));
     flags.variables.push_back(fmt::format("{}=1", kCheckVariable));

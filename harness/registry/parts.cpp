@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <sstream>
 
 namespace assay {
 namespace {
@@ -29,6 +30,13 @@ std::string kernel_library(const std::string& program, std::string_view which) {
       .string();
 }
 
+std::vector<std::string> kernels_of(const Part& part) {
+  std::vector<std::string> names;
+  std::istringstream words{std::string(part.kernels)};
+  for (std::string name; words >> name;) names.push_back(name);
+  return names;
+}
+
 bool is_built(const std::string& program, const Part& part) {
   std::error_code none;
   return std::filesystem::exists(kernel_library(program, part.library), none);
@@ -38,14 +46,10 @@ std::vector<const Part*> unbuilt_parts(const std::string& program, const std::st
   std::vector<const Part*> found;
   for (const Part& part : kParts) {
     if (is_built(program, part)) continue;
-    std::string_view rest = part.kernels;
-    while (!rest.empty()) {
-      const std::string name(rest.substr(0, rest.find(' ')));
-      rest.remove_prefix(std::min(rest.size(), name.size() + 1));
-      if (fnmatch(glob.c_str(), name.c_str(), 0) != 0) continue;
+    if (std::ranges::any_of(kernels_of(part), [&](const std::string& name) {
+          return fnmatch(glob.c_str(), name.c_str(), 0) == 0;
+        }))
       found.push_back(&part);
-      break;
-    }
   }
   return found;
 }

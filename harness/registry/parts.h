@@ -25,6 +25,9 @@ std::span<const Part> parts();
 // Where a build has a library of kernels: "cpu", or a part's.
 std::string kernel_library(const std::string& program, std::string_view which);
 
+// The names of its kernels.
+std::vector<std::string> kernels_of(const Part& part);
+
 // Whether the library lies beside the program.
 bool is_built(const std::string& program, const Part& part);
 

@@ -178,11 +178,6 @@ void Registry::add_plugin(const std::string& library) {
   add({program_, {"--plugin", path.string()}, {}}, std::string(kPluginPrefix));
 }
 
-void Registry::check_cuda(const std::string& library) {
-  for (Kernel& k : kernels_)
-    if (k.name == "cuda.emulated") k.environment = {program_, {"--plugin", library}, k.environment.variables};
-}
-
 void Registry::add_torch() {
   const Environment environment{
       std::filesystem::path(program_).replace_filename("assay-torch").string(), {}, {}};

@@ -57,8 +57,6 @@ class Registry {
   void add(const Environment& environment, const std::string& prefix);
   // Adds the kernels of a shared library, as "plugin:NAME".
   void add_plugin(const std::string& library);
-  // Lets the kernels of the CUDA emulation run in this library, which holds them too and looks at each access to memory.
-  void check_cuda(const std::string& library);
   // Adds PyTorch's operators. Without PyTorch each operator gets a kernel "torch" that says what to install.
   void add_torch();
 

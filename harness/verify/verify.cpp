@@ -12,6 +12,7 @@
 #include "../generate/covering_order.h"
 #include "../generate/data.h"
 #include "../generate/errors.h"
+#include "../registry/parts.h"
 #include "diagnosed.h"
 #include "examine.h"
 #include "record.h"
@@ -323,7 +324,13 @@ RunResult verify(const Registry& registry, const VerifyOptions& given, const std
                  const std::function<void(const Progress&)>& progress) {
   VerifyOptions options = given;
   if (options.only) options.dtypes = {row_dtype(*options.only)};
-  return Run(subjects(registry, options), options, interrupted, progress).run();
+  RunResult result = Run(subjects(registry, options), options, interrupted, progress).run();
+  if (result.short_run)
+    for (const Part& part : parts())
+      if (!is_built(registry.program(), part) &&
+          std::ranges::any_of(kernels_of(part), [&](const std::string& k) { return selects(options.impls, k); }))
+        result.short_run->not_built.emplace_back(part.name);
+  return result;
 }
 
 }  // namespace assay

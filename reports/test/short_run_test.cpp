@@ -44,6 +44,11 @@ TEST(ShortRunNote, SaysWhatWasLeftOutAndHowToGetIt) {
       "verify 'soft max' --thorough");
   all.short_run->left_out = {};
   EXPECT_EQ(short_run_note(all), "") << "nothing was left out";
+  all.short_run->not_built = {"onednn", "cuda"};
+  EXPECT_EQ(short_run_note(all),
+            "This was the short run. Left out: the parts onednn, cuda, which are not built. All of them: assay "
+            "verify 'soft max' --thorough");
+  all.short_run->not_built = {};
   all.short_run->sampled = {{"torch", 250}};
   EXPECT_EQ(short_run_note(all), "");
   EXPECT_EQ(short_run_note(sample_run()), "");
