@@ -1,8 +1,12 @@
 # Stages of ci/test: what is built, tests of its parts, and what its text must keep to.
 
 stage_dev() {
-  # Who works here builds one test again and again; CI builds all of them once.
-  attempt cmake --preset dev ${CI:+-DASSAY_JOIN=TESTS} && attempt cmake --build --preset dev -j "$jobs" || return
+  # Who works here builds one source again and again; CI builds all of them once, and libraries as the release has them. At night
+  # each source stands alone.
+  local how=${CI:+-DASSAY_JOIN=ON}
+  [ -z "$nightly" ] || how='-DASSAY_JOIN=OFF -DASSAY_PRECOMPILED_HEADERS=OFF'
+  # shellcheck disable=SC2086  # words
+  attempt cmake --preset dev $how && attempt cmake --build --preset dev -j "$jobs" || return
   attempt no_warning  # those of -Werror, which libraries that are compiled as released do without
   ctest_counted dev
 }
