@@ -11,6 +11,7 @@ namespace assay::cpu::HWY_NAMESPACE {
 namespace {
 
 struct Where {
+  static constexpr bool cheap = true;
   template <class D, class V>
   HWY_INLINE V operator()(D d, V condition, V self, V other) const {
     return hn::IfThenElse(hn::Ne(condition, hn::Zero(d)), self, other);
