@@ -11,6 +11,7 @@ namespace assay::cpu::HWY_NAMESPACE {
 namespace {
 
 struct Sqrt {
+  static constexpr bool cheap = true;
   template <class D, class V>
   HWY_INLINE V operator()(D, V x) const {
     return hn::Sqrt(x);
@@ -18,6 +19,7 @@ struct Sqrt {
 };
 
 struct Rsqrt {
+  static constexpr bool cheap = true;
   template <class D, class V>
   HWY_INLINE V operator()(D d, V x) const {
     return hn::Div(hn::Set(d, hn::TFromD<D>{1}), hn::Sqrt(x));
