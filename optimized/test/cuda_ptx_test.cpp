@@ -287,12 +287,15 @@ TEST(PtxInterpreter, EveryKernelOfTheBuildIsUnderstood) {
   std::ifstream index(ASSAY_PTX_FOLDER "/index");
   std::set<std::string> files;
   for (std::string line; std::getline(index, line);) files.insert(line.substr(0, line.find(':')));
-  ASSERT_GT(files.size(), 30u);
+  std::size_t kernels = 0;
   for (const std::string& file : files) {
     const auto module = Module::of_file(file);
-    for (const std::string& name : module->kernels())
+    for (const std::string& name : module->kernels()) {
       EXPECT_NO_THROW(module->kernel(name)) << file << ": " << name;
+      ++kernels;
+    }
   }
+  EXPECT_GT(kernels, 400u);
 #endif
 }
 
