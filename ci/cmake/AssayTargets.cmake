@@ -45,7 +45,7 @@ function(assay_precompile name)
   if(NOT ASSAY_PRECOMPILED_HEADERS)
     return()
   endif()
-  if(ASSAY_CCACHE)
+  if(ASSAY_SHARED_CACHE)  # not another launcher, which somebody named
     set_target_properties(${name} PROPERTIES CXX_COMPILER_LAUNCHER
       "${ASSAY_SHARED_CACHE};CCACHE_SLOPPINESS=pch_defines,time_macros;${ASSAY_CCACHE}")
   endif()
