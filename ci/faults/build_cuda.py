@@ -27,12 +27,15 @@ class CudaBuilder(Builder):
             words = shlex.split(entry["command"])
             at = words.index("-o")
             target = next((t for t in TARGETS if f"{t}.dir/" in words[at + 1]), None)
-            if target is None:
+            if target is None or Path(entry["file"]).stem == "cmake_pch.hxx":
                 continue
             source = self.in_base(Path(entry["file"]))
             self.objects[source] = Path(entry["directory"]) / words[at + 1]
             # Without files and warnings; faults do not depend on optimisation.
             drop = {at, at + 1, words.index("-c"), words.index(entry["file"])}
+            for i, w in enumerate(words):
+                if w == "-include":  # the program's precompiled headers, which are of unchanged sources
+                    drop |= {i, i + 1}
             self.commands[source] = [*(w for i, w in enumerate(words) if i not in drop and not w.startswith("-W")), "-w", "-O1"]
             if target == KERNELS:
                 self.of_kernels = self.commands[source]

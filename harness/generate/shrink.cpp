@@ -241,6 +241,19 @@ Cases smaller_seed(const Case& c) {
                       });
 }
 
+// What fails for a value that few elements have seldom fails for fewer elements of the same seed: smaller sizes with other values.
+Cases smaller_sizes_of_other_seeds(const Case& c) {
+  Cases smaller = rc::seq::concat(fewer_dimensions(c), all_sizes_one(c), smaller_equal_sizes(c));
+  for (std::size_t i = 0; i < sizes_of(c).size(); ++i) smaller = rc::seq::concat(smaller, smaller_size(i)(c));
+  return rc::seq::mapcat(smaller, [](const Case& next) {
+    return rc::seq::map(rc::seq::range<std::uint64_t>(0, 8), [next](std::uint64_t seed) {
+      Case other = next;
+      other.seed = seed;
+      return other;
+    });
+  });
+}
+
 // Steps after which what is computed from the rest of the case goes with it again.
 Aspect settling(const Aspect& simpler) {
   return [simpler](const Case& c) { return rc::seq::map(simpler(c), settled); };
@@ -250,7 +263,7 @@ std::vector<Aspect> aspects(const Case& c) {
   std::vector<Aspect> all{fewer_dimensions, all_sizes_one, smaller_equal_sizes, fewer_shared_dimensions};
   for (std::size_t i = 0; i < sizes_of(c).size(); ++i) all.push_back(smaller_size(i));
   all.insert(all.end(), {plainer_layouts, without_broadcasts, simpler_attributes, one_dtype, simpler_data,
-                         smaller_seed});
+                         smaller_seed, smaller_sizes_of_other_seeds});
   return all;
 }
 
