@@ -24,9 +24,9 @@ struct FourTerms {
   }
 };
 
-const EnrolledReference enrolled{reference<ops::acos, Acos>()};
+const EnrolledReference acos_reference{reference<ops::acos, Acos>()};
 
-const EnrolledWrong wrong[] = {EnrolledWrong{wrong_formula<ops::acos, FourTerms>(
+const EnrolledWrong acos_wrong[] = {EnrolledWrong{wrong_formula<ops::acos, FourTerms>(
     "four_terms", "is approximated with four terms", only(Dtype::f64) | only(Dtype::f32))}};
 
 }  // namespace

@@ -19,7 +19,7 @@ struct Sub {
   }
 };
 
-const EnrolledReference enrolled[] = {EnrolledReference{reference<ops::add_tensor, Add>()},
+const EnrolledReference add_reference[] = {EnrolledReference{reference<ops::add_tensor, Add>()},
                                       EnrolledReference{reference<ops::sub_tensor, Sub>()}};
 
 }  // namespace

@@ -52,10 +52,10 @@ struct LastOfEqual {
   }
 };
 
-const EnrolledReference enrolled[] = {EnrolledReference{reference<ops::amax, Amax>()},
+const EnrolledReference amax_reference[] = {EnrolledReference{reference<ops::amax, Amax>()},
                                       EnrolledReference{reference<ops::argmax, Argmax>()}};
 
-const EnrolledWrong wrong[] = {
+const EnrolledWrong amax_wrong[] = {
     EnrolledWrong{wrong_formula<ops::amax, NanIgnored>(
         "nan_ignored", "looks for the largest number beside NaN, as fmax does", kFloatingPoint)},
     EnrolledWrong{

@@ -31,9 +31,9 @@ struct DividedByTheWindow {
   }
 };
 
-const EnrolledReference enrolled{reference<ops::avg_pool2d, AvgPool2d>()};
+const EnrolledReference avg_pool2d_reference{reference<ops::avg_pool2d, AvgPool2d>()};
 
-const EnrolledWrong wrong[] = {EnrolledWrong{wrong_formula<ops::avg_pool2d, DividedByTheWindow>(
+const EnrolledWrong avg_pool2d_wrong[] = {EnrolledWrong{wrong_formula<ops::avg_pool2d, DividedByTheWindow>(
     "divided_by_the_window", "counts what a window has behind the padding, too (ceil_mode)")}};
 
 }  // namespace

@@ -25,7 +25,7 @@ Moments<S> channel_moments(const Tensor<S>& input, std::int64_t c) {
 
 // With the eps of the call.
 template <class S>
-Statistics<S> statistics(const Tensor<S>& input, std::int64_t c, double eps) {
+Statistics<S> channel_statistics(const Tensor<S>& input, std::int64_t c, double eps) {
   return once<S>(c, [&] {
     return Statistics<S>::of(channel_moments(input, c), Channel{Fibers(input.shape(), 1), c}.size(), eps);
   });
@@ -42,7 +42,7 @@ struct BatchNorm {
                double /*momentum*/, double eps, const Index& i) const {
     const std::int64_t c = i[1];
     const Statistics<S> s =
-        training ? statistics(input, c, eps) : running_statistics(*running_mean, *running_var, c, eps);
+        training ? channel_statistics(input, c, eps) : running_statistics(*running_mean, *running_var, c, eps);
     return s.normal(input.at(i.number()), weight, bias, c);
   }
 };
@@ -54,7 +54,7 @@ struct BatchNormMean {
   template <class S>
   S operator()(const Tensor<S>& input, const Tensor<S>*, const Tensor<S>*, const Tensor<S>*, const Tensor<S>*,
                bool, double, double eps, const Index& i) const {
-    return statistics(input, i[0], eps).mean;
+    return channel_statistics(input, i[0], eps).mean;
   }
 };
 
@@ -64,7 +64,7 @@ struct BatchNormRstd {
   template <class S>
   S operator()(const Tensor<S>& input, const Tensor<S>*, const Tensor<S>*, const Tensor<S>*, const Tensor<S>*,
                bool, double, double eps, const Index& i) const {
-    return statistics(input, i[0], eps).rstd;
+    return channel_statistics(input, i[0], eps).rstd;
   }
 };
 
@@ -147,13 +147,13 @@ struct VarianceAsDeviation {
   }
 };
 
-const EnrolledReference enrolled[] = {
+const EnrolledReference batch_norm_reference[] = {
     EnrolledReference{reference<ops::native_batch_norm, BatchNorm, BatchNormMean, BatchNormRstd>()},
     EnrolledReference{
         reference<ops::native_batch_norm_legit_functional, FunctionalBatchNorm, Functional<BatchNormMean>,
                   Functional<BatchNormRstd>, RunningMean, RunningVar>()}};
 
-const EnrolledWrong wrong[] = {
+const EnrolledWrong batch_norm_wrong[] = {
     EnrolledWrong{wrong_formula<ops::native_batch_norm, EpsilonBesideTheRoot, BatchNormMean, BatchNormRstd>(
         "epsilon_beside_the_root", "divides by sqrt(var) + eps")},
     EnrolledWrong{wrong_formula<ops::native_batch_norm, VarianceAsDeviation, BatchNormMean, BatchNormRstd>(

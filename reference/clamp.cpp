@@ -29,9 +29,9 @@ struct UpperBoundFirst {
   }
 };
 
-const EnrolledReference enrolled{reference<ops::clamp, Clamp>()};
+const EnrolledReference clamp_reference{reference<ops::clamp, Clamp>()};
 
-const EnrolledWrong wrong[] = {EnrolledWrong{wrong_formula<ops::clamp, UpperBoundFirst>(
+const EnrolledWrong clamp_wrong[] = {EnrolledWrong{wrong_formula<ops::clamp, UpperBoundFirst>(
     "upper_bound_first", "max(min(x, max), min), which gives min where min is above max")}};
 
 }  // namespace

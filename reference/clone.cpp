@@ -12,7 +12,7 @@ struct Clone {
   }
 };
 
-const EnrolledReference enrolled{reference<ops::clone, Clone>()};
+const EnrolledReference clone_reference{reference<ops::clone, Clone>()};
 
 }  // namespace
 }  // namespace assay

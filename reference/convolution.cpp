@@ -185,12 +185,12 @@ struct Flipped {
   }
 };
 
-const EnrolledReference enrolled[] = {
+const EnrolledReference convolution_reference[] = {
     EnrolledReference{reference<ops::convolution, Convolution>()},
     EnrolledReference{reference<ops::convolution_backward, ConvolutionGradInput, ConvolutionGradWeight,
                                 ConvolutionGradBias>()}};
 
-const EnrolledWrong wrong[] = {EnrolledWrong{
+const EnrolledWrong convolution_wrong[] = {EnrolledWrong{
     wrong_formula<ops::convolution, Flipped>("flipped", "turns the window round, as mathematicians do")}};
 
 }  // namespace

@@ -30,9 +30,9 @@ struct Exclusive {
   }
 };
 
-const EnrolledReference enrolled{reference<ops::cumsum, Cumsum>()};
+const EnrolledReference cumsum_reference{reference<ops::cumsum, Cumsum>()};
 
-const EnrolledWrong wrong[] = {
+const EnrolledWrong cumsum_wrong[] = {
     EnrolledWrong{wrong_formula<ops::cumsum, Exclusive>("exclusive", "leaves self[k] out of out[k]")}};
 
 }  // namespace

@@ -32,7 +32,7 @@ struct DivMode {
   }
 };
 
-const EnrolledReference enrolled[] = {EnrolledReference{reference<ops::div_tensor, Div>()},
+const EnrolledReference div_reference[] = {EnrolledReference{reference<ops::div_tensor, Div>()},
                                       EnrolledReference{reference<ops::div_tensor_mode, DivMode>()}};
 
 }  // namespace

@@ -25,9 +25,9 @@ struct ScaleOnOneSide {
   }
 };
 
-const EnrolledReference enrolled{reference<ops::elu, Elu>()};
+const EnrolledReference elu_reference{reference<ops::elu, Elu>()};
 
-const EnrolledWrong wrong[] = {
+const EnrolledWrong elu_wrong[] = {
     EnrolledWrong{wrong_formula<ops::elu, ScaleOnOneSide>("scale_on_one_side", "leaves scale out below 0")}};
 
 }  // namespace

@@ -13,7 +13,7 @@ struct Embedding {
   }
 };
 
-const EnrolledReference enrolled{reference<ops::embedding, Embedding>()};
+const EnrolledReference embedding_reference{reference<ops::embedding, Embedding>()};
 
 }  // namespace
 }  // namespace assay

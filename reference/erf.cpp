@@ -24,9 +24,9 @@ struct ThreeTerms {
   }
 };
 
-const EnrolledReference enrolled{reference<ops::erf, Erf>()};
+const EnrolledReference erf_reference{reference<ops::erf, Erf>()};
 
-const EnrolledWrong wrong[] = {EnrolledWrong{wrong_formula<ops::erf, ThreeTerms>(
+const EnrolledWrong erf_wrong[] = {EnrolledWrong{wrong_formula<ops::erf, ThreeTerms>(
     "three_terms", "is approximated with three terms", only(Dtype::f64) | only(Dtype::f32))}};
 
 }  // namespace

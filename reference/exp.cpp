@@ -12,7 +12,7 @@ struct Exp {
   }
 };
 
-const EnrolledReference enrolled{reference<ops::exp, Exp>()};
+const EnrolledReference exp_reference{reference<ops::exp, Exp>()};
 
 }  // namespace
 }  // namespace assay

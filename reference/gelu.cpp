@@ -61,10 +61,10 @@ struct WithoutDensity {
   }
 };
 
-const EnrolledReference enrolled[] = {EnrolledReference{reference<ops::gelu, Gelu>()},
+const EnrolledReference gelu_reference[] = {EnrolledReference{reference<ops::gelu, Gelu>()},
                                       EnrolledReference{reference<ops::gelu_backward, GeluBackward>()}};
 
-const EnrolledWrong wrong[] = {
+const EnrolledWrong gelu_wrong[] = {
     EnrolledWrong{wrong_formula<ops::gelu, BySigmoid>("by_sigmoid", "x sigmoid(1.702 x)")},
     EnrolledWrong{wrong_formula<ops::gelu, ShortConstant>("short_constant", "0.0447 for 0.044715",
                                                           only(Dtype::f64) | only(Dtype::f32))},

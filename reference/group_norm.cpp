@@ -10,7 +10,7 @@ namespace {
 std::int64_t of_group(std::int64_t C, std::int64_t HxW, std::int64_t group) { return C / group * HxW; }
 
 template <class S>
-Statistics<S> statistics(const Tensor<S>& input, std::int64_t row, std::int64_t n, double eps) {
+Statistics<S> group_statistics(const Tensor<S>& input, std::int64_t row, std::int64_t n, double eps) {
   return once<S>(row, [&] { return Statistics<S>::of(n, eps, input, row * n); });
 }
 
@@ -19,7 +19,7 @@ struct GroupNorm {
   S operator()(const Tensor<S>& input, const Tensor<S>* weight, const Tensor<S>* bias, std::int64_t /*N*/,
                std::int64_t C, std::int64_t HxW, std::int64_t group, double eps, const Index& i) const {
     const std::int64_t n = of_group(C, HxW, group), at = i.number();
-    return statistics(input, at / n, n, eps).normal(input.at(at), weight, bias, at / HxW % C);
+    return group_statistics(input, at / n, n, eps).normal(input.at(at), weight, bias, at / HxW % C);
   }
 };
 
@@ -29,7 +29,7 @@ struct GroupNormMean {
   template <class S>
   S operator()(const Tensor<S>& input, const Tensor<S>*, const Tensor<S>*, std::int64_t, std::int64_t C,
                std::int64_t HxW, std::int64_t group, double eps, const Index& i) const {
-    return statistics(input, i.number(), of_group(C, HxW, group), eps).mean;
+    return group_statistics(input, i.number(), of_group(C, HxW, group), eps).mean;
   }
 };
 
@@ -39,7 +39,7 @@ struct GroupNormRstd {
   template <class S>
   S operator()(const Tensor<S>& input, const Tensor<S>*, const Tensor<S>*, std::int64_t, std::int64_t C,
                std::int64_t HxW, std::int64_t group, double eps, const Index& i) const {
-    return statistics(input, i.number(), of_group(C, HxW, group), eps).rstd;
+    return group_statistics(input, i.number(), of_group(C, HxW, group), eps).rstd;
   }
 };
 
@@ -50,14 +50,14 @@ struct WeightWithinTheGroup {
   S operator()(const Tensor<S>& input, const Tensor<S>* weight, const Tensor<S>* bias, std::int64_t,
                std::int64_t C, std::int64_t HxW, std::int64_t group, double eps, const Index& i) const {
     const std::int64_t n = of_group(C, HxW, group), at = i.number();
-    return statistics(input, at / n, n, eps).normal(input.at(at), weight, bias, at % n / HxW);
+    return group_statistics(input, at / n, n, eps).normal(input.at(at), weight, bias, at % n / HxW);
   }
 };
 
-const EnrolledReference enrolled{
+const EnrolledReference group_norm_reference{
     reference<ops::native_group_norm, GroupNorm, GroupNormMean, GroupNormRstd>()};
 
-const EnrolledWrong wrong[] = {
+const EnrolledWrong group_norm_wrong[] = {
     EnrolledWrong{wrong_formula<ops::native_group_norm, WeightWithinTheGroup, GroupNormMean, GroupNormRstd>(
         "weight_within_the_group", "counts weight and bias from the first channel of the group")}};
 

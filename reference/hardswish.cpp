@@ -22,9 +22,9 @@ struct Swish {
   }
 };
 
-const EnrolledReference enrolled{reference<ops::hardswish, Hardswish>()};
+const EnrolledReference hardswish_reference{reference<ops::hardswish, Hardswish>()};
 
-const EnrolledWrong wrong[] = {EnrolledWrong{wrong_formula<ops::hardswish, Swish>("swish", "x sigmoid(x)")}};
+const EnrolledWrong hardswish_wrong[] = {EnrolledWrong{wrong_formula<ops::hardswish, Swish>("swish", "x sigmoid(x)")}};
 
 }  // namespace
 }  // namespace assay

@@ -17,7 +17,7 @@ std::int64_t elements(Sizes shape) {
 
 // With the eps of the call.
 template <class S>
-Statistics<S> statistics(const Tensor<S>& input, std::int64_t row, std::int64_t n, double eps) {
+Statistics<S> layer_statistics(const Tensor<S>& input, std::int64_t row, std::int64_t n, double eps) {
   return once<S>(row, [&] { return Statistics<S>::of(n, eps, input, row * n); });
 }
 
@@ -31,7 +31,7 @@ struct LayerNorm {
   S operator()(const Tensor<S>& input, Sizes normalized_shape, const Tensor<S>* weight, const Tensor<S>* bias,
                double eps, const Index& i) const {
     const std::int64_t n = elements(normalized_shape), row = i.number() / n, k = i.number() % n;
-    S y = statistics(input, row, n, eps).normal(input.at(i.number()));
+    S y = layer_statistics(input, row, n, eps).normal(input.at(i.number()));
     if (weight != nullptr) y = y * weight->at(k);
     if (bias != nullptr) y = y + bias->at(k);
     return y;
@@ -44,7 +44,7 @@ struct LayerNormMean {
   template <class S>
   S operator()(const Tensor<S>& input, Sizes normalized_shape, const Tensor<S>*, const Tensor<S>*, double eps,
                const Index& i) const {
-    return statistics(input, i.number(), elements(normalized_shape), eps).mean;
+    return layer_statistics(input, i.number(), elements(normalized_shape), eps).mean;
   }
 };
 
@@ -54,7 +54,7 @@ struct LayerNormRstd {
   template <class S>
   S operator()(const Tensor<S>& input, Sizes normalized_shape, const Tensor<S>*, const Tensor<S>*, double eps,
                const Index& i) const {
-    return statistics(input, i.number(), elements(normalized_shape), eps).rstd;
+    return layer_statistics(input, i.number(), elements(normalized_shape), eps).rstd;
   }
 };
 
@@ -119,7 +119,7 @@ struct LayerNormGradBias {
 // ---- Wrong ones ----------------------------------------------------------------------------------------------
 
 // What a row of n elements is multiplied with, wrongly.
-struct EpsilonBesideTheRoot {
+struct LayerEpsilonBesideTheRoot {
   template <class S>
   static Statistics<S> of(std::int64_t n, double eps, const Tensor<S>& input, std::int64_t first) {
     Statistics<S> s = Statistics<S>::of(n, 0, input, first);
@@ -166,13 +166,13 @@ struct WithoutRstd {
   }
 };
 
-const EnrolledReference enrolled[] = {
+const EnrolledReference layer_norm_reference[] = {
     EnrolledReference{reference<ops::native_layer_norm, LayerNorm, LayerNormMean, LayerNormRstd>()},
     EnrolledReference{reference<ops::native_layer_norm_backward, LayerNormGradInput, LayerNormGradWeight,
                                 LayerNormGradBias>()}};
 
-const EnrolledWrong wrong[] = {
-    EnrolledWrong{wrong_formula<ops::native_layer_norm, LayerNormWith<EpsilonBesideTheRoot>, LayerNormMean,
+const EnrolledWrong layer_norm_wrong[] = {
+    EnrolledWrong{wrong_formula<ops::native_layer_norm, LayerNormWith<LayerEpsilonBesideTheRoot>, LayerNormMean,
                                 LayerNormRstd>("epsilon_beside_the_root", "divides by sqrt(var) + eps")},
     EnrolledWrong{
         wrong_formula<ops::native_layer_norm, LayerNormWith<Unbiased>, LayerNormMean, LayerNormRstd>(

@@ -21,9 +21,9 @@ struct Clipped {
   }
 };
 
-const EnrolledReference enrolled{reference<ops::log, Log>()};
+const EnrolledReference log_reference{reference<ops::log, Log>()};
 
-const EnrolledWrong wrong[] = {
+const EnrolledWrong log_wrong[] = {
     EnrolledWrong{wrong_formula<ops::log, Clipped>("clipped", "takes the logarithm of 1e-12 at least")}};
 
 }  // namespace

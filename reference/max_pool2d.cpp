@@ -98,7 +98,7 @@ struct PlaceInTheWindow {
   }
 };
 
-const EnrolledReference enrolled[] = {
+const EnrolledReference max_pool2d_reference[] = {
     EnrolledReference{reference<ops::max_pool2d_with_indices_backward, MaxPool2dBackward>()},
     EnrolledReference{reference<ops::max_pool2d_with_indices, Value, Place>()},
     EnrolledReference{reference<ops::max_pool2d, Value>()}};
@@ -106,7 +106,7 @@ const EnrolledReference enrolled[] = {
 constexpr DtypeSet kSigned =
     kFloatingPoint | only(Dtype::i64) | only(Dtype::i32) | only(Dtype::i16) | only(Dtype::i8);
 
-const EnrolledWrong wrong[] = {
+const EnrolledWrong max_pool2d_wrong[] = {
     EnrolledWrong{wrong_formula<ops::max_pool2d, PaddedWithZeros>(
         "padded_with_zeros", "takes the padding to be zeros, and not below every number", kSigned)},
     EnrolledWrong{wrong_formula<ops::max_pool2d_with_indices, Value, PlaceInTheWindow>(

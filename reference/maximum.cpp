@@ -21,9 +21,9 @@ struct NanIgnored {
   }
 };
 
-const EnrolledReference enrolled{reference<ops::maximum, Maximum>()};
+const EnrolledReference maximum_reference{reference<ops::maximum, Maximum>()};
 
-const EnrolledWrong wrong[] = {EnrolledWrong{wrong_formula<ops::maximum, NanIgnored>(
+const EnrolledWrong maximum_wrong[] = {EnrolledWrong{wrong_formula<ops::maximum, NanIgnored>(
     "nan_ignored", "gives the number beside NaN, as fmax does", kFloatingPoint)}};
 
 }  // namespace

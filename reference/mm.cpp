@@ -57,7 +57,7 @@ struct Linear {
   }
 };
 
-const EnrolledReference enrolled[] = {
+const EnrolledReference mm_reference[] = {
     EnrolledReference{reference<ops::mm, Mm>()}, EnrolledReference{reference<ops::addmm, Addmm>()},
     EnrolledReference{reference<ops::bmm, Bmm>()}, EnrolledReference{reference<ops::linear, Linear>()}};
 

@@ -12,7 +12,7 @@ struct Mul {
   }
 };
 
-const EnrolledReference enrolled{reference<ops::mul_tensor, Mul>()};
+const EnrolledReference mul_reference{reference<ops::mul_tensor, Mul>()};
 
 }  // namespace
 }  // namespace assay

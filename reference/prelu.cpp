@@ -65,11 +65,11 @@ struct KinkOnTheOtherSide {
   }
 };
 
-const EnrolledReference enrolled[] = {
+const EnrolledReference prelu_reference[] = {
     EnrolledReference{reference<ops::prelu, Prelu>()},
     EnrolledReference{reference<ops::prelu_backward, PreluGradSelf, PreluGradWeight>()}};
 
-const EnrolledWrong wrong[] = {
+const EnrolledWrong prelu_wrong[] = {
     EnrolledWrong{wrong_formula<ops::prelu, LargerProduct>(
         "larger_product", "max(x, w x), which is the same for slopes up to 1")},
     EnrolledWrong{wrong_formula<ops::prelu, LastDimensionsSlope>(

@@ -67,11 +67,11 @@ struct ZeroPointLast {
   }
 };
 
-const EnrolledReference enrolled[] = {
+const EnrolledReference quantize_reference[] = {
     EnrolledReference{reference<ops::quantize_per_tensor, QuantizePerTensor>()},
     EnrolledReference{reference<ops::dequantize_per_tensor, DequantizePerTensor>()}};
 
-const EnrolledWrong wrong[] = {EnrolledWrong{wrong_formula<ops::quantize_per_tensor, TiesUpwards>(
+const EnrolledWrong quantize_wrong[] = {EnrolledWrong{wrong_formula<ops::quantize_per_tensor, TiesUpwards>(
                                    "ties_upwards", "rounds ties upwards")},
                                EnrolledWrong{wrong_formula<ops::quantize_per_tensor, Truncated>(
                                    "truncated", "cuts off instead of rounding")},

@@ -34,7 +34,7 @@ struct QuantizedConvolution {
 
 // ---- Wrong ones ----------------------------------------------------------------------------------------------
 
-struct PaddedWithZeros {
+struct PaddedWithZeroNumbers {
   template <class S>
   S operator()(const Tensor<S>& input, const Tensor<S>& weight, const Tensor<S>& weight_scale,
                const Tensor<S>& weight_zero_point, const Tensor<S>* bias,
@@ -59,10 +59,12 @@ struct PaddedWithZeros {
   }
 };
 
-const EnrolledReference enrolled{reference<ops::quantized_convolution, QuantizedConvolution>()};
+const EnrolledReference quantized_convolution_reference{
+    reference<ops::quantized_convolution, QuantizedConvolution>()};
 
-const EnrolledWrong wrong[] = {EnrolledWrong{wrong_formula<ops::quantized_convolution, PaddedWithZeros>(
-    "padded_with_zeros", "pads with the integer 0, and not with the zero point")}};
+const EnrolledWrong quantized_convolution_wrong[] = {
+    EnrolledWrong{wrong_formula<ops::quantized_convolution, PaddedWithZeroNumbers>(
+        "padded_with_zeros", "pads with the integer 0, and not with the zero point")}};
 
 }  // namespace
 }  // namespace assay

@@ -23,7 +23,7 @@ struct QuantizedLinear {
   }
 };
 
-const EnrolledReference enrolled{reference<ops::quantized_linear, QuantizedLinear>()};
+const EnrolledReference quantized_linear_reference{reference<ops::quantized_linear, QuantizedLinear>()};
 
 }  // namespace
 }  // namespace assay

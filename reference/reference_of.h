@@ -6,7 +6,7 @@
 //       return select(self[i] > S(0), self[i], weight(i[1]) * self[i]);
 //     }
 //   };
-//   const EnrolledReference enrolled{reference<ops::prelu, Prelu>()};
+//   const EnrolledReference prelu_reference{reference<ops::prelu, Prelu>()};
 //
 // One functor for each result, in order. It takes the schema's arguments in order, then what it computes:
 //   Tensor: const Tensor<S>&    Tensor?: const Tensor<S>*    Tensor[]: std::span<const Tensor<S>>
@@ -21,7 +21,7 @@
 // A result that is found on the way to the first one (a layer norm's mean) says so, and is not counted as work of its own:
 //   static constexpr bool on_the_way = true;
 // A wrong formula (wrong_formula.h) is written like a right one, and enrolled behind it:
-//   const EnrolledWrong wrong{wrong_formula<ops::prelu, MaximumOfProducts>("name", "what it does")};
+//   const EnrolledWrong prelu_wrong{wrong_formula<ops::prelu, MaximumOfProducts>("name", "what it does")};
 // A functor with other parameters does not compile: the error names the argument, its position and both types.
 #pragma once
 

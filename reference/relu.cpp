@@ -30,20 +30,20 @@ struct NanAsZero {
   }
 };
 
-struct LargerProduct {
+struct LargerOfSlopes {
   template <class S>
   S operator()(const Tensor<S>& self, Scalar negative_slope, const Index& i) const {
     return maximum(self[i], self[i] * param<S>(negative_slope.real));
   }
 };
 
-const EnrolledReference enrolled[] = {EnrolledReference{reference<ops::relu, Relu>()},
+const EnrolledReference relu_reference[] = {EnrolledReference{reference<ops::relu, Relu>()},
                                       EnrolledReference{reference<ops::leaky_relu, LeakyRelu>()}};
 
-const EnrolledWrong wrong[] = {
+const EnrolledWrong relu_wrong[] = {
     EnrolledWrong{wrong_formula<ops::relu, NanAsZero>(
         "nan_as_zero", "max(x, 0) as a vector instruction has it: 0 for NaN", kFloatingPoint)},
-    EnrolledWrong{wrong_formula<ops::leaky_relu, LargerProduct>(
+    EnrolledWrong{wrong_formula<ops::leaky_relu, LargerOfSlopes>(
         "larger_product", "max(x, a x), which is the same for slopes up to 1")}};
 
 }  // namespace

@@ -35,10 +35,10 @@ struct Quick {
   }
 };
 
-const EnrolledReference enrolled[] = {EnrolledReference{reference<ops::sigmoid, Sigmoid>()},
+const EnrolledReference sigmoid_reference[] = {EnrolledReference{reference<ops::sigmoid, Sigmoid>()},
                                       EnrolledReference{reference<ops::silu, Silu>()}};
 
-const EnrolledWrong wrong[] = {
+const EnrolledWrong sigmoid_wrong[] = {
     EnrolledWrong{wrong_formula<ops::sigmoid, HardSigmoid>("hard", "min(max(x / 6 + 1/2, 0), 1)")},
     EnrolledWrong{wrong_formula<ops::silu, Quick>("steeper", "x sigmoid(1.702 x)")}};
 

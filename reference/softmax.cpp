@@ -110,13 +110,13 @@ struct WithoutExponential {
   }
 };
 
-const EnrolledReference enrolled[] = {
+const EnrolledReference softmax_reference[] = {
     EnrolledReference{reference<ops::softmax_int, Softmax>()},
     EnrolledReference{reference<ops::log_softmax_int, LogSoftmax>()},
     EnrolledReference{reference<ops::softmax_backward_data, SoftmaxBackward>()},
     EnrolledReference{reference<ops::log_softmax_backward_data, LogSoftmaxBackward>()}};
 
-const EnrolledWrong wrong[] = {
+const EnrolledWrong softmax_wrong[] = {
     EnrolledWrong{wrong_formula<ops::softmax_int, WithoutMaximum>("without_maximum",
                                                                   "does not take the maximum away first")},
     EnrolledWrong{wrong_formula<ops::log_softmax_int, LogOfSoftmax>(

@@ -32,9 +32,9 @@ struct ThresholdOfInput {
   }
 };
 
-const EnrolledReference enrolled{reference<ops::softplus, Softplus>()};
+const EnrolledReference softplus_reference{reference<ops::softplus, Softplus>()};
 
-const EnrolledWrong wrong[] = {
+const EnrolledWrong softplus_wrong[] = {
     EnrolledWrong{wrong_formula<ops::softplus, NotDivided>("not_divided", "does not divide by beta")},
     EnrolledWrong{wrong_formula<ops::softplus, ThresholdOfInput>(
         "threshold_of_input", "compares x, and not beta x, with the threshold")}};

@@ -35,10 +35,10 @@ struct WithEpsilon {
   }
 };
 
-const EnrolledReference enrolled[] = {EnrolledReference{reference<ops::sqrt, Sqrt>()},
+const EnrolledReference sqrt_reference[] = {EnrolledReference{reference<ops::sqrt, Sqrt>()},
                                       EnrolledReference{reference<ops::rsqrt, Rsqrt>()}};
 
-const EnrolledWrong wrong[] = {
+const EnrolledWrong sqrt_wrong[] = {
     EnrolledWrong{wrong_formula<ops::sqrt, OfAbsoluteValue>("of_absolute_value", "takes the root of |x|")},
     EnrolledWrong{wrong_formula<ops::rsqrt, WithEpsilon>("with_epsilon",
                                                          "adds 1e-6, so that nothing is divided by 0")}};

@@ -35,10 +35,10 @@ struct DividedByAll {
   }
 };
 
-const EnrolledReference enrolled[] = {EnrolledReference{reference<ops::sum_dim_int_list, Sum>()},
+const EnrolledReference sum_reference[] = {EnrolledReference{reference<ops::sum_dim_int_list, Sum>()},
                                       EnrolledReference{reference<ops::mean_dim, Mean>()}};
 
-const EnrolledWrong wrong[] = {EnrolledWrong{
+const EnrolledWrong sum_wrong[] = {EnrolledWrong{
     wrong_formula<ops::mean_dim, DividedByAll>("divided_by_all", "divides by the number of all elements")}};
 
 }  // namespace

@@ -36,10 +36,10 @@ struct NotSquared {
   }
 };
 
-const EnrolledReference enrolled[] = {EnrolledReference{reference<ops::tanh, Tanh>()},
+const EnrolledReference tanh_reference[] = {EnrolledReference{reference<ops::tanh, Tanh>()},
                                       EnrolledReference{reference<ops::tanh_backward, TanhBackward>()}};
 
-const EnrolledWrong wrong[] = {
+const EnrolledWrong tanh_wrong[] = {
     EnrolledWrong{
         wrong_formula<ops::tanh, Rational>("rational", "x (27 + x^2) / (27 + 9 x^2) between -3 and 3")},
     EnrolledWrong{wrong_formula<ops::tanh_backward, NotSquared>("not_squared", "grad (1 - output)")}};

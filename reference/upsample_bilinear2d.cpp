@@ -72,9 +72,9 @@ struct WithoutHalfPixels {
   }
 };
 
-const EnrolledReference enrolled{reference<ops::upsample_bilinear2d, UpsampleBilinear2d>()};
+const EnrolledReference upsample_bilinear2d_reference{reference<ops::upsample_bilinear2d, UpsampleBilinear2d>()};
 
-const EnrolledWrong wrong[] = {EnrolledWrong{wrong_formula<ops::upsample_bilinear2d, WithoutHalfPixels>(
+const EnrolledWrong upsample_bilinear2d_wrong[] = {EnrolledWrong{wrong_formula<ops::upsample_bilinear2d, WithoutHalfPixels>(
     "without_half_pixels", "looks from the corner of a pixel")}};
 
 }  // namespace

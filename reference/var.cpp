@@ -17,7 +17,7 @@ struct Var {
   }
 };
 
-const EnrolledReference enrolled{reference<ops::var_correction, Var>()};
+const EnrolledReference var_reference{reference<ops::var_correction, Var>()};
 
 }  // namespace
 }  // namespace assay

@@ -13,7 +13,7 @@ struct Where {
   }
 };
 
-const EnrolledReference enrolled{reference<ops::where_self, Where>()};
+const EnrolledReference where_reference{reference<ops::where_self, Where>()};
 
 }  // namespace
 }  // namespace assay

@@ -14,7 +14,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr double kOpenSeconds = 300;  // data, a reference and one call of each kernel
 constexpr double kAloneSeconds = 30;  // besides the time that its call may take
 
 BenchRow row_of(const BenchGroup& group, const Kernel& kernel) {

@@ -22,7 +22,6 @@ using Json = nlohmann::json;
 constexpr int kRounds[] = {40, 120, 480, 1280, 3840};  // more only while it is not clear
 constexpr double kPrecise = 0.5;  // half of such a process's interval, as a share of the threshold
 constexpr double kPatience = 2;  // as many times longer rounds go on where the median is beyond the threshold
-constexpr double kOpenSeconds = 300;
 
 }  // namespace
 

@@ -65,6 +65,9 @@ class Modules {
   bool torch_ = false;
 };
 
+// What "open" may take: data, a reference and one call of each kernel.
+inline constexpr double kOpenSeconds = 300;
+
 class Session {
  public:
   // Files, one after the other; or copies of them in memory, one after the other or the last one first. Where a library comes to lie

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "../generate/check_case.h"
+#include "../registry/configured.h"
 #include "reports/file.h"
 
 namespace assay {
@@ -69,6 +70,6 @@ std::vector<BenchCase> read_shapes(const std::string& path) {
   return all;
 }
 
-std::string default_shapes() { return ASSAY_SHAPES; }
+std::string default_shapes() { return configured::shapes; }
 
 }  // namespace assay

@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include "../generate/check_case.h"
+#include "../registry/configured.h"
 #include "../registry/parts.h"
 #include "../verify/access_table.h"
 #include "commands.h"
@@ -105,13 +106,11 @@ std::string page_of(const RunResult& result, const VerifyFlags& flags) {
 
 // The kernels of the CUDA simulator, compiled so that they report each access to memory.
 std::string checked_library() {
-#ifdef ASSAY_SIMULATOR_CHECKS
   for (const Part& part : parts()) {
-    if (part.name != "simulator") continue;
+    if (!configured::simulator_checks || part.name != "simulator") continue;
     if (!is_built(this_program(), part)) throw NotBuilt("--check: " + how_to_build(part));
     return kernel_library(this_program(), part.library);
   }
-#endif
   throw UsageError(
       "--check: this build has no kernels that report their accesses: build with GCC, without sanitizers");
 }

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "../registry/configured.h"
 #include "../verify/machine.h"
 #include "commands.h"
 #include "commit.h"
@@ -12,7 +13,6 @@
 namespace assay {
 namespace {
 
-#ifdef ASSAY_CUDA_TOOLKIT
 // Their models, as the driver lists them in files: no driver is started for it.
 std::string device_models() {
   std::string all;
@@ -26,17 +26,13 @@ std::string device_models() {
   }
   return all.empty() ? "a device" : all;
 }
-#endif
 
 std::string cuda(const Registry& registry) {
   std::string why;
   for (const Kernel& k : registry.kernels())
     if (k.name == "cuda.gpu") why = without_words(Verdict::not_run, k.unavailable);
-#ifdef ASSAY_CUDA_TOOLKIT
-  return fmt::format("toolkit {}; {}", ASSAY_CUDA_TOOLKIT, why.empty() ? device_models() : why);
-#else
-  return "not built: " + why;
-#endif
+  if (*configured::cuda_toolkit == '\0') return "not built: " + why;
+  return fmt::format("toolkit {}; {}", configured::cuda_toolkit, why.empty() ? device_models() : why);
 }
 
 }  // namespace

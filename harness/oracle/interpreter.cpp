@@ -10,6 +10,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "../registry/configured.h"
 #include "../registry/subprocess.h"
 
 namespace assay::oracle {
@@ -53,7 +54,7 @@ void demand_python(const std::string& path) {
 
 std::string interpreter_path() {
   const char* chosen = std::getenv("ASSAY_TORCH_PYTHON");
-  return chosen != nullptr && *chosen != '\0' ? chosen : ASSAY_PYTHON;
+  return chosen != nullptr && *chosen != '\0' ? chosen : configured::python;
 }
 
 void start_interpreter() {
@@ -64,7 +65,7 @@ void start_interpreter() {
                     "ASSAY_TORCH_PYTHON name one that has torch",
                     path));
   if (!has_our_library(path)) cannot_start(path, "it is of another version");
-  if (path != ASSAY_PYTHON) demand_python(path);
+  if (path != configured::python) demand_python(path);
 
   // Python leaves an ignored SIGINT ignored, also when `import signal` installs its handler.
   std::signal(SIGINT, SIG_IGN);

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "../bench/timer.h"
+#include "../registry/configured.h"
 #include "../run/lane.h"
 #include "call.h"
 #include "interpreter.h"
@@ -102,7 +103,7 @@ int dispatch(int argc, char** argv) {
   }
   if (command == "schema" && argc > 2) return compare_schemas(words.subspan(2));
   if (command == "--help" && argc <= 2) {
-    fmt::print(kHelp, ASSAY_PYTHON, PY_MAJOR_VERSION, PY_MINOR_VERSION);
+    fmt::print(kHelp, assay::configured::python, PY_MAJOR_VERSION, PY_MINOR_VERSION);
     return 0;
   }
   fmt::print(stderr, "assay-torch: unknown arguments; assay-torch --help lists what there is\n");

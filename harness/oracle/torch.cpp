@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "../registry/configured.h"
 #include "contracts.h"
 #include "interpreter.h"
 #include "quiet.h"
@@ -25,7 +26,7 @@ py::module_ import_torch() {
   } catch (const py::error_already_set& error) {
     const bool absent = error.matches(PyExc_ModuleNotFoundError) && error.value() &&
                         std::string(py::str(error.value().attr("name"))) == "torch";
-    if (absent && path == ASSAY_PYTHON)
+    if (absent && path == configured::python)
       throw Missing(fmt::format("PyTorch is not installed for {}: apt-get install python3-torch", path));
     if (absent)
       throw Missing(

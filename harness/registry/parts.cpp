@@ -8,15 +8,17 @@
 #include <filesystem>
 #include <sstream>
 
+#include "configured.h"
+
 namespace assay {
 namespace {
 
 // What the launcher looks for in --impl stands there again: ci/check/parts compares.
-constexpr std::array kParts{
+const std::array kParts{
     Part{"onednn", "onednn", "onednn.sse41 onednn.avx2 onednn.avx512 onednn.avx512_bf16 onednn.amx",
-         ASSAY_LACKS_ONEDNN},
-    Part{"openblas", "openblas", "openblas", ASSAY_LACKS_OPENBLAS},
-    Part{"cuda", "cuda", "cuda.gpu cublaslt cudnn", ASSAY_LACKS_CUDA},
+         configured::lacks_onednn},
+    Part{"openblas", "openblas", "openblas", configured::lacks_openblas},
+    Part{"cuda", "cuda", "cuda.gpu cublaslt cudnn", configured::lacks_cuda},
     Part{"simulator", "cuda_simulator", "cuda.emulated cuda.ptx", ""},
 };
 

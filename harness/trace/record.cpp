@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include "../judge/judge.h"
+#include "../registry/configured.h"
 #include "../registry/subprocess.h"
 #include "reports/file.h"
 #include "reports/temporary_folder.h"
@@ -30,7 +31,7 @@ using nlohmann::json;
 
 std::string python() {
   const char* chosen = std::getenv("ASSAY_TORCH_PYTHON");
-  return chosen != nullptr && *chosen != 0 ? chosen : ASSAY_PYTHON;
+  return chosen != nullptr && *chosen != 0 ? chosen : configured::python;
 }
 
 std::string operators_json(const Registry& registry) {
@@ -115,7 +116,7 @@ RecordSummary record(const Registry& registry, const RecordOptions& options) {
   write_file(folder.file("operators.json"), operators_json(registry));
   std::vector<std::string> command{python(),
                                    "-B",
-                                   ASSAY_RECORD,
+                                   configured::record_script,
                                    folder.file("operators.json"),
                                    folder.file("summary.json"),
                                    options.trace,
