@@ -143,7 +143,7 @@ int main(const std::vector<std::string>& words) {
     return 2;
   }
   for (const int number : {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGALRM}) std::signal(number, on_end);
-  std::uint64_t runs = effort(20'000u, 8'000u), seed = 1;
+  std::uint64_t runs = effort(20'000u, 3'000u), seed = 1;
   bool files = false;
   for (std::size_t i = 1; i < words.size(); ++i) {
     if (words[i] == "--runs" && i + 1 < words.size()) {
