@@ -76,6 +76,7 @@ function(assay_sanitized_files list)
 endfunction()
 
 # assay_discover(name): gtest_discover_tests(), with the label. WITHOUT_TESTS may be part of TESTS: "POSITIVE-NEGATIVE" is gtest's filter.
+# Tests that ASSAY_APART names get the properties ASSAY_APART_PROPERTIES besides; without a sanitizer alone.
 function(assay_discover name)
   string(JOIN ":" only ${ASSAY_SANITIZED_TESTS})
   string(JOIN ":" without ${ASSAY_SANITIZED_WITHOUT_TESTS})
@@ -87,6 +88,12 @@ function(assay_discover name)
   if(NOT without STREQUAL "")
     set(chosen "${chosen}-${without}")
     gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 TEST_FILTER "${without}" TEST_LIST ${name}_without PROPERTIES LABELS unsanitized)
+  endif()
+  if(ASSAY_APART AND ASSAY_SANITIZER STREQUAL "")
+    string(JOIN ":" apart ${ASSAY_APART})
+    set(chosen "*-${apart}")
+    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 TEST_FILTER "${apart}" TEST_LIST ${name}_apart
+                         PROPERTIES TIMEOUT 600 ${ASSAY_APART_PROPERTIES})
   endif()
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 TEST_FILTER "${chosen}" PROPERTIES TIMEOUT 600)
 endfunction()

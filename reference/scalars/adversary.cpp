@@ -268,5 +268,6 @@ double stored(const Adversary<V>& x) {
 
 ASSAY_INSTANTIATE(double)
 ASSAY_INSTANTIATE(Real)
+#undef ASSAY_INSTANTIATE
 
 }  // namespace assay

@@ -191,5 +191,6 @@ Moments<Adversary<V>> merged_moments(std::vector<Adversary<V>>& x) {
 
 ASSAY_INSTANTIATE(double)
 ASSAY_INSTANTIATE(Real)
+#undef ASSAY_INSTANTIATE
 
 }  // namespace assay

@@ -412,5 +412,6 @@ FloorRange floor_range(const Tracked<V>& x, std::int64_t n) {
 
 ASSAY_INSTANTIATE(double)
 ASSAY_INSTANTIATE(Real)
+#undef ASSAY_INSTANTIATE
 
 }  // namespace assay

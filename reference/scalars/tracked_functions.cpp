@@ -303,5 +303,6 @@ Tracked<V> pow(const Tracked<V>& x, const Tracked<V>& y) {
 
 ASSAY_INSTANTIATE(double)
 ASSAY_INSTANTIATE(Real)
+#undef ASSAY_INSTANTIATE
 
 }  // namespace assay

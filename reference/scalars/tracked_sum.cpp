@@ -188,5 +188,6 @@ Tracked<V> OpenSum<V>::total() {
 
 ASSAY_INSTANTIATE(double)
 ASSAY_INSTANTIATE(Real)
+#undef ASSAY_INSTANTIATE
 
 }  // namespace assay
