@@ -44,13 +44,14 @@ bool is_better(const Tried& a, const Tried& b) {
 
 class Search {
  public:
-  Search(std::span<Evidence* const> calls, const std::vector<Variant>& suspects)
-      : calls_(calls), elements_(calls), suspects_(suspects) {}
+  Search(std::span<Evidence* const> calls, const std::vector<Variant>& suspects,
+         const std::atomic<bool>* interrupted)
+      : calls_(calls), elements_(calls), suspects_(suspects), interrupted_(interrupted) {}
 
   void singles(std::chrono::steady_clock::time_point until) {
     const Dtype dtype = calls_[0]->call().outputs[0].computed_in;
     for (std::size_t i = 0; i < suspects_.size(); ++i) {
-      if (std::chrono::steady_clock::now() > until) {
+      if (is_over(until)) {
         found_.complete = false;
         return;
       }
@@ -74,7 +75,7 @@ class Search {
     for (const std::size_t i : changing_)
       for (const std::size_t j : changing_) {
         if (i >= j || !together(suspects_[i], suspects_[j])) continue;
-        if (std::chrono::steady_clock::now() > until) {
+        if (is_over(until)) {
           found_.complete = false;
           return;
         }
@@ -135,6 +136,10 @@ class Search {
   }
 
  private:
+  bool is_over(std::chrono::steady_clock::time_point until) const {
+    return (interrupted_ != nullptr && *interrupted_) || std::chrono::steady_clock::now() > until;
+  }
+
   // Two wrong formulas are no stacked cause that anybody would believe. Of one tensor two are, if one says where its elements are
   // read, and the other what numbers they become.
   static bool together(const Variant& a, const Variant& b) {
@@ -190,6 +195,7 @@ class Search {
   std::span<Evidence* const> calls_;
   Elements elements_;
   const std::vector<Variant>& suspects_;
+  const std::atomic<bool>* interrupted_;
   std::vector<Tried> tried_;
   std::vector<std::size_t> changing_;
   Causes found_;
@@ -200,7 +206,7 @@ class Search {
 Causes find_causes(std::span<Evidence* const> calls, const std::vector<Variant>& suspects,
                    const Patience& patience) {
   const auto begin = std::chrono::steady_clock::now();
-  Search search(calls, suspects);
+  Search search(calls, suspects, patience.interrupted);
   if (!search.has_numbers()) return search.result();
   search.singles(begin + patience.singles);
   if (search.enough_for_pairs() && !search.any_explains_all())

@@ -1,6 +1,7 @@
 // Which faults explain what a kernel gave.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <span>
@@ -41,10 +42,12 @@ struct Causes {
       false;  // every result is NaN or infinite, which tells no cause from another: none was tried
 };
 
-// For how long causes are tried: single ones, and then pairs, which are tried if no single one explains all.
+// For how long causes are tried: single ones, and then pairs, which are tried if no single one explains all. None is begun after
+// somebody has interrupted.
 struct Patience {
   std::chrono::milliseconds singles{600'000};
   std::chrono::milliseconds pairs{10'000};
+  const std::atomic<bool>* interrupted = nullptr;
 };
 
 // Calls of one operator, with results of one dtype, by one kernel: the cause must explain all of them. `suspects` must outlive the

@@ -9,11 +9,12 @@ namespace {
 
 // A gate has other things to do: `assay diagnose` takes all the time it needs.
 const diagnose::Options kQuickly{
-    .patience = {std::chrono::milliseconds(3000), std::chrono::milliseconds(500)}, .separate = false};
+    .patience = {std::chrono::milliseconds(3000), std::chrono::milliseconds(500), nullptr}, .separate = false};
 
 }  // namespace
 
-void diagnose_failures(Examiner& examiner, const Kernel& kernel, std::vector<Failure>& failures) {
+void diagnose_failures(Examiner& examiner, const Kernel& kernel, std::vector<Failure>& failures,
+                       const std::atomic<bool>& interrupted) {
   std::vector<Case> cases;
   for (const Failure& f : failures)
     if (f.kind == Verdict::diverged) cases.push_back(parse_case(f.case_text));
@@ -30,7 +31,9 @@ void diagnose_failures(Examiner& examiner, const Kernel& kernel, std::vector<Fai
     if (evidence.back().diverging() > 0) calls.push_back(&evidence.back());
   }
   if (calls.empty()) return;
-  const std::string said = summary(diagnose::diagnose(calls, kQuickly));
+  diagnose::Options options = kQuickly;
+  options.patience.interrupted = &interrupted;
+  const std::string said = summary(diagnose::diagnose(calls, options));
   for (Failure& f : failures)
     if (f.kind == Verdict::diverged) f.diagnosis = said;
 }

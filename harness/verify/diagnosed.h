@@ -1,6 +1,7 @@
 // Why a kernel's results diverge, for each of its failures.
 #pragma once
 
+#include <atomic>
 #include <vector>
 
 #include "examine.h"
@@ -10,6 +11,8 @@ namespace assay {
 
 // Runs the cases of those failures that diverged again, before they are made small: more elements say more, and one cause must
 // explain all of them. Fills Failure::diagnosis; with nothing, where none shows again.
-void diagnose_failures(Examiner& examiner, const Kernel& kernel, std::vector<Failure>& failures);
+// After an interrupt it ends with what it knows.
+void diagnose_failures(Examiner& examiner, const Kernel& kernel, std::vector<Failure>& failures,
+                       const std::atomic<bool>& interrupted);
 
 }  // namespace assay

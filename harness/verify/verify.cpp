@@ -284,7 +284,7 @@ class Run {
               fmt::format("recording {} {} {}", jobs[i].row->op, jobs[i].row->impl, jobs[i].row->dtype);
           report_(progress_);
         }
-        if (!interrupted_) diagnose_failures(examiner, *jobs[i].kernel, jobs[i].row->failures);
+        if (!interrupted_) diagnose_failures(examiner, *jobs[i].kernel, jobs[i].row->failures, interrupted_);
         std::vector<Verdict> shrunk;
         for (Failure& f : jobs[i].row->failures) {
           const bool first = std::ranges::find(shrunk, f.kind) == shrunk.end();

@@ -179,6 +179,52 @@ Adversary<V> disorderly_sum(std::vector<Adversary<V>>& terms) {
   return finished(last_open ? V(values[0] + values[1]) : accumulated_sum(values[0], values[1]));
 }
 
+// A tree of partial sums is another one for each number of terms.
+bool adds_in_order() {
+  return !attack_state().attack.shuffle && arithmetic().chain.kind != Chain::Kind::pairwise;
+}
+
+template <class V>
+std::vector<Adversary<V>> orderly_sums(const std::vector<Adversary<V>>& terms) {
+  using Pending = typename Adversary<V>::Pending;
+  const Arithmetic& a = arithmetic();
+  const bool last_open = a.accumulates_in_compute;
+  const auto last = [&](const V& x, const V& y) {
+    return last_open ? Adversary<V>{V(x + y), Pending::sum}
+                     : Adversary<V>{accumulated_sum(x, y), Pending::other};
+  };
+  const bool in_blocks = a.chain.kind == Chain::Kind::blocked;
+  const auto block = static_cast<std::size_t>(std::max<std::int64_t>(a.chain.block, 1));
+  std::vector<Adversary<V>> sums;
+  sums.reserve(terms.size());
+  V before{}, current{};  // the sums of the blocks before this one, and of this one so far
+  std::size_t count = 0;  // of terms that are not zero: adding zero rounds nothing
+  for (const Adversary<V>& t : terms) {
+    if (t.value == V{}) {
+      sums.push_back(count > 0      ? sums.back()
+                     : sums.empty() ? Adversary<V>{t.value, Pending::none}
+                                    : Adversary<V>{V(sums.back().value + t.value), Pending::none});
+      continue;
+    }
+    const bool first_of_block = count == 0 || (in_blocks && count % block == 0);
+    const V v = entered(t);
+    if (count == 0) {
+      sums.push_back(a.accumulates_narrower ? Adversary<V>{rounded(addend(t), a.accumulate), Pending::none}
+                                            : with_zero(t));
+      current = v;
+    } else if (!in_blocks || count < block) {
+      sums.push_back(last(current, v));
+      current = accumulated_sum(current, v);
+    } else {
+      if (first_of_block) before = count == block ? current : accumulated_sum(before, current);
+      current = first_of_block ? v : accumulated_sum(current, v);
+      sums.push_back(last(before, current));
+    }
+    ++count;
+  }
+  return sums;
+}
+
 template <class V>
 Adversary<V> operator*(const Adversary<V>& x, const Adversary<V>& y) {
   V a = settled(x);
@@ -253,17 +299,18 @@ double stored(const Adversary<V>& x) {
   return r;
 }
 
-#define ASSAY_INSTANTIATE(V)                                                 \
-  template struct Adversary<V>;                                              \
-  template struct ScalarOps<Adversary<V>>;                                   \
-  template V settled(const Adversary<V>&);                                   \
-  template V accumulated(const V&, bool);                                    \
-  template V addend(const Adversary<V>&);                                    \
-  template Adversary<V> disorderly_sum(std::vector<Adversary<V>>&);          \
-  template Adversary<V> operator*(const Adversary<V>&, const Adversary<V>&); \
-  template Adversary<V> operator/(const Adversary<V>&, const Adversary<V>&); \
-  template Adversary<V> sqrt(const Adversary<V>&);                           \
-  template Adversary<V> inexact(Function, const V&);                         \
+#define ASSAY_INSTANTIATE(V)                                                         \
+  template struct Adversary<V>;                                                      \
+  template struct ScalarOps<Adversary<V>>;                                           \
+  template V settled(const Adversary<V>&);                                           \
+  template V accumulated(const V&, bool);                                            \
+  template V addend(const Adversary<V>&);                                            \
+  template Adversary<V> disorderly_sum(std::vector<Adversary<V>>&);                  \
+  template std::vector<Adversary<V>> orderly_sums(const std::vector<Adversary<V>>&); \
+  template Adversary<V> operator*(const Adversary<V>&, const Adversary<V>&);         \
+  template Adversary<V> operator/(const Adversary<V>&, const Adversary<V>&);         \
+  template Adversary<V> sqrt(const Adversary<V>&);                                   \
+  template Adversary<V> inexact(Function, const V&);                                 \
   template double stored(const Adversary<V>&);
 
 ASSAY_INSTANTIATE(double)
