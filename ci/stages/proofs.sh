@@ -112,7 +112,7 @@ stage_selftest() {
 
 # operators_of DTYPE|'' [KERNEL]: names of the operators that have this dtype, and a kernel of this name.
 operators_of() {
-  ./assay ops --json - | python3 -c 'import json, sys
+  "$assay" ops --json - | python3 -c 'import json, sys
 for o in json.load(sys.stdin):
     if (not sys.argv[1] or sys.argv[1] in o["dtypes"]) and (not sys.argv[2] or any(k["impl"] == sys.argv[2] for k in o["kernels"])):
         print(o["op"])' "$1" "${2:-}"

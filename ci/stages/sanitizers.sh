@@ -8,9 +8,13 @@ sanitized() {
 
 stage_asan-ubsan() {
   sanitized asan-ubsan || return
-  # Our kernels and what checks them: few cases at night, where all kernels are there, and as many as there is time for otherwise.
-  assay=build/asan-ubsan/bin/assay begun=$SECONDS \
-    attempt_verify asan 20 --impl 'cpu.*,cuda.emulated' --cases 20 --seed "$rotation" --out "$logs/verify-asan.out"
+  # Our kernels that are there, and what checks them; of the slow ones some, in turn.
+  local assay=build/asan-ubsan/bin/assay begun=$SECONDS operators emulated
+  local options=(--cases 20 --timeout 60 --seed "$rotation" --out "$logs/verify-asan.out")
+  mapfile -t operators < <(operators_of '' cpu.baseline)
+  attempt_verify asan 30 "${operators[@]}" --impl 'cpu.*' "${options[@]}"
+  mapfile -t emulated < <(operators_of '' cuda.emulated | rotated | head -n "$([ -n "$nightly" ] && echo 1000 || echo 6)")
+  attempt_verify asan-cuda 10 "${emulated[@]}" --impl cuda.emulated "${options[@]}"
 }
 
 stage_tsan() { sanitized tsan; }

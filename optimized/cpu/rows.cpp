@@ -98,6 +98,10 @@ class AlongRows {
   char* at(std::size_t operand, std::int64_t offset) const {
     return static_cast<char*>(views_[operand]->data) + offset * (views_[operand]->dtype.bits / 8);
   }
+  // There is no buffer where rows are computed in place.
+  static C* buffer_of(C* buffers, std::size_t operand, std::int64_t size) {
+    return buffers == nullptr ? nullptr : buffers + static_cast<std::int64_t>(operand) * size;
+  }
   static T* typed(char* p) { return reinterpret_cast<T*>(p); }
 
   // Row i of a run.
@@ -107,7 +111,7 @@ class AlongRows {
     const C* gathered[kMaxRowInputs];
     for (std::size_t k = 0; k < op_.inputs; ++k) {
       char* const from = at(k + 1, run.offset[k + 1] + i * row_step(k + 1));
-      C* const to = buffer + static_cast<std::int64_t>(k) * n_;
+      C* const to = buffer_of(buffer, k, n_);
       dense[k] = typed(from);
       gathered[k] = to;
       if (!dense_) gather(to, from, views_[k + 1]->type(), step_[k + 1], views_[0]->type(), n_);
@@ -128,7 +132,7 @@ class AlongRows {
     for (std::size_t k = 0; k < op_.inputs; ++k) {
       const View& view = *views_[k + 1];
       char* const from = at(k + 1, run.offset[k + 1] + i * row_step(k + 1));
-      C* const to = buffer + static_cast<std::int64_t>(k) * size;
+      C* const to = buffer_of(buffer, k, size);
       x.in[k] = to;
       x.in_step[k] = lanes;
       if (!dense_lanes_) {
