@@ -20,7 +20,7 @@ struct Sub {
 };
 
 const EnrolledReference add_reference[] = {EnrolledReference{reference<ops::add_tensor, Add>()},
-                                      EnrolledReference{reference<ops::sub_tensor, Sub>()}};
+                                           EnrolledReference{reference<ops::sub_tensor, Sub>()}};
 
 }  // namespace
 }  // namespace assay

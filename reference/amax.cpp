@@ -53,7 +53,7 @@ struct LastOfEqual {
 };
 
 const EnrolledReference amax_reference[] = {EnrolledReference{reference<ops::amax, Amax>()},
-                                      EnrolledReference{reference<ops::argmax, Argmax>()}};
+                                            EnrolledReference{reference<ops::argmax, Argmax>()}};
 
 const EnrolledWrong amax_wrong[] = {
     EnrolledWrong{wrong_formula<ops::amax, NanIgnored>(

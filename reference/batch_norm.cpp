@@ -41,8 +41,8 @@ struct BatchNorm {
                const Tensor<S>* running_mean, const Tensor<S>* running_var, bool training,
                double /*momentum*/, double eps, const Index& i) const {
     const std::int64_t c = i[1];
-    const Statistics<S> s =
-        training ? channel_statistics(input, c, eps) : running_statistics(*running_mean, *running_var, c, eps);
+    const Statistics<S> s = training ? channel_statistics(input, c, eps)
+                                     : running_statistics(*running_mean, *running_var, c, eps);
     return s.normal(input.at(i.number()), weight, bias, c);
   }
 };

@@ -33,7 +33,7 @@ struct DivMode {
 };
 
 const EnrolledReference div_reference[] = {EnrolledReference{reference<ops::div_tensor, Div>()},
-                                      EnrolledReference{reference<ops::div_tensor_mode, DivMode>()}};
+                                           EnrolledReference{reference<ops::div_tensor_mode, DivMode>()}};
 
 }  // namespace
 }  // namespace assay

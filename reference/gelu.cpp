@@ -62,7 +62,7 @@ struct WithoutDensity {
 };
 
 const EnrolledReference gelu_reference[] = {EnrolledReference{reference<ops::gelu, Gelu>()},
-                                      EnrolledReference{reference<ops::gelu_backward, GeluBackward>()}};
+                                            EnrolledReference{reference<ops::gelu_backward, GeluBackward>()}};
 
 const EnrolledWrong gelu_wrong[] = {
     EnrolledWrong{wrong_formula<ops::gelu, BySigmoid>("by_sigmoid", "x sigmoid(1.702 x)")},

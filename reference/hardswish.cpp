@@ -24,7 +24,8 @@ struct Swish {
 
 const EnrolledReference hardswish_reference{reference<ops::hardswish, Hardswish>()};
 
-const EnrolledWrong hardswish_wrong[] = {EnrolledWrong{wrong_formula<ops::hardswish, Swish>("swish", "x sigmoid(x)")}};
+const EnrolledWrong hardswish_wrong[] = {
+    EnrolledWrong{wrong_formula<ops::hardswish, Swish>("swish", "x sigmoid(x)")}};
 
 }  // namespace
 }  // namespace assay

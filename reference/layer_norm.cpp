@@ -172,8 +172,9 @@ const EnrolledReference layer_norm_reference[] = {
                                 LayerNormGradBias>()}};
 
 const EnrolledWrong layer_norm_wrong[] = {
-    EnrolledWrong{wrong_formula<ops::native_layer_norm, LayerNormWith<LayerEpsilonBesideTheRoot>, LayerNormMean,
-                                LayerNormRstd>("epsilon_beside_the_root", "divides by sqrt(var) + eps")},
+    EnrolledWrong{
+        wrong_formula<ops::native_layer_norm, LayerNormWith<LayerEpsilonBesideTheRoot>, LayerNormMean,
+                      LayerNormRstd>("epsilon_beside_the_root", "divides by sqrt(var) + eps")},
     EnrolledWrong{
         wrong_formula<ops::native_layer_norm, LayerNormWith<Unbiased>, LayerNormMean, LayerNormRstd>(
             "unbiased_variance", "divides squares by n - 1")},

@@ -71,14 +71,15 @@ const EnrolledReference quantize_reference[] = {
     EnrolledReference{reference<ops::quantize_per_tensor, QuantizePerTensor>()},
     EnrolledReference{reference<ops::dequantize_per_tensor, DequantizePerTensor>()}};
 
-const EnrolledWrong quantize_wrong[] = {EnrolledWrong{wrong_formula<ops::quantize_per_tensor, TiesUpwards>(
-                                   "ties_upwards", "rounds ties upwards")},
-                               EnrolledWrong{wrong_formula<ops::quantize_per_tensor, Truncated>(
-                                   "truncated", "cuts off instead of rounding")},
-                               EnrolledWrong{wrong_formula<ops::quantize_per_tensor, Wrapped>(
-                                   "wrapped", "keeps the low 8 bits of what does not fit")},
-                               EnrolledWrong{wrong_formula<ops::dequantize_per_tensor, ZeroPointLast>(
-                                   "zero_point_last", "takes the zero point away after scaling")}};
+const EnrolledWrong quantize_wrong[] = {
+    EnrolledWrong{
+        wrong_formula<ops::quantize_per_tensor, TiesUpwards>("ties_upwards", "rounds ties upwards")},
+    EnrolledWrong{
+        wrong_formula<ops::quantize_per_tensor, Truncated>("truncated", "cuts off instead of rounding")},
+    EnrolledWrong{wrong_formula<ops::quantize_per_tensor, Wrapped>(
+        "wrapped", "keeps the low 8 bits of what does not fit")},
+    EnrolledWrong{wrong_formula<ops::dequantize_per_tensor, ZeroPointLast>(
+        "zero_point_last", "takes the zero point away after scaling")}};
 
 }  // namespace
 }  // namespace assay

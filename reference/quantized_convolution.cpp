@@ -34,7 +34,7 @@ struct QuantizedConvolution {
 
 // ---- Wrong ones ----------------------------------------------------------------------------------------------
 
-struct PaddedWithZeroNumbers {
+struct PaddedWithIntegerZero {
   template <class S>
   S operator()(const Tensor<S>& input, const Tensor<S>& weight, const Tensor<S>& weight_scale,
                const Tensor<S>& weight_zero_point, const Tensor<S>* bias,
@@ -63,7 +63,7 @@ const EnrolledReference quantized_convolution_reference{
     reference<ops::quantized_convolution, QuantizedConvolution>()};
 
 const EnrolledWrong quantized_convolution_wrong[] = {
-    EnrolledWrong{wrong_formula<ops::quantized_convolution, PaddedWithZeroNumbers>(
+    EnrolledWrong{wrong_formula<ops::quantized_convolution, PaddedWithIntegerZero>(
         "padded_with_zeros", "pads with the integer 0, and not with the zero point")}};
 
 }  // namespace

@@ -38,7 +38,7 @@ struct LargerOfSlopes {
 };
 
 const EnrolledReference relu_reference[] = {EnrolledReference{reference<ops::relu, Relu>()},
-                                      EnrolledReference{reference<ops::leaky_relu, LeakyRelu>()}};
+                                            EnrolledReference{reference<ops::leaky_relu, LeakyRelu>()}};
 
 const EnrolledWrong relu_wrong[] = {
     EnrolledWrong{wrong_formula<ops::relu, NanAsZero>(

@@ -36,7 +36,7 @@ struct Quick {
 };
 
 const EnrolledReference sigmoid_reference[] = {EnrolledReference{reference<ops::sigmoid, Sigmoid>()},
-                                      EnrolledReference{reference<ops::silu, Silu>()}};
+                                               EnrolledReference{reference<ops::silu, Silu>()}};
 
 const EnrolledWrong sigmoid_wrong[] = {
     EnrolledWrong{wrong_formula<ops::sigmoid, HardSigmoid>("hard", "min(max(x / 6 + 1/2, 0), 1)")},

@@ -36,7 +36,7 @@ struct WithEpsilon {
 };
 
 const EnrolledReference sqrt_reference[] = {EnrolledReference{reference<ops::sqrt, Sqrt>()},
-                                      EnrolledReference{reference<ops::rsqrt, Rsqrt>()}};
+                                            EnrolledReference{reference<ops::rsqrt, Rsqrt>()}};
 
 const EnrolledWrong sqrt_wrong[] = {
     EnrolledWrong{wrong_formula<ops::sqrt, OfAbsoluteValue>("of_absolute_value", "takes the root of |x|")},

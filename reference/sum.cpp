@@ -36,7 +36,7 @@ struct DividedByAll {
 };
 
 const EnrolledReference sum_reference[] = {EnrolledReference{reference<ops::sum_dim_int_list, Sum>()},
-                                      EnrolledReference{reference<ops::mean_dim, Mean>()}};
+                                           EnrolledReference{reference<ops::mean_dim, Mean>()}};
 
 const EnrolledWrong sum_wrong[] = {EnrolledWrong{
     wrong_formula<ops::mean_dim, DividedByAll>("divided_by_all", "divides by the number of all elements")}};

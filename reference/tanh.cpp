@@ -37,7 +37,7 @@ struct NotSquared {
 };
 
 const EnrolledReference tanh_reference[] = {EnrolledReference{reference<ops::tanh, Tanh>()},
-                                      EnrolledReference{reference<ops::tanh_backward, TanhBackward>()}};
+                                            EnrolledReference{reference<ops::tanh_backward, TanhBackward>()}};
 
 const EnrolledWrong tanh_wrong[] = {
     EnrolledWrong{

@@ -72,10 +72,12 @@ struct WithoutHalfPixels {
   }
 };
 
-const EnrolledReference upsample_bilinear2d_reference{reference<ops::upsample_bilinear2d, UpsampleBilinear2d>()};
+const EnrolledReference upsample_bilinear2d_reference{
+    reference<ops::upsample_bilinear2d, UpsampleBilinear2d>()};
 
-const EnrolledWrong upsample_bilinear2d_wrong[] = {EnrolledWrong{wrong_formula<ops::upsample_bilinear2d, WithoutHalfPixels>(
-    "without_half_pixels", "looks from the corner of a pixel")}};
+const EnrolledWrong upsample_bilinear2d_wrong[] = {
+    EnrolledWrong{wrong_formula<ops::upsample_bilinear2d, WithoutHalfPixels>(
+        "without_half_pixels", "looks from the corner of a pixel")}};
 
 }  // namespace
 }  // namespace assay

@@ -43,8 +43,9 @@ struct HalfPixels {
 
 const EnrolledReference upsample_nearest2d_reference{reference<ops::upsample_nearest2d, UpsampleNearest2d>()};
 
-const EnrolledWrong upsample_nearest2d_wrong[] = {EnrolledWrong{wrong_formula<ops::upsample_nearest2d, HalfPixels>(
-    "half_pixels", "looks from the middle of a pixel, as nearest-exact does")}};
+const EnrolledWrong upsample_nearest2d_wrong[] = {
+    EnrolledWrong{wrong_formula<ops::upsample_nearest2d, HalfPixels>(
+        "half_pixels", "looks from the middle of a pixel, as nearest-exact does")}};
 
 }  // namespace
 }  // namespace assay

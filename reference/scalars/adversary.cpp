@@ -199,11 +199,12 @@ std::vector<Adversary<V>> orderly_sums(const std::vector<Adversary<V>>& terms) {
   sums.reserve(terms.size());
   V before{}, current{};  // the sums of the blocks before this one, and of this one so far
   std::size_t count = 0;  // of terms that are not zero: adding zero rounds nothing
+  V zeros =
+      !terms.empty() && attack_state().coin() ? terms[0].value : V{};  // or it starts from its first term
   for (const Adversary<V>& t : terms) {
     if (t.value == V{}) {
-      sums.push_back(count > 0      ? sums.back()
-                     : sums.empty() ? Adversary<V>{t.value, Pending::none}
-                                    : Adversary<V>{V(sums.back().value + t.value), Pending::none});
+      zeros = zeros + t.value;
+      sums.push_back(count > 0 ? sums.back() : Adversary<V>{zeros, Pending::none});
       continue;
     }
     const bool first_of_block = count == 0 || (in_blocks && count % block == 0);
