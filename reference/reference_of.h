@@ -8,6 +8,7 @@
 //   };
 //   const EnrolledReference prelu_reference{reference<ops::prelu, Prelu>()};
 //
+// An element-wise formula is shorter as a lambda of its elements (pointwise.h).
 // One functor for each result, in order. It takes the schema's arguments in order, then what it computes:
 //   Tensor: const Tensor<S>&    Tensor?: const Tensor<S>*    Tensor[]: std::span<const Tensor<S>>
 //   every other type as in kernel.h; a Scalar becomes a number of the formula by param<S>(alpha)
@@ -130,11 +131,13 @@ struct Binding {
   static void elements(const Arguments<S>& arguments, Index& i, std::int64_t count, S* results) {
     const auto values = tuple_of<S>(arguments, Arguments_{});
     for (std::int64_t k = 0; k < count; ++k, i.step())
-      results[k] = std::apply([&](const auto&... a) { return F{}(a..., std::as_const(i)); }, values);
+      results[k] = std::apply(
+          [&](const auto&... a) { return F{}.template operator()<S>(a..., std::as_const(i)); }, values);
   }
   template <class S>
   static void row(const Arguments<S>& arguments, Row<S>& r) {
-    std::apply([&](const auto&... a) { F{}(a..., r); }, tuple_of<S>(arguments, Arguments_{}));
+    std::apply([&](const auto&... a) { F{}.template operator()<S>(a..., r); },
+               tuple_of<S>(arguments, Arguments_{}));
   }
 
   template <class S>
@@ -185,7 +188,7 @@ struct Binding {
 
 namespace detail {
 
-// "reference/relu.cpp" from "../../reference/relu.cpp": the compiler's path depends on the build.
+// "reference/mm.cpp" from "../../reference/mm.cpp": the compiler's path depends on the build.
 constexpr std::string_view from_reference(std::string_view path) {
   const std::size_t at = path.rfind("reference/");
   return at == std::string_view::npos ? path : path.substr(at);

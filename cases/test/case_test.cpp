@@ -5,7 +5,7 @@
 
 #include <random>
 
-#include "ops/add.h"
+#include "ops/binary.h"
 #include "ops/mm.h"
 #include "ops/prelu.h"
 #include "ops/softmax.h"

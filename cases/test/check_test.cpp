@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "given.h"
-#include "ops/add.h"
 #include "ops/batch_norm.h"
+#include "ops/binary.h"
 #include "ops/group_norm.h"
 #include "ops/mm.h"
 #include "ops/prelu.h"
@@ -123,7 +123,8 @@ TEST(Check, KnowsRunsOfDimensions) {
 }
 
 constexpr Operator gradient_of_layers{
-    .schema = parse_schema("gradient_of_layers(SymInt[] normalized_shape, Tensor grad, Tensor mean) -> Tensor"),
+    .schema =
+        parse_schema("gradient_of_layers(SymInt[] normalized_shape, Tensor grad, Tensor mean) -> Tensor"),
     .shapes = "normalized_shape=[+M] grad=[*,*M] mean=[*,1*M] -> [*,*M]"};
 
 // A 1 for each dimension of the run, however many these are.

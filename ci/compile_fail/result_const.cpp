@@ -1,7 +1,7 @@
 // A result that the kernel cannot write.
 // says: this parameter of the kernel has another type than its schema says
 // says: (result)
-#include "ops/relu.h"
+#include "ops/activation.h"
 #include "vocabulary/kernel.h"
 
 namespace assay {

@@ -1,7 +1,7 @@
 // A Scalar keeps whether it was written as an integer: a double would lose that.
 // says: this parameter of the kernel has another type than its schema says
 // says: alpha
-#include "ops/add.h"
+#include "ops/binary.h"
 #include "vocabulary/kernel.h"
 
 namespace assay {

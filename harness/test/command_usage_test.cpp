@@ -226,7 +226,7 @@ TEST_F(CommandLine, TheScoreOfDiagnosisTakesNoChoiceOfDataAndPlugins) {
 }
 
 TEST_F(CommandLine, ExplainNamesTheReferenceInTheCheckout) {
-  EXPECT_THAT(assay({"explain", "relu:f32:self=3"}).out, HasSubstr("\nreference  reference/relu.cpp:"));
+  EXPECT_THAT(assay({"explain", "relu:f32:self=3"}).out, HasSubstr("\nreference  reference/activation.cpp:"));
 }
 
 // Who reads has seen enough: `assay ops | head`.

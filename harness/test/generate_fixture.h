@@ -5,11 +5,10 @@
 #include <vector>
 
 #include "harness/generate/data.h"
-#include "ops/add.h"
-#include "ops/div.h"
+#include "ops/activation.h"
+#include "ops/binary.h"
 #include "ops/mm.h"
 #include "ops/prelu.h"
-#include "ops/relu.h"
 #include "ops/softmax.h"
 #include "test/effort.h"
 #include "vocabulary/operators.h"

@@ -10,7 +10,7 @@
 #include "harness/generate/data.h"
 #include "harness/registry/subprocess.h"
 #include "harness/run/lane.h"
-#include "ops/relu.h"
+#include "ops/activation.h"
 #include "reports/temporary_folder.h"
 #include "vocabulary/case.h"
 

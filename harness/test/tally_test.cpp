@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <random>
 
-#include "ops/relu.h"
+#include "ops/activation.h"
 #include "reports/row.h"
 
 namespace assay {

@@ -46,6 +46,19 @@ struct ElementwiseLoops {
 };
 
 }  // namespace assay::cpu
+
+// The entries of an operator whose functor needs no more than its tensors, one or two of them, with what its contract says
+// besides: ASSAY_CPU_UNARY(ops::exp, Exp, ASSAY_CPU_EXP). The functor stands in namespace HWY_NAMESPACE.
+#define ASSAY_CPU_UNARY(op, functor, ...) \
+  ASSAY_CPU_FUNCTOR(op, unary, functor, ASSAY_CPU_IN_PLACE __VA_OPT__("\n") __VA_ARGS__)
+#define ASSAY_CPU_BINARY(op, functor, ...) \
+  ASSAY_CPU_FUNCTOR(op, binary, functor, ASSAY_CPU_IN_PLACE __VA_OPT__("\n") __VA_ARGS__)
+#define ASSAY_CPU_FUNCTOR(op, driver, functor, contract_text)                                        \
+  ASSAY_CPU_LEVEL(op, N_EMU128::driver<N_EMU128::functor>, "cpu.baseline", nullptr, contract_text),  \
+      ASSAY_CPU_LEVEL(op, N_AVX2::driver<N_AVX2::functor>, "cpu.avx2", ::assay::cpu::lacks_avx2,     \
+                      contract_text),                                                                \
+      ASSAY_CPU_LEVEL(op, N_AVX3::driver<N_AVX3::functor>, "cpu.avx512", ::assay::cpu::lacks_avx512, \
+                      contract_text)
 #endif
 
 HWY_BEFORE_NAMESPACE();
@@ -117,6 +130,15 @@ void elementwise(const Op& op, const View& out, const Inputs&... inputs) {
   static_assert(sizeof...(inputs) < kMaxOperands);
   const View* const views[] = {&out, &inputs...};
   elementwise(loops_of<Op>(std::index_sequence_for<Inputs...>()), &op, views, sizeof...(inputs));
+}
+
+template <class Op>
+void unary(const View& self, View& out) {
+  elementwise(Op{}, out, self);
+}
+template <class Op>
+void binary(const View& self, const View& other, View& out) {
+  elementwise(Op{}, out, self, other);
 }
 
 }  // namespace assay::cpu::HWY_NAMESPACE

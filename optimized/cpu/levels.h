@@ -3,7 +3,7 @@
 // A stem begins with
 //
 //   #undef HWY_TARGET_INCLUDE
-//   #define HWY_TARGET_INCLUDE "cpu/relu.cpp"
+//   #define HWY_TARGET_INCLUDE "cpu/mm.cpp"
 //   #include "levels.h"
 //
 // which compiles the rest of the file once for each level (as Highway's foreach_target does). Code between
@@ -51,7 +51,7 @@
 
 namespace assay::cpu {
 
-// "optimized/cpu/relu.cpp:30" from "/somewhere/optimized/cpu/relu.cpp:30".
+// "optimized/cpu/mm.cpp:30" from "/somewhere/optimized/cpu/mm.cpp:30".
 consteval const char* from_optimized(const char* path) {
   const std::string_view text = path;
   const std::size_t at = text.rfind("optimized/");

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "call.h"
+#include "wrap.h"
 
 namespace assay::cuda {
 inline namespace ASSAY_CUDA_BACKEND {
@@ -50,7 +51,7 @@ struct Addition {
   }
   template <class C>
   __device__ C combine(C a, C b) const {
-    return a + b;
+    return wrapping_sum(a, b);
   }
 };
 

@@ -9,6 +9,7 @@
 
 #include "contracts.h"
 #include "rows.h"
+#include "wrap.h"
 
 namespace assay::cuda {
 inline namespace ASSAY_CUDA_BACKEND {
@@ -26,7 +27,7 @@ __device__ __forceinline__ C cumsum_before(C value, int lanes, C& total) {
   C sum = value;
   for (int by = 1; by < width; by *= 2) {
     const C other = __shfl_up_sync(kAllLanes, sum, static_cast<unsigned>(by), width);
-    if (lane >= by) sum = other + sum;
+    if (lane >= by) sum = wrapping_sum(other, sum);
   }
   total = __shfl_sync(kAllLanes, sum, width - 1, width);
   const C one_before = __shfl_up_sync(kAllLanes, sum, 1u, width);
@@ -40,10 +41,10 @@ __device__ __forceinline__ C cumsum_before(C value, int lanes, C& total) {
   C warps_before = cumsum_nothing<C>(), all = cumsum_nothing<C>();
   for (int w = 0; w < lanes / kWarpSize; ++w) {
     if (w == warp) warps_before = all;
-    all += of_warp[w];
+    all = wrapping_sum(all, of_warp[w]);
   }
   total = all;
-  return warps_before + before;
+  return wrapping_sum(warps_before, before);
 }
 
 // Budget: 80 registers, 4 bytes spilled, 1.00 sectors, 1.00 passes.
@@ -83,20 +84,21 @@ __global__ void __launch_bounds__(kRowThreads)
       for (int p = 0; p < kRowPieces; ++p) {
         if ((first + p) * chunk >= n) continue;
         ASSAY_UNROLL
-        for (int e = 1; e < width; ++e) x[p][e] = x[p][e - 1] + x[p][e];
+        for (int e = 1; e < width; ++e) x[p][e] = wrapping_sum(x[p][e - 1], x[p][e]);
         C total;
-        const C before = carried + cumsum_before(x[p][width - 1], group.lanes, total);
-        carried += total;
+        const C before = wrapping_sum(carried, cumsum_before(x[p][width - 1], group.lanes, total));
+        carried = wrapping_sum(carried, total);
         const std::int64_t j = group.element(first + p, 0, width);
         if (vectors && j < mine) {
           Vector<T> y;
           ASSAY_UNROLL
-          for (int e = 0; e < width; ++e) y.element[e] = narrowed<T>(before + x[p][e]);
+          for (int e = 0; e < width; ++e) y.element[e] = narrowed<T>(wrapping_sum(before, x[p][e]));
           store_vector(static_cast<T*>(out) + at[0] + j, y);
         } else {
           ASSAY_UNROLL
           for (int e = 0; e < width; ++e)
-            if (j + e < mine) store_as(out, out_type, at[0] + (j + e) * plan.step[0], before + x[p][e]);
+            if (j + e < mine)
+              store_as(out, out_type, at[0] + (j + e) * plan.step[0], wrapping_sum(before, x[p][e]));
         }
       }
     }
@@ -121,16 +123,18 @@ __global__ void __launch_bounds__(kRowThreads)
     C sum = cumsum_nothing<C>();
     if (blockDim.y > 1) {
       if (there && threadIdx.y + 1 < blockDim.y)
-        for (std::int64_t j = begin; j < end; ++j) sum += load_one<T>(in, in_type, at[1] + j * plan.step[1]);
+        for (std::int64_t j = begin; j < end; ++j)
+          sum = wrapping_sum(sum, load_one<T>(in, in_type, at[1] + j * plan.step[1]));
       __syncthreads();  // what the last round left has been read
       of_segment[threadIdx.y * blockDim.x + threadIdx.x] = sum;
       __syncthreads();
       sum = cumsum_nothing<C>();
-      for (unsigned y = 0; y < threadIdx.y; ++y) sum += of_segment[y * blockDim.x + threadIdx.x];
+      for (unsigned y = 0; y < threadIdx.y; ++y)
+        sum = wrapping_sum(sum, of_segment[y * blockDim.x + threadIdx.x]);
     }
     if (!there) continue;
     for (std::int64_t j = begin; j < end; ++j) {
-      sum += load_one<T>(in, in_type, at[1] + j * plan.step[1]);
+      sum = wrapping_sum(sum, load_one<T>(in, in_type, at[1] + j * plan.step[1]));
       store_as(out, out_type, at[0] + j * plan.step[0], sum);
     }
   }

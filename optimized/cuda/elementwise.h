@@ -225,5 +225,15 @@ void elementwise(const Op& op, View& out, const In&... in) {
   if constexpr (of_integers<Op>) elementwise_mixed<std::int64_t>(op, given, views, indices);
 }
 
+// Kernels of operators whose functor needs no more than its tensors: ASSAY_CUDA(ops::exp, unary<Exp>, "...contract...").
+template <class Op>
+void unary(const View& self, View& out) {
+  elementwise(Op{}, out, self);
+}
+template <class Op>
+void binary(const View& self, const View& other, View& out) {
+  elementwise(Op{}, out, self, other);
+}
+
 }  // namespace ASSAY_CUDA_BACKEND
 }  // namespace assay::cuda

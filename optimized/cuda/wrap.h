@@ -1,6 +1,8 @@
 // Integers as kernels compute them: in 64 bits that wrap (cpu/wrap.h, for the device).
 #pragma once
 
+#include <type_traits>
+
 #include "device.h"
 
 namespace assay::cuda {
@@ -8,6 +10,14 @@ inline namespace ASSAY_CUDA_BACKEND {
 
 __host__ __device__ constexpr std::int64_t wrapping_add(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+}
+// A sum of any compute type: integers wrap.
+template <class C>
+__device__ __forceinline__ C wrapping_sum(C a, C b) {
+  if constexpr (std::is_integral_v<C>)
+    return wrapping_add(a, b);
+  else
+    return a + b;
 }
 __host__ __device__ constexpr std::int64_t wrapping_multiply(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));

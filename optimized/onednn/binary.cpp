@@ -1,9 +1,6 @@
 // Operators of two tensors by oneDNN's binary primitive: alpha of sums is the scale of its second source.
+#include "ops/binary.h"
 #include "operation.h"
-#include "ops/add.h"
-#include "ops/div.h"
-#include "ops/maximum.h"
-#include "ops/mul.h"
 
 namespace assay::onednn {
 namespace {

@@ -9,16 +9,10 @@
 
 #include "eltwise_contracts.h"
 #include "operation.h"
+#include "ops/activation.h"
 #include "ops/clamp.h"
-#include "ops/elu.h"
-#include "ops/exp.h"
+#include "ops/functions.h"
 #include "ops/gelu.h"
-#include "ops/hardswish.h"
-#include "ops/log.h"
-#include "ops/relu.h"
-#include "ops/sigmoid.h"
-#include "ops/sqrt.h"
-#include "ops/tanh.h"
 
 namespace assay::onednn {
 namespace {

@@ -4,10 +4,7 @@
 
 #include "../contracts.h"
 #include "cudnn_tensor.h"
-#include "ops/elu.h"
-#include "ops/relu.h"
-#include "ops/sigmoid.h"
-#include "ops/tanh.h"
+#include "ops/activation.h"
 
 namespace assay::cuda::peers {
 namespace {

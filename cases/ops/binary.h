@@ -1,0 +1,87 @@
+// Arithmetic of two tensors, broadcast as NumPy does.
+#pragma once
+
+#include "../vocabulary/operator.h"
+
+namespace assay::ops {
+
+inline constexpr Operator add_tensor{
+    .schema = parse_schema("add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"),
+    .formula = "self + alpha * other",
+    .dtypes = kFloatingPoint | kArithmeticIntegers,
+    .in_integers = true,
+    .dtype_rule = DtypeRule::promote,
+    .shapes = "self=[*]~ other=[*]~ -> [*]",
+    .domains = "alpha: real",
+    .properties = kElementwise,
+    .in_place = "self",
+    .source = "torch.add",
+};
+
+inline constexpr Operator sub_tensor{
+    .schema = parse_schema("sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"),
+    .formula = "self - alpha * other",
+    .dtypes = kFloatingPoint | kArithmeticIntegers,
+    .in_integers = true,
+    .dtype_rule = DtypeRule::promote,
+    .shapes = "self=[*]~ other=[*]~ -> [*]",
+    .domains = "alpha: real",
+    .properties = kElementwise,
+    .in_place = "self",
+    .source = "torch.sub",
+};
+
+inline constexpr Operator mul_tensor{
+    .schema = parse_schema("mul.Tensor(Tensor self, Tensor other) -> Tensor"),
+    .formula = "self * other",
+    .dtypes = kFloatingPoint | kArithmeticIntegers,
+    .in_integers = true,
+    .dtype_rule = DtypeRule::promote,
+    .shapes = "self=[*]~ other=[*]~ -> [*]",
+    .properties = kElementwise,
+    .in_place = "self",
+    .unobservable = "self.swapped_with_other: the formula is symmetric",
+    .source = "torch.mul",
+};
+
+inline constexpr Operator div_tensor{
+    .schema = parse_schema("div.Tensor(Tensor self, Tensor other) -> Tensor"),
+    .formula = "self / other",
+    .dtype_rule = DtypeRule::promote,
+    .shapes = "self=[*]~ other=[*]~ -> [*]",
+    .properties = kElementwise,
+    .in_place = "self",
+    .source = "torch.div",
+};
+
+// "floor" is Python's //: of an infinite self NaN, and -1 where a small negative quotient has an infinite divisor. Integers
+// are not divided by 0, which is an error in ATen, too; the least number by -1 wraps, where ATen traps for i32 and i64.
+// Without a mode ATen makes f32 of them.
+inline constexpr Operator div_tensor_mode{
+    .schema = parse_schema("div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor"),
+    .formula = "self / other, or trunc(self / other), or floor(self / other) as Python's self // other",
+    .dtypes = kFloatingPoint | kArithmeticIntegers,
+    .in_integers = true,
+    .dtype_rule = DtypeRule::promote,
+    .shapes = "self=[*]~ other=[*]~ -> [*]",
+    .domains = "other: nonzero; rounding_mode: one_of(trunc, floor) for integers",
+    .properties = kElementwise,
+    .in_place = "self",
+    .unobservable = "rounding_mode.always_* (u8): of numbers without sign, trunc is floor",
+    .source = "torch.div",
+};
+
+inline constexpr Operator maximum{
+    .schema = parse_schema("maximum(Tensor self, Tensor other) -> Tensor"),
+    .formula = "max(self, other)",
+    .dtypes = kFloatingPoint | kArithmeticIntegers,
+    .in_integers = true,
+    .dtype_rule = DtypeRule::promote,
+    .shapes = "self=[*]~ other=[*]~ -> [*]",
+    .properties = kElementwise,
+    .in_place = "self",
+    .unobservable = "self.swapped_with_other: the formula is symmetric",
+    .source = "torch.maximum; IEEE 754-2019, 9.6",
+};
+
+}  // namespace assay::ops
