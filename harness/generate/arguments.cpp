@@ -311,4 +311,8 @@ void draw_attributes(Draw& draw, Case& c, Dtype result_dtype) {
   c = settled(std::move(c));
 }
 
+void redraw_attribute(Draw& draw, Case& c, std::size_t argument, Dtype result_dtype) {
+  c.arguments[argument] = draw_attribute(draw, c, argument, result_dtype);
+}
+
 }  // namespace assay

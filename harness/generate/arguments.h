@@ -22,5 +22,7 @@ void draw_layouts(Draw& draw, Case& c);
 // Values of the schema's and the domains' choosing for every argument that is no tensor; `dtype` arguments are
 // draw_dtypes's business.
 void draw_attributes(Draw& draw, Case& c, Dtype result_dtype);
+// The same of one argument, which the shape rule does not bind.
+void redraw_attribute(Draw& draw, Case& c, std::size_t argument, Dtype result_dtype);
 
 }  // namespace assay

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 
 #include "check_case.h"
 #include "layouts.h"
@@ -96,7 +97,9 @@ struct ClassOfValue {
   std::string operator()(None) const { return "none"; }
   std::string operator()(bool v) const { return v ? "true" : "false"; }
   std::string operator()(const std::string& v) const { return v; }
-  std::string operator()(std::int64_t v) const { return v < 0 ? "below 0" : v == 0 ? "0" : "above 0"; }
+  std::string operator()(std::int64_t v) const {
+    return v < 0 ? "below 0" : v > 1 ? "above 1" : v == 1 ? "1" : "0";
+  }
   std::string operator()(double) const { return "given"; }
   std::string operator()(Dtype) const { return "given"; }
   std::string operator()(MemoryFormat v) const { return fmt::format("format {}", static_cast<int>(v)); }
@@ -106,6 +109,24 @@ struct ClassOfValue {
     return v.empty() ? "no items" : v.size() == 1 ? "one item" : "several items";
   }
 };
+
+// Of strides, paddings, dilations and windows the numbers count: for 3 and 3, or 1 and 1, kernels have paths of their own.
+std::string numbers_class(std::span<const std::int64_t> numbers) {
+  if (std::ranges::any_of(numbers, [&](std::int64_t n) { return n != numbers[0]; })) return "that differ";
+  return numbers[0] < 0 ? "below 0" : numbers[0] > 3 ? "above 3" : fmt::format("all {}", numbers[0]);
+}
+
+// Windows that are dimensions of a tensor, as a convolution's weight has them.
+void add_windows(Classes& all, const Case& c) {
+  const ShapeMatch match = match_case(c);
+  if (match.alternative < 0) return;
+  const ShapeAlternative& alternative =
+      shape_rule(*c.op).alternatives[static_cast<std::size_t>(match.alternative)];
+  for (const std::string& run : alternative.runs())
+    if (const auto found = match.binding.runs.find(run);
+        alternative.window_in(run) != nullptr && found != match.binding.runs.end() && !found->second.empty())
+      all.insert("window " + numbers_class(found->second));
+}
 
 }  // namespace
 
@@ -117,9 +138,14 @@ std::vector<std::string> classes_of(const Case& c) {
   add_broadcasting(all, c);
   for (const Layout& layout : output_layouts(c, results))
     all.insert(fmt::format("result's layout {}", kind_of(layout)));
-  for (std::size_t i = 0; i < c.arguments.size(); ++i)
-    all.insert(fmt::format("{} {}", c.op->schema.argument_storage[i].name,
-                           std::visit(ClassOfValue{}, c.arguments[i])));
+  add_windows(all, c);
+  for (std::size_t i = 0; i < c.arguments.size(); ++i) {
+    const std::string_view name = c.op->schema.argument_storage[i].name;
+    all.insert(fmt::format("{} {}", name, std::visit(ClassOfValue{}, c.arguments[i])));
+    const auto* numbers = std::get_if<std::vector<std::int64_t>>(&c.arguments[i]);
+    if (numbers != nullptr && !numbers->empty() && domain(*c.op, name).is_spatial())
+      all.insert(fmt::format("{} {}", name, numbers_class(*numbers)));
+  }
   return {all.begin(), all.end()};
 }
 

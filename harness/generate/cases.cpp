@@ -8,6 +8,7 @@
 #include "arguments.h"
 #include "check_case.h"
 #include "families.h"
+#include "layers.h"
 #include "random.h"
 #include "shapes.h"
 
@@ -17,6 +18,7 @@ namespace {
 constexpr int kLongOneIn = 400;             // long sums belong to the slow tier, but are never quite absent
 constexpr std::int64_t kDeepOneIn = 25;     // tensors of more dimensions than kMaxRank
 constexpr std::uint64_t kSplitOneIn = 100;  // by index and not by chance: even a short run has one
+constexpr std::uint64_t kLayerOneIn = 3;    // calls as networks make them, as long as the operator has any
 constexpr std::uint64_t kAttempts = 200;
 constexpr std::uint64_t kLeastSeed = 16;  // smaller seeds are for shrinking, see output_layouts
 
@@ -107,6 +109,23 @@ Case random_case(const Operator& op, Dtype dtype, std::uint64_t key, bool is_spl
   return c;
 }
 
+// Each that the operator has something of, one after the other: even the rarest occurs in a run of some hundred cases.
+std::string_view family_in_turn(const Operator& op, std::uint64_t number) {
+  std::vector<std::string_view> names;
+  for (const Family& f : families())
+    if (weight_for(op, f) > 0) names.push_back(f.name);
+  return names[number % names.size()];
+}
+
+// The number-th layer. What it says of its data holds.
+std::optional<Case> layer_case(const Operator& op, Dtype dtype, std::uint64_t key, std::uint64_t number) {
+  Draw draw(mix(key, hash("layer")));
+  std::optional<Case> c = draw_layer(draw, op, dtype, number);
+  if (c && c->data == "normal" && number % 2 == 1) c->data = family_in_turn(op, number / 2);
+  if (c && c->data == "tiny") keep_epsilon_from_zero(*c);
+  return c;
+}
+
 }  // namespace
 
 std::uint64_t ladder_length(const Operator& op) {
@@ -135,6 +154,9 @@ Case generate(const Operator& op, Dtype result_dtype, std::uint64_t seed, std::u
     left -= steps.size();
   }
   const bool is_split = index % kSplitOneIn == kSplitOneIn - 1;
+  if (!c && !is_split && left % kLayerOneIn == 0)
+    if (std::optional<Case> layer = layer_case(op, result_dtype, key, left / kLayerOneIn))
+      keep(*std::move(layer));
   for (std::uint64_t attempt = 0; !c && attempt < kAttempts; ++attempt)
     keep(random_case(op, result_dtype, attempt == 0 ? key : mix(key, attempt), is_split));
   if (!c)

@@ -147,6 +147,15 @@ void normals(const Target& t, Values values) {
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = t.parameter ? slope(t, i) : normal(t.own, i);
 }
 
+// What a formula does not read must not reach the result: among NaN and infinities in every tensor nobody would see it.
+void first_special(const Target& t, Values values) {
+  normals(t, values);
+  if (t.ordinal > 0 || !is_float(t.dtype)) return;
+  const double kinds[] = {std::nan(""), HUGE_VAL, -HUGE_VAL};
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (t.own.below((1u << 29) + i, 4) == 0) values[i] = kinds[t.own.below((1u << 28) + i, 3)];
+}
+
 // A mean far from 0: differences from it are small beside the numbers.
 void offset(const Target& t, Values values) {
   constexpr std::array kMeans{1e1, 1e2, 1e3, 1e4};
@@ -235,6 +244,7 @@ constexpr Family kFamilies[] = {
     {"edge",
      "zeros and NaN of both signs, infinities, subnormals, the largest and smallest numbers, kinks and their neighbours",
      28, fill_edge},
+    {"special", "NaN and infinities in the first tensor, numbers as normal in the others", 4, first_special},
     {"tiny", "zeros, and subnormal numbers or those whose products are, beside tensors as normal", 16, tiny},
     {"long", "positive numbers for long sums", 0, accumulation},
     {kPastEnd, "as normal, but one index is the number of rows: not allowed", 0, normals},

@@ -1,0 +1,106 @@
+// The calls of networks as cases: the lists themselves, and what is made of them.
+#include "../generate/layers.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "../generate/cases.h"
+#include "../generate/check_case.h"
+#include "../generate/tensor_copy.h"
+#include "ops/convolution.h"
+#include "ops/max_pool2d.h"
+#include "vocabulary/operators.h"
+
+namespace assay::test {
+namespace {
+
+using Ints = std::vector<std::int64_t>;
+
+bool is_toy(const Operator& op) {
+  return op.schema.name.find("toy") != std::string_view::npos;
+}  // of other tests
+
+TEST(Layers, EveryOperatorHasSomeAndAllAreAllowed) {
+  for (const Operator* op : operators()) {
+    if (is_toy(*op)) continue;
+    EXPECT_FALSE(layers_of(*op).empty()) << op->schema.name;
+    for (const Case& c : layers_of(*op)) {
+      const Checked checked = check_case(c);
+      EXPECT_TRUE(checked.ok()) << text(c) << ": " << checked.error;
+    }
+  }
+}
+
+TEST(Layers, AreAllowedAndSmallForEveryDtype) {
+  for (const Operator* op : operators())
+    for (int d = 0; d < kDtypes; ++d) {
+      const auto dtype = static_cast<Dtype>(d);
+      if (is_toy(*op) || !op->dtypes.contains(dtype)) continue;
+      int made = 0;
+      for (std::uint64_t number = 0; number < 90; ++number) {
+        Draw draw(number + 17);
+        const std::optional<Case> c = draw_layer(draw, *op, dtype, number);
+        if (!c) continue;
+        ++made;
+        ASSERT_TRUE(check_case(*c).ok()) << text(*c);
+        for (const TensorSpec* t : tensors_of(*c)) EXPECT_LE(numel(t->shape), 4 << 20) << text(*c);
+      }
+      EXPECT_GE(made, 60) << op->schema.name << " " << name(dtype);
+    }
+}
+
+// Of 250 cases: windows with their stride, padding and dilation as people use them, in one group and depthwise.
+std::set<std::string> convolutions(std::uint64_t seed) {
+  std::set<std::string> found;
+  for (std::uint64_t i = 0; i < 250; ++i) {
+    const Case c = generate(ops::convolution, Dtype::f32, seed, i);
+    const auto& weight = std::get<TensorSpec>(c.arguments[1]).shape;
+    if (weight.size() != 4 || weight[2] != weight[3] || std::get<bool>(c.arguments[6])) continue;
+    const auto first = [&](std::size_t k) { return std::get<Ints>(c.arguments[k]).front(); };
+    const std::int64_t groups = std::get<std::int64_t>(c.arguments[8]);
+    found.insert(std::to_string(weight[2]) + " s" + std::to_string(first(3)) + " p" +
+                 std::to_string(first(4)) + " d" + std::to_string(first(5)) +
+                 (groups == 1      ? ""
+                  : weight[1] == 1 ? " depthwise"
+                                   : " groups"));
+  }
+  return found;
+}
+
+TEST(Layers, OrdinaryConvolutionsAreMetInEveryRun) {
+  for (const std::uint64_t seed : {0, 1, 2, 77}) {
+    const std::set<std::string> found = convolutions(seed);
+    for (const char* ordinary :
+         {"3 s1 p1 d1", "3 s2 p1 d1", "1 s1 p0 d1", "1 s2 p0 d1", "5 s1 p2 d1", "7 s2 p3 d1", "3 s1 p2 d2",
+          "3 s1 p1 d1 depthwise", "3 s2 p1 d1 depthwise", "3 s1 p1 d1 groups"})
+      EXPECT_TRUE(found.contains(ordinary)) << ordinary << ", seed " << seed;
+  }
+}
+
+TEST(Layers, LargeOnesAreLargeInEachDimension) {
+  std::int64_t channels = 0;
+  for (std::uint64_t i = 0; i < 250; ++i) {
+    const Case c = generate(ops::convolution, Dtype::f32, 0, i);
+    const auto& weight = std::get<TensorSpec>(c.arguments[1]).shape;
+    if (weight.size() > 2) channels = std::max(channels, std::min(weight[0], weight[1]));
+  }
+  EXPECT_GE(channels, 32);
+}
+
+TEST(Layers, AGlobalPoolStaysGlobal) {
+  int global = 0;
+  for (std::uint64_t i = 0; i < 250; ++i) {
+    const Case c = generate(ops::max_pool2d, Dtype::f32, 0, i);
+    const auto& image = std::get<TensorSpec>(c.arguments[0]).shape;
+    const auto& window = std::get<Ints>(c.arguments[1]);
+    if (window.size() == 2 && image.size() == 4 && window[0] == image[2] && window[1] == image[3] &&
+        window[0] > 2)
+      ++global;
+  }
+  EXPECT_GE(global, 1);
+}
+
+}  // namespace
+}  // namespace assay::test
