@@ -250,7 +250,7 @@ void add_verify(CLI::App& app, Command& chosen) {
       "  assay verify prelu 'softmax*' --dtype f32      two operators, one dtype\n"
       "  assay verify mm --plugin ./libmine.so --impl 'plugin:*'   your own kernel\n"
       "  assay verify --case prelu:f32:self=2x6x5x7,weight=6:seed=1\n"
-      "  assay verify --cases-from ci/cuda_cases.txt 'softmax*'   those of a list that are of these operators\n"
+      "  assay verify --cases-from ci/cpu_cases.txt 'softmax*'   those of a list that are of these operators\n"
       "  assay verify 'softmax*' --impl cuda.emulated --check   CUDA kernels without a GPU, under a checker\n"
       "  assay verify --fixtures cases/fixtures         recorded cases; what was recorded is judged too\n\n"
       "Exit codes: 0 all well; 1 a fault was found; 2 wrong usage, unreadable input, or output that cannot be written;\n"
