@@ -74,13 +74,20 @@ stage_verify() {
   attempt ci/cuda_budget --self-test
   attempt ci/cuda_budget --jobs "$jobs"
   if grep '^cuda_budget: not run' "$log" | sed 's/^/  /' | grep .; then add 0 0 1; fi
-  local large cases
-  mapfile -t cases < <(grep -v '^\(#\|$\)' ci/cuda_cases.txt | rotated)
-  attempt_all < <(for large in "${!cases[@]}"; do
-    printf "./assay verify --impl 'cuda.*' --case %q --out %q\n" "${cases[large]}" "$logs/verify.out/$large"
-    printf './assay verify --impl cuda.emulated --check --case %q --out %q\n' "${cases[large]}" "$logs/verify.out/$large-check"
-  done)
+  # Lists, each of which begins with another line for another rotation.
+  local list
+  for list in cpu peer cuda; do case_lines "ci/${list}_cases.txt" | rotated > "$logs/${list}_cases.txt"; done
+  attempt_verify cpu-cases 10 --impl 'cpu.*' --cases-from "$logs/cpu_cases.txt"
+  for list in onednn openblas; do
+    [ ! -e "build/release/optimized/libassay_${list}_plugin.so" ] ||
+      attempt_verify "$list-cases" 5 --impl "$list*" --cases-from "$logs/peer_cases.txt"
+  done
+  attempt_verify cuda-cases 10 --impl 'cuda.*' --cases-from "$logs/cuda_cases.txt"
+  attempt_verify cuda-cases-check 100 --impl cuda.emulated --check --cases-from "$logs/cuda_cases.txt"
 }
+
+# case_lines FILE: those of a list that have cases.
+case_lines() { grep -v '^ *\(#\|$\)' "$1"; }
 
 # most_of OPERATOR...: whether these are more than half of all: then they are no choice.
 most_of() { [ $# -gt $(($(operators_of f32 | wc -l) / 2)) ]; }

@@ -13,6 +13,10 @@ stage_asan-ubsan() {
   local options=(--cases 20 --timeout 60 --seed "$rotation" --out "$logs/verify-asan.out")
   mapfile -t operators < <(operators_of '' cpu.baseline)
   attempt_verify asan 30 "${operators[@]}" --impl 'cpu.*' "${options[@]}"
+  # Sizes and layouts that drawn cases rarely have, as many as there is time for.
+  case_lines ci/cpu_cases.txt | rotated > "$logs/cpu_cases-asan.txt"
+  attempt_verify asan-cases 10 "${operators[@]}" --impl 'cpu.*' --timeout 60 --out "$logs/verify-asan.out" \
+    --cases-from "$logs/cpu_cases-asan.txt"
   mapfile -t emulated < <(operators_of '' cuda.emulated | rotated | head -n "$([ -n "$nightly" ] && echo 1000 || echo 6)")
   attempt_verify asan-cuda 10 "${emulated[@]}" --impl cuda.emulated "${options[@]}"
 }

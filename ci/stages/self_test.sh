@@ -16,14 +16,7 @@ self_test() {
   attempt false > /dev/null
   expect 'one that passes and one that fails' "$(counts)" '1 1 0'
   passed=0 failed=0
-  printf '%s\n' true false 'exit 3' true > "$folder/commands"
-  attempt_all < "$folder/commands" > /dev/null
-  expect 'several at a time' "$(counts)" '2 2 0'
-  passed=0 failed=0
   begun=$((SECONDS - budget[verify]))
-  attempt_all < "$folder/commands" > /dev/null
-  expect 'none begins when the time is over' "$(counts)" '0 0 4'
-  passed=0 failed=0 skipped=0
   expect 'and none is left' "$(time_left)" 0
   attempt_verify late 10 > /dev/null
   expect 'verify without time' "$(counts)" '0 0 1'

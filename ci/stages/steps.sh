@@ -48,33 +48,6 @@ attempt() {
   fi
 }
 
-# attempt_all: commands from standard input, one a line, each a test, as many at a time as there are cores: for those that
-# keep one busy. None begins when the stage's time is over.
-attempt_all() {
-  local parts=$logs/$stage.parts command number=0 late=0
-  local -a commands
-  mapfile -t commands
-  rm -rf "$parts" && mkdir -p "$parts"
-  for command in "${commands[@]}"; do
-    while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n; done
-    [ "$(time_left)" -gt 0 ] || break
-    ( (eval "$command") > "$parts/$number" 2>&1; echo $? > "$parts/$number.status") &
-    number=$((number + 1))
-  done
-  wait
-  for number in "${!commands[@]}"; do
-    if [ -e "$parts/$number.status" ]; then
-      attempt replayed "$number" "${commands[number]}"
-    else
-      echo "+ not run: ${commands[number]}" >> "$log"
-      late=$((late + 1))
-    fi
-  done
-  [ "$late" = 0 ] || not_run "$late" "$late of ${#commands[@]} commands, the last of which is: ${commands[-1]}"
-}
-# What command NUMBER of attempt_all said, with its exit code.
-replayed() { cat "$logs/$stage.parts/$1"; return "$(cat "$logs/$stage.parts/$1.status")"; }
-
 # attempt_verify NAME PERCENT OPTION...: `assay verify` for this part of the stage's budget. Cases that it did not come to are not run.
 attempt_verify() {
   local name=$1 seconds json=$logs/verify-$1.json cases

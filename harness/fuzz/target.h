@@ -18,8 +18,8 @@ struct Target {
   bool (*run)(std::string_view input);  // whether the reader took it
 };
 
-extern const Target kBenchFile, kCaseText, kCheckedCase, kContract, kHistoryFile, kLayout, kMerge, kNameMap,
-    kNpy, kNpz, kOnnx, kOrigin, kPluginTable, kPtx, kResultFile, kRunFile, kSafetensors, kSchema,
+extern const Target kBenchFile, kCaseList, kCaseText, kCheckedCase, kContract, kHistoryFile, kLayout, kMerge,
+    kNameMap, kNpy, kNpz, kOnnx, kOrigin, kPluginTable, kPtx, kResultFile, kRunFile, kSafetensors, kSchema,
     kSelftestFile, kShapeRule, kShapes;
 
 std::span<const Target* const> targets();

@@ -129,10 +129,16 @@ TensorData filled(const TensorSpec& spec, const Family& family, const Target& ta
 
 }  // namespace
 
-Call materialise(const Case& c) {
-  const Family& family = family_of(c);
+Checked check_without_data(const Case& c) {
+  family_of(c);
   Checked checked = check_case(c);
   check_size(c, checked.outputs);
+  return checked;
+}
+
+Call materialise(const Case& c) {
+  Checked checked = check_without_data(c);
+  const Family& family = family_of(c);
   Call call;
   call.op = c.op;
   call.error = std::move(checked.error);

@@ -13,5 +13,7 @@ namespace assay {
 // Arguments that the operator does not allow, for their data or without looking at it, are filled too: `error` and `blamed` then say what is wrong, and there are
 // no outputs. Throws CaseError that lists the families if the case names none of them.
 Call materialise(const Case& c);
+// What check_case says of the case. Throws the same CaseErrors as materialise, but fills nothing.
+Checked check_without_data(const Case& c);
 
 }  // namespace assay

@@ -14,6 +14,7 @@
 #include "../registry/configured.h"
 #include "../registry/parts.h"
 #include "../verify/access_table.h"
+#include "../verify/case_list.h"
 #include "commands.h"
 #include "interrupt.h"
 #include "number_checks.h"
@@ -38,6 +39,7 @@ struct VerifyFlags {
   VerifyOptions options;
   std::vector<std::string> dtypes;
   std::string only;
+  std::string list;
   std::string fixtures;
   std::string time;
   std::string shard = "1/1";
@@ -129,6 +131,15 @@ void choose_folder(VerifyFlags& flags) {
   check_folder(by_variable ? "ASSAY_OUT" : "--out", flags.out);
 }
 
+// Those of the file whose operators the globs select.
+std::vector<Case> listed_cases(const std::string& file, const std::vector<std::string>& globs) {
+  select_operators(globs);  // says which glob is none
+  std::vector<Case> cases = read_case_list(file, [&](const std::string& op) { return selects(globs, op); });
+  if (cases.empty())
+    throw UsageError(fmt::format("{}: \"{}\" leaves no case of it", file, fmt::join(globs, "\" \"")));
+  return cases;
+}
+
 constexpr std::string_view kChecked = "cuda.emulated";  // whose kernels --check is about
 
 std::string progress_line(const Progress& p) {
@@ -149,6 +160,7 @@ int verify_command(VerifyFlags& flags) {
   options.run.time_limit = time_limit(flags.timeout);
   choose_folder(flags);
   std::vector<std::string> inputs = flags.plugins;
+  if (!flags.list.empty()) inputs.push_back(flags.list);
   std::ranges::move(files_at(flags.fixtures, {".h5", ".onnx", ".pb"}, kDepthOfFixtures),
                     std::back_inserter(inputs));
   check_files({{"--json", flags.json}, {"--junit", flags.junit}, {"--html", flags.html}}, inputs);
@@ -176,10 +188,11 @@ int verify_command(VerifyFlags& flags) {
     flags.variables.push_back(fmt::format("{}=1", kCheckVariable));
   }
   registry->set_variables(flags.variables);
-  if (!flags.only.empty()) options.only = parse_case(flags.only);
+  if (!flags.only.empty()) options.listed = {parse_case(flags.only)};
+  if (!flags.list.empty()) options.listed = listed_cases(flags.list, options.patterns);
   // --check asks for kernels that a short run leaves out.
   options.is_short = !flags.thorough && !flags.check && flags.cases->count() == 0 && !options.time &&
-                     !options.only && !fixtures;
+                     options.listed.empty() && !fixtures;
 
   catch_interrupts();
   RunResult result;
@@ -198,8 +211,8 @@ int verify_command(VerifyFlags& flags) {
   bool complained = false;
   if (flags.json != "-" && flags.junit != "-") {
     std::string text = table(result, {}, {.colour = use_colour()});
-    if (options.only)
-      if (const Checked checked = check_case(*options.only); !checked.ok())
+    if (!flags.only.empty())
+      if (const Checked checked = check_case(options.listed[0]); !checked.ok())
         text = fmt::format("Wrong arguments, which a kernel must reject: {}\n\n{}", checked.error, text);
     if (!result.accesses.empty()) text = fmt::format("{}\n{}", access_table(result.accesses), text);
     write_or_complain(complained, [&] { write_file("-", text); });
@@ -222,8 +235,8 @@ int verify_command(VerifyFlags& flags) {
 void add_verify(CLI::App& app, Command& chosen) {
   CLI::App* command = app.add_subcommand("verify", "Prove kernels right on generated cases");
   command->footer(
-      "Without --thorough, --cases, --time, --case or --fixtures this is the short run: two minutes for everything, less\n"
-      "for a few operators. Each operator and dtype gets as many of its 250 cases as there is time for, all the same number\n"
+      "Without --thorough, --cases, --time, --case, --cases-from or --fixtures this is the short run: two minutes for\n"
+      "everything, less for a few operators. Each operator and dtype gets as many of its 250 cases as there is time for, all the same number\n"
       "and at least 24, among which each kind of data and each class of shape and layout of the 250 occurs. Kernels of other\n"
       "libraries get the first 24; cuda.emulated and cuda.ptx (CUDA kernels on the processor, up to fifty times as slow) get\n"
       "none; those that --impl names get all that ours get. The last lines say what was left out. --thorough runs everything:\n"
@@ -237,6 +250,7 @@ void add_verify(CLI::App& app, Command& chosen) {
       "  assay verify prelu 'softmax*' --dtype f32      two operators, one dtype\n"
       "  assay verify mm --plugin ./libmine.so --impl 'plugin:*'   your own kernel\n"
       "  assay verify --case prelu:f32:self=2x6x5x7,weight=6:seed=1\n"
+      "  assay verify --cases-from ci/cpu_cases.txt 'softmax*'   those of a list that are of these operators\n"
       "  assay verify 'softmax*' --impl cuda.emulated --check   CUDA kernels without a GPU, under a checker\n"
       "  assay verify --fixtures cases/fixtures         recorded cases; what was recorded is judged too\n\n"
       "Exit codes: 0 all well; 1 a fault was found; 2 wrong usage, unreadable input, or output that cannot be written;\n"
@@ -254,6 +268,13 @@ void add_verify(CLI::App& app, Command& chosen) {
       ->type_name("GLOB");
   CLI::Option* only = command->add_option("--case", flags->only, "this case only, as printed by any command")
                           ->type_name("TEXT");
+  CLI::Option* list =
+      command
+          ->add_option("--cases-from", flags->list,
+                       "the cases of this file, one a line; braces stand for many, as in a shell: "
+                       "relu:{f32,f64}:self={1..40}; # begins a comment")
+          ->type_name("FILE")
+          ->excludes(only);
   CLI::Option* fixtures =
       command
           ->add_option(
@@ -261,7 +282,8 @@ void add_verify(CLI::App& app, Command& chosen) {
               "recorded cases with results that others made: a case file (.h5), a folder of "
               "them or of ONNX tests, `onnx` for those of libonnx-testdata, or `opinfo` for PyTorch's samples")
           ->type_name("PATH|NAME")
-          ->excludes(only);
+          ->excludes(only)
+          ->excludes(list);
   command
       ->add_option("--plugin", flags->plugins,
                    "a shared library of kernels (assay/kernel.h); may be repeated")
@@ -283,9 +305,12 @@ void add_verify(CLI::App& app, Command& chosen) {
   command->add_flag("--thorough", flags->thorough, "all 250 cases on all kernels, in place of the short run")
       ->excludes(work.cases)
       ->excludes(only)
+      ->excludes(list)
       ->excludes(fixtures);
-  work.cases->excludes(fixtures);
-  work.seed->excludes(fixtures);
+  for (CLI::Option* instead : {fixtures, list}) {
+    work.cases->excludes(instead);
+    work.seed->excludes(instead);
+  }
   command->add_option("--time", flags->time, "stop after this long; says how many cases were not run")
       ->type_name("60s");
   command

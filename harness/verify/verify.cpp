@@ -34,40 +34,58 @@ struct Subject {
   std::vector<const Kernel*> unavailable;
   std::vector<const Kernel*> left_out;  // by a short run
   std::vector<std::uint64_t> order{};   // of a short run's cases; empty until the first is made
+  std::vector<std::uint64_t> listed{};  // which cases of VerifyOptions::listed are its own
 };
 
-std::vector<Subject> subjects(const Registry& registry, const VerifyOptions& options) {
-  check_patterns(registry, options.impls, options.patterns);
-  const std::vector<const Operator*> chosen =
-      options.only ? std::vector<const Operator*>{options.only->op} : select_operators(options.patterns);
-  check_impls(registry, chosen, options.impls);
+// The dtype whose rows a case belongs to: that of its first result.
+Dtype row_dtype(const Case& c) {
+  const Checked checked = check_without_data(c);
+  if (!checked.outputs.empty()) return checked.outputs[0].computed_in;
+  for (const CaseValue& v : c.arguments)
+    if (const auto* t = std::get_if<TensorSpec>(&v)) return t->dtype;
+  return Dtype::f32;
+}
+
+// Without kernels: those of the operators that are selected, or of the cases that are listed, in the order of these.
+std::vector<Subject> operators_and_dtypes(const VerifyOptions& options) {
   std::vector<Subject> all;
-  for (const Operator* op : chosen) {
-    for (int i = 0; i < kDtypes; ++i) {
-      const auto dtype = static_cast<Dtype>(i);
-      if (!op->dtypes.contains(dtype)) continue;
-      if (!options.dtypes.empty() && std::ranges::find(options.dtypes, dtype) == options.dtypes.end())
-        continue;
-      Subject s{op, dtype, {}, {}, {}};
-      for (const Kernel* k : registry.kernels_of(*op))
-        if (selects(options.impls, k->name))
-          (!k->unavailable.empty()                              ? s.unavailable
-           : options.is_short && is_left_out(*k, options.impls) ? s.left_out
-                                                                : s.kernels)
-              .push_back(k);
-      if (!s.kernels.empty() || !s.unavailable.empty() || !s.left_out.empty()) all.push_back(std::move(s));
-    }
+  if (options.listed.empty()) {
+    for (const Operator* op : select_operators(options.patterns))
+      for (int i = 0; i < kDtypes; ++i) all.push_back({op, static_cast<Dtype>(i), {}, {}, {}});
+  }
+  for (std::uint64_t i = 0; i < options.listed.size(); ++i) {
+    const Operator* const op = options.listed[i].op;
+    const Dtype dtype = row_dtype(options.listed[i]);
+    auto at = std::ranges::find_if(all, [&](const Subject& s) { return s.op == op && s.dtype == dtype; });
+    if (at == all.end()) at = all.insert(at, Subject{op, dtype, {}, {}, {}});
+    at->listed.push_back(i);
   }
   return all;
 }
 
-// The dtype whose rows a case belongs to: that of its first result.
-Dtype row_dtype(const Case& c) {
-  const Call call = materialise(c);
-  if (!call.outputs.empty()) return call.outputs[0].computed_in;
-  for (const CaseValue& v : c.arguments)
-    if (const auto* t = std::get_if<TensorSpec>(&v)) return t->dtype;
-  return Dtype::f32;
+std::vector<Subject> subjects(const Registry& registry, const VerifyOptions& options) {
+  check_patterns(registry, options.impls, options.patterns);
+  std::vector<Subject> all = operators_and_dtypes(options);
+  std::vector<const Operator*> chosen;
+  for (const Subject& s : all)
+    if (std::ranges::find(chosen, s.op) == chosen.end()) chosen.push_back(s.op);
+  check_impls(registry, chosen, options.impls);
+  std::erase_if(all, [&](const Subject& s) {
+    return !s.op->dtypes.contains(s.dtype) ||
+           (!options.dtypes.empty() && std::ranges::find(options.dtypes, s.dtype) == options.dtypes.end());
+  });
+  if (all.empty() && !options.listed.empty() && !options.dtypes.empty())
+    throw SelectionError("no case that is listed has results of these dtypes");
+  for (Subject& s : all)
+    for (const Kernel* k : registry.kernels_of(*s.op))
+      if (selects(options.impls, k->name))
+        (!k->unavailable.empty()                              ? s.unavailable
+         : options.is_short && is_left_out(*k, options.impls) ? s.left_out
+                                                              : s.kernels)
+            .push_back(k);
+  std::erase_if(
+      all, [](const Subject& s) { return s.kernels.empty() && s.unavailable.empty() && s.left_out.empty(); });
+  return all;
 }
 
 bool is_complete(const Examined& e) { return std::ranges::none_of(e.findings, &Finding::stopped); }
@@ -88,14 +106,17 @@ class Run {
       for (const Kernel* k : s.kernels) rows_.emplace(RowKey{k, s.dtype}, Tally(*k, s.dtype));
       for (const Kernel* k : s.unavailable) rows_.emplace(RowKey{k, s.dtype}, Tally(*k, s.dtype));
     }
-    // Chunks in the order of their first case, so that a run cut short has tried every operator equally.
-    const std::uint64_t chunks = options_.only ? 1 : (options_.cases + chunk_ - 1) / chunk_;
-    for (std::uint64_t c = 0; c < chunks; ++c) {
-      if (c % options_.shards != options_.shard - 1) continue;
+    // Chunks in the order of their first case, so that a run cut short has tried every operator equally. Of a list an operator may
+    // have one chunk alone, so that shards take turns at those, too.
+    std::uint64_t most = 0;
+    for (const Subject& s : subjects_) most = std::max(most, cases_of(s));
+    for (std::uint64_t c = 0; c * chunk_ < most; ++c)
       for (std::size_t s = 0; s < subjects_.size(); ++s)
-        if (!subjects_[s].kernels.empty()) work_.push_back({s, c});
-    }
-    for (const Item& item : work_) progress_.total += cases_in(item.chunk) + errors_in(item.chunk);
+        if ((is_listed() ? c + s : c) % options_.shards == options_.shard - 1 &&
+            !subjects_[s].kernels.empty() && c * chunk_ < cases_of(subjects_[s]))
+          work_.push_back({s, c});
+    for (const Item& item : work_)
+      progress_.total += cases_in(subjects_[item.subject], item.chunk) + errors_in(item.chunk);
     if (options_.is_short) {
       const auto rows = static_cast<std::size_t>(
           std::ranges::count_if(subjects_, [](const Subject& s) { return !s.kernels.empty(); }));
@@ -126,12 +147,17 @@ class Run {
     std::uint64_t chunk;
   };
 
-  std::uint64_t cases_in(std::uint64_t chunk) const {
-    return options_.only ? 1 : std::min(chunk_, options_.cases - chunk * chunk_);
+  bool is_listed() const { return !options_.listed.empty(); }
+  std::uint64_t cases_of(const Subject& s) const { return is_listed() ? s.listed.size() : options_.cases; }
+
+  std::uint64_t cases_in(const Subject& s, std::uint64_t chunk) const {
+    return std::min(chunk_, cases_of(s) - chunk * chunk_);
   }
 
+  // A list has none that it does not name.
   std::uint64_t errors_in(std::uint64_t chunk) const {
-    return options_.only ? 0 : (cases_in(chunk) + kCasesForAnError - 1) / kCasesForAnError;
+    if (is_listed()) return 0;
+    return (std::min(chunk_, options_.cases - chunk * chunk_) + kCasesForAnError - 1) / kCasesForAnError;
   }
 
   // Calls `work` with a lane of its own on every job's thread.
@@ -219,14 +245,10 @@ class Run {
 
   void make_cases(const Subject& s, std::uint64_t chunk, std::vector<Case>& cases,
                   std::vector<std::uint64_t>& indices) const {
-    if (options_.only) {
-      cases.push_back(*options_.only);
-      indices.push_back(0);
-      return;
-    }
-    for (std::uint64_t i = chunk * chunk_; i < chunk * chunk_ + cases_in(chunk); ++i) {
-      indices.push_back(options_.is_short ? s.order[i] : i);
-      cases.push_back(generate(*s.op, s.dtype, options_.seed, indices.back()));
+    for (std::uint64_t i = chunk * chunk_; i < chunk * chunk_ + cases_in(s, chunk); ++i) {
+      indices.push_back(is_listed() ? s.listed[i] : options_.is_short ? s.order[i] : i);
+      cases.push_back(is_listed() ? options_.listed[indices.back()]
+                                  : generate(*s.op, s.dtype, options_.seed, indices.back()));
     }
     for (std::uint64_t e = 0; e < errors_in(chunk); ++e) {
       const std::uint64_t error = chunk * (chunk_ / kCasesForAnError) + e;
@@ -244,8 +266,9 @@ class Run {
     std::uint64_t of_peers = 0;
     for (const auto& [chunk, done] : done_) {
       if (done < rows) continue;  // interrupted
-      part.cases += cases_in(chunk);
-      if (chunk < kPeerRounds) of_peers += cases_in(chunk);
+      const std::uint64_t cases = std::min(chunk_, options_.cases - chunk * chunk_);
+      part.cases += cases;
+      if (chunk < kPeerRounds) of_peers += cases;
     }
     std::set<std::string> left_out;
     for (const Subject& s : subjects_) {
@@ -320,15 +343,14 @@ class Run {
 
 }  // namespace
 
-RunResult verify(const Registry& registry, const VerifyOptions& given, const std::atomic<bool>& interrupted,
+RunResult verify(const Registry& registry, const VerifyOptions& options, const std::atomic<bool>& interrupted,
                  const std::function<void(const Progress&)>& progress) {
-  VerifyOptions options = given;
-  if (options.only) options.dtypes = {row_dtype(*options.only)};
   RunResult result = Run(subjects(registry, options), options, interrupted, progress).run();
   if (result.short_run)
     for (const Part& part : parts())
       if (!is_built(registry.program(), part) &&
-          std::ranges::any_of(kernels_of(part), [&](const std::string& k) { return selects(options.impls, k); }))
+          std::ranges::any_of(kernels_of(part),
+                              [&](const std::string& k) { return selects(options.impls, k); }))
         result.short_run->not_built.emplace_back(part.name);
   return result;
 }

@@ -22,11 +22,11 @@ struct VerifyOptions {
   std::vector<std::string> patterns;  // shell globs on operator names; empty: all
   std::vector<std::string> impls;     // shell globs on kernel names; empty: all
   std::vector<Dtype> dtypes;          // empty: all
-  std::optional<Case> only;           // one case instead of generated ones
+  std::vector<Case> listed;           // these cases instead of generated ones
   std::uint64_t cases = 250;          // for each operator and dtype
   std::uint64_t seed = 0;
   std::optional<std::chrono::duration<double>> time;
-  bool is_short = false;  // see short_run.h; of `cases`, those for which there is time. Not with `only`
+  bool is_short = false;  // see short_run.h; of `cases`, those for which there is time. Not with `listed`
   std::optional<std::chrono::duration<double>> budget;  // of a short run; empty: budget_for() what there is
   int jobs = 0;             // 0: one for each core
   std::uint64_t shard = 1;  // this shard, 1 to shards

@@ -121,11 +121,7 @@ inline assay_value value(double x) {
   v.as.real = x;
   return v;
 }
-inline assay_value value(std::optional<Dtype> d) {
-  assay_value v{d ? ASSAY_KIND_DTYPE : ASSAY_KIND_NONE, 1, {}};
-  if (d) v.as.dtype = info(*d).dlpack;
-  return v;
-}
+inline assay_value none() { return {ASSAY_KIND_NONE, 1, {}}; }
 
 // Fails the test if the kernel refuses.
 inline void call(const assay_kernel& kernel, std::vector<assay_value> arguments,
@@ -164,48 +160,6 @@ inline const std::vector<Dtype> kFloats =
 
 // Numbers of threads that results must not depend on, one first.
 inline const std::vector<int> kThreads = kSanitized ? std::vector<int>{1, 7} : std::vector<int>{1, 2, 7, 64};
-
-// Layouts that a tensor of this shape can have without overlapping itself.
-inline std::vector<Layout> layouts(const Shape& shape) {
-  std::vector<Layout> all{{}, {Layout::Kind::step2, {}}, {Layout::Kind::offset, {3}}};
-  const auto rank = static_cast<std::int64_t>(shape.size());
-  if (rank >= 2) {
-    Layout reversed{Layout::Kind::permuted, {}};
-    for (std::int64_t d = rank; d-- > 0;) reversed.parameters.push_back(d);
-    all.push_back(reversed);
-    Layout rotated{Layout::Kind::permuted, {}};
-    for (std::int64_t d = 0; d < rank; ++d) rotated.parameters.push_back((d + 1) % rank);
-    all.push_back(rotated);
-    // Rows with gaps of different widths.
-    Layout gaps{Layout::Kind::strides, {}};
-    std::int64_t step = 1;
-    for (std::int64_t d = rank; d-- > 0;) {
-      gaps.parameters.insert(gaps.parameters.begin(), step);
-      step = step * std::max<std::int64_t>(shape[static_cast<std::size_t>(d)], 1) + 5 + d;
-    }
-    all.push_back(gaps);
-  }
-  if (rank == 4 || rank == 5) all.push_back({Layout::Kind::channels_last, {}});
-  return all;
-}
-
-// Layouts of an input and an output: all pairs, or for large tensors each with itself and with one other.
-// Under a sanitizer each layout once for the input and once for the output.
-inline std::vector<std::pair<Layout, Layout>> layout_pairs(const Shape& shape) {
-  const std::vector<Layout> all = layouts(shape);
-  std::int64_t numel = 1;
-  for (const std::int64_t n : shape) numel *= n;
-  std::vector<std::pair<Layout, Layout>> pairs;
-  for (std::size_t i = 0; i < all.size(); ++i)
-    for (std::size_t j = 0; j < all.size(); ++j)
-      if (numel < effort(1000, 0) || (i == j && !kSanitized) || j == (i + 1) % all.size())
-        pairs.emplace_back(all[i], all[j]);
-  return pairs;
-}
-
-// Sizes around every vector width of every level, and primes.
-inline const std::vector<std::int64_t> kSizes{0,  1,  2,  3,  4,  5,  7,  8,   9,   13,
-                                              15, 16, 17, 31, 32, 33, 61, 127, 129, 1031};
 
 // Numbers of a wide range, with every special one among them.
 class Edgy {
