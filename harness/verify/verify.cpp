@@ -26,6 +26,8 @@ namespace {
 constexpr std::uint64_t kChunk =
     2 * kCasesForAnError;  // cases handed to a lane at once; in a short run kRound
 
+constexpr std::uint64_t kFewListed = 1000;
+
 // One operator and dtype, with the kernels to run.
 struct Subject {
   const Operator* op;
@@ -328,7 +330,10 @@ class Run {
   const std::function<void(const Progress&)>& report_;
   std::shared_ptr<Zygotes> zygotes_;
   Stretch stretch_;
-  const std::uint64_t chunk_ = options_.is_short ? kRound : kChunk;
+  // Of a list of few cases each may take long, and other lanes shall not wait for one that has several.
+  const std::uint64_t chunk_ = options_.is_short                                    ? kRound
+                               : is_listed() && options_.listed.size() < kFewListed ? 1
+                                                                                    : kChunk;
   std::vector<Item> work_;
   std::atomic<bool> failed_{false};
   std::mutex generator_;  // the orders of subjects_, too
