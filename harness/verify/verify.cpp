@@ -152,7 +152,11 @@ class Run {
   bool is_listed() const { return !options_.listed.empty(); }
   std::uint64_t cases_of(const Subject& s) const { return is_listed() ? s.listed.size() : options_.cases; }
 
+  std::uint64_t chunks_of(const Subject& s) const { return (cases_of(s) + chunk_ - 1) / chunk_; }
+
+  // A chunk of a list has each so many-th case, for neighbours are alike: where a run ends early, each line has had its turn.
   std::uint64_t cases_in(const Subject& s, std::uint64_t chunk) const {
+    if (is_listed()) return (cases_of(s) - chunk + chunks_of(s) - 1) / chunks_of(s);
     return std::min(chunk_, cases_of(s) - chunk * chunk_);
   }
 
@@ -247,8 +251,11 @@ class Run {
 
   void make_cases(const Subject& s, std::uint64_t chunk, std::vector<Case>& cases,
                   std::vector<std::uint64_t>& indices) const {
-    for (std::uint64_t i = chunk * chunk_; i < chunk * chunk_ + cases_in(s, chunk); ++i) {
-      indices.push_back(is_listed() ? s.listed[i] : options_.is_short ? s.order[i] : i);
+    for (std::uint64_t k = 0; k < cases_in(s, chunk); ++k) {
+      const std::uint64_t i = chunk * chunk_ + k;
+      indices.push_back(is_listed()         ? s.listed[chunk + k * chunks_of(s)]
+                        : options_.is_short ? s.order[i]
+                                            : i);
       cases.push_back(is_listed() ? options_.listed[indices.back()]
                                   : generate(*s.op, s.dtype, options_.seed, indices.back()));
     }
