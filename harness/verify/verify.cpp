@@ -26,6 +26,8 @@ namespace {
 constexpr std::uint64_t kChunk =
     2 * kCasesForAnError;  // cases handed to a lane at once; in a short run kRound
 
+constexpr std::uint64_t kFewListed = 1000;
+
 // One operator and dtype, with the kernels to run.
 struct Subject {
   const Operator* op;
@@ -150,7 +152,11 @@ class Run {
   bool is_listed() const { return !options_.listed.empty(); }
   std::uint64_t cases_of(const Subject& s) const { return is_listed() ? s.listed.size() : options_.cases; }
 
+  std::uint64_t chunks_of(const Subject& s) const { return (cases_of(s) + chunk_ - 1) / chunk_; }
+
+  // A chunk of a list has each so many-th case, for neighbours are alike: where a run ends early, each line has had its turn.
   std::uint64_t cases_in(const Subject& s, std::uint64_t chunk) const {
+    if (is_listed()) return (cases_of(s) - chunk + chunks_of(s) - 1) / chunks_of(s);
     return std::min(chunk_, cases_of(s) - chunk * chunk_);
   }
 
@@ -245,8 +251,11 @@ class Run {
 
   void make_cases(const Subject& s, std::uint64_t chunk, std::vector<Case>& cases,
                   std::vector<std::uint64_t>& indices) const {
-    for (std::uint64_t i = chunk * chunk_; i < chunk * chunk_ + cases_in(s, chunk); ++i) {
-      indices.push_back(is_listed() ? s.listed[i] : options_.is_short ? s.order[i] : i);
+    for (std::uint64_t k = 0; k < cases_in(s, chunk); ++k) {
+      const std::uint64_t i = chunk * chunk_ + k;
+      indices.push_back(is_listed()         ? s.listed[chunk + k * chunks_of(s)]
+                        : options_.is_short ? s.order[i]
+                                            : i);
       cases.push_back(is_listed() ? options_.listed[indices.back()]
                                   : generate(*s.op, s.dtype, options_.seed, indices.back()));
     }
@@ -328,7 +337,10 @@ class Run {
   const std::function<void(const Progress&)>& report_;
   std::shared_ptr<Zygotes> zygotes_;
   Stretch stretch_;
-  const std::uint64_t chunk_ = options_.is_short ? kRound : kChunk;
+  // Of a list of few cases each may take long, and other lanes shall not wait for one that has several.
+  const std::uint64_t chunk_ = options_.is_short                                    ? kRound
+                               : is_listed() && options_.listed.size() < kFewListed ? 1
+                                                                                    : kChunk;
   std::vector<Item> work_;
   std::atomic<bool> failed_{false};
   std::mutex generator_;  // the orders of subjects_, too
