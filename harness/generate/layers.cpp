@@ -155,7 +155,8 @@ Case neighbour(Draw& draw, const Layer& layer, ShapeBinding binding, Dtype dtype
     const std::vector<std::int64_t*> sizes = sizes_of(layer.alternative, binding);
     if (!sizes.empty()) {
       std::int64_t& size = *draw.pick(sizes);
-      size = draw.pick(std::vector<std::int64_t>{size + 1, size - 1, 2 * size, 1, 2, 3, 0});
+      size = draw.pick(
+          std::vector<std::int64_t>{size + 1, std::max<std::int64_t>(size - 1, 0), 2 * size, 1, 2, 3, 0});
     }
     return with_sizes(layer, binding, dtype);
   }
