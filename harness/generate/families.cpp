@@ -318,9 +318,10 @@ const Family* find_family(std::string_view name) {
 // What is special may be so in each tensor: the more there are, the more cases it takes.
 int weight_for(const Operator& op, const Family& family) {
   if (family.fill == ranged && op.ranges.empty()) return 0;
-  if (family.fill != fill_edge && family.fill != tiny) return family.weight;
   const auto tensors =
       static_cast<int>(std::ranges::count(op.schema.arguments(), Type::tensor, &Argument::type));
+  if (family.fill == first_special && tensors < 2) return 0;  // there is no other tensor
+  if (family.fill != fill_edge && family.fill != tiny) return family.weight;
   return family.weight + kWeightOfATensor * std::max(tensors - 2, 0);
 }
 

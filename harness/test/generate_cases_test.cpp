@@ -82,7 +82,7 @@ TEST(GenerateCases, CasesOfASeedAreTheSameOnEveryMachine) {
   EXPECT_EQ(text(generate(ops::add_tensor, Dtype::f32, 1, 1014)),
             "add.Tensor:f32:self=1x64,other=[]:data=normal:seed=504299052");
   EXPECT_EQ(text(generate(ops::softmax_int, Dtype::bf16, 2, 1022)),
-            "softmax.int:f32:self=[7x7x61]@expanded(0),dim=2,dtype=bf16:data=offset:seed=2549831614");
+            "softmax.int:f32:self=[7x7x61]@expanded(0),dim=2,dtype=bf16:data=edge:seed=2549831614");
 }
 
 TEST(GenerateCases, TheLadderIsSimpleFixedAndFirst) {
