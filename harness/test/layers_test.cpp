@@ -8,6 +8,7 @@
 
 #include "../generate/cases.h"
 #include "../generate/check_case.h"
+#include "../generate/layer_lists.h"
 #include "../generate/tensor_copy.h"
 #include "ops/convolution.h"
 #include "ops/max_pool2d.h"
@@ -31,6 +32,16 @@ TEST(Layers, EveryOperatorHasSomeAndAllAreAllowed) {
       EXPECT_TRUE(checked.ok()) << text(c) << ": " << checked.error;
     }
   }
+}
+
+TEST(Layers, NoLineNamesAnOperatorThatThereIsNot) {
+  for (std::string_view rest : layer_lists())
+    while (!rest.empty()) {
+      const std::string_view line = rest.substr(0, rest.find('\n'));
+      rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+      if (line.empty() || line.front() == '#') continue;
+      EXPECT_NE(find_operator(line.substr(0, line.find(':'))), nullptr) << line;
+    }
 }
 
 TEST(Layers, AreAllowedAndSmallForEveryDtype) {
