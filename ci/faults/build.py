@@ -149,10 +149,12 @@ class Builder:
         text = levels.read_text()
         kept = {True: "cpu.avx2", False: "cpu.baseline"}[avx2]
         lines = text.splitlines()
-        begin = next(i for i, l in enumerate(lines) if l.startswith("#define ASSAY_CPU_LEVELS("))
-        end = next(i for i in range(begin, len(lines)) if not lines[i].endswith("\\"))
-        entry = next(l for l in lines[begin:end + 1] if f'"{kept}"' in l).rstrip("\\ ,")
-        lines[begin:end + 1] = ["#define ASSAY_CPU_LEVELS(op, function, contract_text) " + entry.strip()]
+        for macro in ("#define ASSAY_CPU_LEVELS(op, function, contract_text)", "#define ASSAY_CPU_FUNCTOR(op, driver, functor, contract_text)"):
+            begin = next(i for i, l in enumerate(lines) if l.startswith(macro))
+            end = next(i for i in range(begin, len(lines)) if not lines[i].endswith("\\"))
+            body = " ".join(l.rstrip("\\").strip() for l in lines[begin:end + 1])[len(macro):]
+            entry = next(e for e in body.split("ASSAY_CPU_LEVEL(") if f'"{kept}"' in e).rstrip(", ")
+            lines[begin:end + 1] = [f"{macro} ASSAY_CPU_LEVEL({entry}"]
         levels.write_text("\n".join(lines) + "\n")
         text = highway.read_text()
         if avx2:

@@ -53,12 +53,6 @@ struct ElementwiseLoops {
   ASSAY_CPU_FUNCTOR(op, unary, functor, ASSAY_CPU_IN_PLACE __VA_OPT__("\n") __VA_ARGS__)
 #define ASSAY_CPU_BINARY(op, functor, ...) \
   ASSAY_CPU_FUNCTOR(op, binary, functor, ASSAY_CPU_IN_PLACE __VA_OPT__("\n") __VA_ARGS__)
-#define ASSAY_CPU_FUNCTOR(op, driver, functor, contract_text)                                        \
-  ASSAY_CPU_LEVEL(op, N_EMU128::driver<N_EMU128::functor>, "cpu.baseline", nullptr, contract_text),  \
-      ASSAY_CPU_LEVEL(op, N_AVX2::driver<N_AVX2::functor>, "cpu.avx2", ::assay::cpu::lacks_avx2,     \
-                      contract_text),                                                                \
-      ASSAY_CPU_LEVEL(op, N_AVX3::driver<N_AVX3::functor>, "cpu.avx512", ::assay::cpu::lacks_avx512, \
-                      contract_text)
 #endif
 
 HWY_BEFORE_NAMESPACE();

@@ -69,6 +69,14 @@ consteval const char* from_optimized(const char* path) {
       ASSAY_CPU_LEVEL(op, N_AVX2::function, "cpu.avx2", ::assay::cpu::lacks_avx2, contract_text), \
       ASSAY_CPU_LEVEL(op, N_AVX3::function, "cpu.avx512", ::assay::cpu::lacks_avx512, contract_text)
 
+// The same of a functor that `driver`, a template, makes a kernel of; both stand in namespace HWY_NAMESPACE.
+#define ASSAY_CPU_FUNCTOR(op, driver, functor, contract_text)                                        \
+  ASSAY_CPU_LEVEL(op, N_EMU128::driver<N_EMU128::functor>, "cpu.baseline", nullptr, contract_text),  \
+      ASSAY_CPU_LEVEL(op, N_AVX2::driver<N_AVX2::functor>, "cpu.avx2", ::assay::cpu::lacks_avx2,     \
+                      contract_text),                                                                \
+      ASSAY_CPU_LEVEL(op, N_AVX3::driver<N_AVX3::functor>, "cpu.avx512", ::assay::cpu::lacks_avx512, \
+                      contract_text)
+
 #define ASSAY_CPU_LEVEL(op, function, name, lacks, contract_text) \
   ::assay::kernel<op, function>(                                  \
       name, {.contract = contract_text,                           \
