@@ -4,14 +4,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "../generate/cases.h"
 #include "../generate/check_case.h"
+#include "../generate/data.h"
 #include "../generate/layer_lists.h"
 #include "../generate/tensor_copy.h"
 #include "ops/convolution.h"
 #include "ops/max_pool2d.h"
+#include "ops/mm.h"
 #include "vocabulary/operators.h"
 
 namespace assay::test {
@@ -87,6 +90,27 @@ TEST(Layers, OrdinaryConvolutionsAreMetInEveryRun) {
          {"3 s1 p1 d1", "3 s2 p1 d1", "1 s1 p0 d1", "1 s2 p0 d1", "5 s1 p2 d1", "7 s2 p3 d1", "3 s1 p2 d2",
           "3 s1 p1 d1 depthwise", "3 s2 p1 d1 depthwise", "3 s1 p1 d1 groups"})
       EXPECT_TRUE(found.contains(ordinary)) << ordinary << ", seed " << seed;
+  }
+}
+
+// What beta = 0 multiplies must not be read, and NaN there alone shows who reads it.
+TEST(Layers, EveryRunHasBetaZeroBesideNumbersThatAreNotFinite) {
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    int met = 0;
+    for (std::uint64_t i = 0; i < 250; ++i) {
+      const Case c = generate(ops::addmm, Dtype::f32, seed, i);
+      if (c.data != "special" || text(c).find("beta=0") == std::string::npos) continue;
+      const Call call = materialise(c);
+      const auto finite = [&](std::size_t k) {
+        const auto& t = std::get<TensorData>(call.arguments[k]);
+        for (std::int64_t n = 0; n < t.numel(); ++n)
+          if (!std::isfinite(t.get(n))) return false;
+        return true;
+      };
+      EXPECT_TRUE(finite(1) && finite(2)) << text(c);
+      if (!finite(0)) ++met;
+    }
+    EXPECT_GE(met, 1) << "seed " << seed;
   }
 }
 
