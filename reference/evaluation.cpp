@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <numeric>
 #include <optional>
 #include <stdexcept>
@@ -54,10 +55,12 @@ class EvaluationOf final : public Evaluation {
     const StandardFloatState state;
     const Arithmetic& a = arithmetic_of(contract, output);
     const ArithmeticScope scope(a);
-    for (const std::int64_t element : elements)
+    for (const std::int64_t element : by_rows(output, elements))
       take(element, a.double_suffices() ? finish(tracked_.read(output, element))
                                         : finish(tracked_wide_.read(output, element)));
   }
+
+  std::int64_t row(int output, std::int64_t element) override { return value_.row(output, element); }
 
   double truth(int output, std::int64_t element) override {
     if (in_integers_) return integer(output, element);
@@ -126,6 +129,16 @@ class EvaluationOf final : public Evaluation {
   }
 
  private:
+  // Those of a row one after the other: few rows are kept, and each may be long.
+  std::vector<std::int64_t> by_rows(int output, std::span<const std::int64_t> elements) const {
+    std::vector<std::int64_t> ordered(elements.begin(), elements.end());
+    if (functions_[static_cast<std::size_t>(output)].rows == nullptr) return ordered;
+    std::vector<std::pair<std::int64_t, std::int64_t>> places;
+    for (const std::int64_t e : elements) places.emplace_back(value_.row(output, e), e);
+    std::ranges::stable_sort(places, {}, &std::pair<std::int64_t, std::int64_t>::first);
+    std::ranges::transform(places, ordered.begin(), &std::pair<std::int64_t, std::int64_t>::second);
+    return ordered;
+  }
   std::size_t elements(int output) const {
     const Shape& shape = inputs_.outputs()[static_cast<std::size_t>(output)].shape;
     return static_cast<std::size_t>(

@@ -60,7 +60,7 @@ struct LayerNormRstd {
 
 template <class S>
 S normalised(const S& x, const S& mean, const S& rstd) {
-  return folded((x - mean) * rstd, [&] { return x * rstd + -mean * rstd; });
+  return folded((x - mean) * rstd, [&] { return line(x, mean, rstd, S(0)); });
 }
 
 struct LayerNormGradInput {
@@ -86,11 +86,11 @@ struct LayerNormGradInput {
       const S sum_g_input =
           sum<S>(n, [&](std::int64_t k) { return weighted(grad.at(first + k) * input.at(first + k), k); });
       scale = group((sum_g * mean - sum_g_input) * rstd * rstd * rstd / count);
-      shift = group(-scale * mean - sum_g * rstd / count);
+      shift = group(-sum_g * rstd / count);
     }
     for (std::int64_t k = 0; k < n; ++k)
       out[k] = folded(rstd * (g(k) - mean_g - x(k) * mean_gx), [&] {
-        return weighted(rstd * grad.at(first + k), k) + scale * input.at(first + k) + shift;
+        return line(input.at(first + k), mean, scale, shift, weighted(rstd * grad.at(first + k), k));
       });
   }
 };

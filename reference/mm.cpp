@@ -36,6 +36,16 @@ struct Addmm {
   }
 };
 
+// beta = 0 leaves self out, whatever it holds: BLAS and ATen do not read it then.
+struct BetaMultiplies {
+  template <class S>
+  S operator()(const Tensor<S>& self, const Tensor<S>& mat1, const Tensor<S>& mat2, Scalar beta, Scalar alpha,
+               const Index& i) const {
+    const auto factors = [&](std::int64_t k) { return Factors{mat1.number(i[0], k), mat2.number(k, i[1])}; };
+    return param<S>(alpha) * sum_of_products(mat1.size(1), mat1, mat2, factors) + param<S>(beta) * self[i];
+  }
+};
+
 struct Bmm {
   template <class S>
   S operator()(const Tensor<S>& self, const Tensor<S>& mat2, const Index& i) const {
@@ -60,6 +70,10 @@ struct Linear {
 const EnrolledReference mm_reference[] = {
     EnrolledReference{reference<ops::mm, Mm>()}, EnrolledReference{reference<ops::addmm, Addmm>()},
     EnrolledReference{reference<ops::bmm, Bmm>()}, EnrolledReference{reference<ops::linear, Linear>()}};
+
+const EnrolledWrong addmm_wrong{wrong_formula<ops::addmm, BetaMultiplies>(
+    "zero_beta_multiplies",
+    "multiplies self by beta = 0, where it must not be read: NaN and infinities become NaN", kFloatingPoint)};
 
 }  // namespace
 }  // namespace assay

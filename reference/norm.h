@@ -24,7 +24,7 @@ struct Statistics {
   }
 
   S normal(const S& x) const {
-    return folded((x - mean) * rstd, [&] { return x * rstd + -mean * rstd; });
+    return folded((x - mean) * rstd, [&] { return line(x, mean, rstd, S(0)); });
   }
 
   // With weight and bias of place c, where there are any. Folded, they belong to scale and shift.
@@ -33,9 +33,8 @@ struct Statistics {
     if (weight != nullptr) direct = direct * weight->at(c);
     if (bias != nullptr) direct = direct + bias->at(c);
     return folded(direct, [&] {
-      const S scale = weight != nullptr ? rstd * weight->at(c) : rstd;
-      const S shift = -scale * mean;
-      return x * scale + (bias != nullptr ? shift + bias->at(c) : shift);
+      return line(x, mean, weight != nullptr ? rstd * weight->at(c) : rstd,
+                  bias != nullptr ? bias->at(c) : S(0));
     });
   }
 };

@@ -24,6 +24,7 @@ S sum_of_products(std::int64_t n, const Tensor<S>& a, const Tensor<S>& b, At&& a
   if constexpr (requires { typename ScalarOps<S>::Products; }) {
     typename ScalarOps<S>::Products products;
     for (std::int64_t k = 0; k < n; ++k) {
+      stop_point_at(k);
       const Factors f = at(k);
       products.add(a.value(f.a), b.value(f.b));
     }

@@ -59,7 +59,14 @@ void Reader<S>::read_row(int output, const RowShape& rows, std::int64_t row, S* 
 }
 
 template <class S>
+std::int64_t Reader<S>::row(int output, std::int64_t element) const {
+  const ResultFunctions& functions = functions_[static_cast<std::size_t>(output)];
+  return functions.rows == nullptr ? 0 : functions.rows(inputs_, shape(output)).row_of(element);
+}
+
+template <class S>
 S Reader<S>::read(int output, std::int64_t element) {
+  stop_point();
   const ResultFunctions& functions = functions_[static_cast<std::size_t>(output)];
   const auto& body = std::get<Body<S>>(functions.bodies);
   const OnceScope scope(once_, computed_like(output));
@@ -96,13 +103,19 @@ void Reader<S>::read_all(int output, std::span<S> results) {
   const auto& body = std::get<Body<S>>(functions.bodies);
   const OnceScope scope(once_, computed_like(output));
   if (body.elements != nullptr) {
+    constexpr std::size_t kAtOnce = 1024;  // elements, each of which may be a long sum
     Index first(shape(output), 0);
-    body.elements(arguments(output), first, static_cast<std::int64_t>(results.size()), results.data());
+    for (std::size_t k = 0; k < results.size(); k += kAtOnce) {
+      stop_now();
+      const std::span<S> some = results.subspan(k, std::min(kAtOnce, results.size() - k));
+      body.elements(arguments(output), first, static_cast<std::int64_t>(some.size()), some.data());
+    }
     return;
   }
   const RowShape rows = functions.rows(inputs_, shape(output));
   std::vector<S> one(static_cast<std::size_t>(rows.size));
   for (std::int64_t row = 0; row < rows.rows(); ++row) {
+    stop_point();
     read_row(output, rows, row, one.data());
     for (std::int64_t k = 0; k < rows.size; ++k)
       results[static_cast<std::size_t>(rows.element(row, k))] = one[static_cast<std::size_t>(k)];

@@ -42,6 +42,7 @@ class Row {
   S& operator[](std::int64_t k) { return results_[k]; }
   // Where result k lies: the index into a tensor of the result's shape. Valid until the next call.
   const Index& index(std::int64_t k) {
+    stop_point_at(k);
     if (rows_.dimension >= 0) {
       index_.move(rows_.dimension, k, rows_.inner);
     } else if (const std::int64_t element = rows_.element(row_, k); element == index_.number() + 1) {
@@ -84,6 +85,8 @@ class Reader {
   Reader(const Inputs& inputs, std::span<const ResultFunctions> functions);
 
   S read(int output, std::int64_t element);
+  // Elements with the same number share work, which is kept until another number is asked for.
+  std::int64_t row(int output, std::int64_t element) const;
   void read_all(int output, std::span<S> results);
   // Drops what is kept: what readings depend on has changed.
   void forget() {

@@ -15,7 +15,8 @@ inline constexpr Operator upsample_bilinear2d{
         "float? scales_w=None) -> Tensor"),
     .formula =
         "out[n,c,o] = (1 - l) * self[n,c,k] + l * self[n,c,k+1] in both dimensions; k = floor(x) and l = x - k, x = o * (size "
-        "- 1) / (output_size - 1) with align_corners, else max((o + 0.5) * s - 0.5, 0), s = 1 / scales, or size / output_size",
+        "- 1) / (output_size - 1) with align_corners, else max((o + 0.5) * s - 0.5, 0), s = 1 / scales, or size / output_size; "
+        "where output_size is size, k = o and nothing of k+1, whatever scales is",
     .shapes = "output_size=[P,Q] self=[N,C,H,W] -> [N,C,resized(P,Q)]",
     .domains = "scales_h: scale; scales_w: scale",
     .properties = kRowIndependent,

@@ -73,6 +73,11 @@ TEST(Chain, CountsAdditions) {
   EXPECT_EQ((Chain{Chain::Kind::blocked, 8}.additions(100)), 13 + 8);
   EXPECT_EQ((Chain{Chain::Kind::pairwise, 8}.additions(128)), 8 + 4 + 1);
   EXPECT_EQ((Chain{Chain::Kind::pairwise, 128}.additions(5)), 4);
+  EXPECT_EQ((Chain{Chain::Kind::partial, 16}.additions(4096)), 256 + 16);
+  EXPECT_EQ((Chain{Chain::Kind::partial, 16}.additions(10)), 9);
+  EXPECT_EQ((Chain{Chain::Kind::partial, 16}.block_of(4095)), 256u);
+  EXPECT_EQ((Chain{Chain::Kind::blocked, 8}.block_of(100)), 8u);
+  EXPECT_EQ(Chain{}.block_of(100), 100u);
   EXPECT_EQ(Chain{}.additions(0), 0);
 }
 

@@ -51,15 +51,18 @@ Dtype float_dtype(std::string_view s) {
 
 Chain chain(std::string_view s) {
   if (s == "any") return {};
-  for (const auto& [name, kind] :
-       {std::pair{"blocked(", Chain::Kind::blocked}, {"pairwise(", Chain::Kind::pairwise}}) {
+  for (const auto& [name, kind] : {std::pair{"blocked(", Chain::Kind::blocked},
+                                   {"pairwise(", Chain::Kind::pairwise},
+                                   {"partial(", Chain::Kind::partial}}) {
     if (!s.starts_with(name) || !s.ends_with(')')) continue;
     s.remove_prefix(std::string_view(name).size());
     const auto block = number<std::int64_t>(s.substr(0, s.size() - 1));
-    if (block < 1) throw std::invalid_argument("a block has at least one term");
+    if (block < 1)
+      throw std::invalid_argument(kind == Chain::Kind::partial ? "there is at least one partial sum"
+                                                               : "a block has at least one term");
     return {kind, block};
   }
-  throw std::invalid_argument(fmt::format("\"{}\" is not any, blocked(B) or pairwise(B)", s));
+  throw std::invalid_argument(fmt::format("\"{}\" is not any, blocked(B), pairwise(B) or partial(P)", s));
 }
 
 Accuracy accuracy(std::string_view s) {
@@ -95,7 +98,7 @@ const std::vector<Field>& fields() {
          [](Contract& c, std::string_view v) { c.multiply = float_dtype(v); }},
         {{"store", "nearest | faithful", "faithful: the result is one of the two neighbours"},
          [](Contract& c, std::string_view v) { c.faithful_store = choice(v, "faithful", "nearest"); }},
-        {{"chain", "any | blocked(B) | pairwise(B)",
+        {{"chain", "any | blocked(B) | pairwise(B) | partial(P)",
           "how many additions a term of a sum passes through at most"},
          [](Contract& c, std::string_view v) { c.chain = chain(v); }},
         {{"div", "number", "unit roundoffs a division takes beyond the correct rounding"},
@@ -229,8 +232,16 @@ double Chain::additions(double terms) const {
       return std::min(all, std::ceil(terms / b) + b);
     case Kind::pairwise:
       return std::min(all, b + std::ceil(std::log2(std::max(1.0, terms / b))) + 1);
+    case Kind::partial:
+      return std::min(all, std::ceil(terms / b) + b);
   }
   return all;
+}
+
+std::size_t Chain::block_of(std::size_t terms) const {
+  const auto b = static_cast<std::size_t>(std::max<std::int64_t>(block, 1));
+  if (kind == Kind::any) return std::max<std::size_t>(terms, 1);
+  return kind == Kind::partial ? std::max<std::size_t>((terms + b - 1) / b, 1) : b;
 }
 
 const Format& Contract::compute_format(Dtype result) const {

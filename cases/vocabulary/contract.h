@@ -44,11 +44,15 @@ struct Accuracy {
   double absolute = 0;  // plus this much, whatever the size of the result
 };
 
-// How many additions one term of a sum of n terms may pass through.
+// How many additions one term of a sum of n terms may pass through. blocked(B): blocks of B terms, whose sums are added;
+// pairwise(B): those sums in a tree; partial(P): P sums side by side, as in the lanes of vectors, which are added at the end.
 struct Chain {
-  enum class Kind : std::uint8_t { any, blocked, pairwise } kind = Kind::any;
-  std::int64_t block = 0;
-  double additions(double terms) const;  // n-1 | ceil(n/B)+B | B+ceil(log2(n/B))+1, never more than n-1
+  enum class Kind : std::uint8_t { any, blocked, pairwise, partial } kind = Kind::any;
+  std::int64_t block = 0;  // B, or P
+  // n-1 | ceil(n/B)+B | B+ceil(log2(n/B))+1 | ceil(n/P)+P, never more than n-1
+  double additions(double terms) const;
+  std::size_t block_of(
+      std::size_t terms) const;  // terms that are added one after the other; all of them under `any`
 };
 
 // How the mean of numbers and the sum of their squared distances from it come about.
@@ -68,7 +72,7 @@ struct Contract {
   std::optional<Dtype> accumulate;  // partial sums
   std::optional<Dtype> multiply;    // the operands of products are rounded to this first (tf32 style)
   bool faithful_store = false;  // store=faithful: the result is one of the two neighbours, not the nearest
-  Chain chain;                  // chain=any | blocked(B) | pairwise(B)
+  Chain chain;                  // chain=any | blocked(B) | pairwise(B) | partial(P)
   std::array<Accuracy, kFunctions> accuracy{};  // exp=2ulp, erf=4e-7abs, exp=1ulp+1e-9abs
   double div_extra = 0;       // div=1: roundings a division takes beyond the correct one, in unit roundoffs
   double sqrt_extra = 0;      // sqrt=1

@@ -55,7 +55,10 @@ class Evaluation {
   // 2^53, so that what the other functions say of such an output is for display, and for comparing what differs a lot.
   virtual bool integers(int output, std::span<std::int64_t> out) = 0;
 
-  // The intervals of some elements under the contract, each handed to `take` as it is found, in the order given.
+  // Elements of which this is the same share work, so that they are cheapest asked for one after the other.
+  virtual std::int64_t row(int output, std::int64_t element) = 0;
+
+  // The intervals of some elements under the contract, each handed to `take` as it is found, row after row.
   using TakeInterval = std::function<void(std::int64_t element, Interval&& interval)>;
   virtual void intervals(int output, std::span<const std::int64_t> elements, const Contract& contract,
                          const TakeInterval& take) = 0;

@@ -45,6 +45,9 @@ class Expectation {
     return intervals(output, {&e, 1}, contract)[e];
   }
 
+  // Elements of which this is the same share work.
+  std::int64_t row(int output, std::int64_t element) { return evaluation_->row(output, element); }
+
   // Whether the data could not show a fault: zeros, the first input and the output shifted by one element would all
   // have passed under this contract.
   bool vacuous(const Contract& contract);

@@ -1,5 +1,7 @@
 #include "adversary.h"
 
+#include <optional>
+
 #include "tracked.h"
 
 namespace assay {
@@ -160,13 +162,13 @@ Adversary<V> disorderly_sum(std::vector<Adversary<V>>& terms) {
     return Adversary<V>{total, last_open ? Pending::sum : Pending::other};
   };
   if (a.chain.kind != Chain::Kind::any) {
-    const auto block = static_cast<std::size_t>(std::max<std::int64_t>(a.chain.block, 1));
+    const std::size_t block = a.chain.block_of(values.size());
     if (values.size() <= block) return finished(sequential(values, 0, values.size(), last_open));
     std::vector<V> sums;
     for (std::size_t k = 0; k < values.size(); k += block)
       sums.push_back(sequential(values, k, std::min(k + block, values.size()), false));
-    return finished(a.chain.kind == Chain::Kind::blocked ? sequential(sums, 0, sums.size(), last_open)
-                                                         : pairwise(sums, 0, sums.size(), last_open));
+    return finished(a.chain.kind == Chain::Kind::pairwise ? pairwise(sums, 0, sums.size(), last_open)
+                                                          : sequential(sums, 0, sums.size(), last_open));
   }
   if (!s.attack.shuffle || s.coin()) return finished(sequential(values, 0, values.size(), last_open));
   while (values.size() > 2) {  // any two of what is left
@@ -179,10 +181,37 @@ Adversary<V> disorderly_sum(std::vector<Adversary<V>>& terms) {
   return finished(last_open ? V(values[0] + values[1]) : accumulated_sum(values[0], values[1]));
 }
 
-// A tree of partial sums is another one for each number of terms.
-bool adds_in_order() {
-  return !attack_state().attack.shuffle && arithmetic().chain.kind != Chain::Kind::pairwise;
-}
+bool adds_in_order() { return !attack_state().attack.shuffle; }
+
+namespace {
+
+// The sum of blocks, of which one comes after the other, as trees of 1, 2, 4, .. blocks: no term passes through more additions than
+// the logarithm of their number and one.
+template <class V>
+class Trees {
+ public:
+  void add(V block) {
+    std::size_t level = 0;
+    for (; level < trees_.size() && trees_[level]; ++level) {
+      block = accumulated_sum(*trees_[level], block);
+      trees_[level].reset();
+    }
+    if (level == trees_.size()) trees_.emplace_back();
+    trees_[level] = block;
+  }
+  // All of them, and another block, from the smallest tree on; the last addition is the caller's. Precondition: there are some.
+  template <class Last>
+  auto sum_with(V block, const Last& last) const {
+    for (std::size_t level = 0; level + 1 < trees_.size(); ++level)
+      if (trees_[level]) block = accumulated_sum(*trees_[level], block);
+    return last(*trees_.back(), block);  // the largest is always there
+  }
+
+ private:
+  std::vector<std::optional<V>> trees_;
+};
+
+}  // namespace
 
 template <class V>
 std::vector<Adversary<V>> orderly_sums(const std::vector<Adversary<V>>& terms) {
@@ -193,11 +222,15 @@ std::vector<Adversary<V>> orderly_sums(const std::vector<Adversary<V>>& terms) {
     return last_open ? Adversary<V>{V(x + y), Pending::sum}
                      : Adversary<V>{accumulated_sum(x, y), Pending::other};
   };
-  const bool in_blocks = a.chain.kind == Chain::Kind::blocked;
-  const auto block = static_cast<std::size_t>(std::max<std::int64_t>(a.chain.block, 1));
+  // Partial sums of each beginning would be other ones: a tree adds no more often.
+  const bool partial = a.chain.kind == Chain::Kind::partial;
+  const bool in_trees = a.chain.kind == Chain::Kind::pairwise || partial;
+  const bool in_blocks = a.chain.kind == Chain::Kind::blocked || in_trees;
+  const std::size_t block = partial ? 1 : a.chain.block_of(terms.size());
   std::vector<Adversary<V>> sums;
   sums.reserve(terms.size());
   V before{}, current{};  // the sums of the blocks before this one, and of this one so far
+  Trees<V> trees;         // in place of `before`
   std::size_t count = 0;  // of terms that are not zero: adding zero rounds nothing
   V zeros =
       !terms.empty() && attack_state().coin() ? terms[0].value : V{};  // or it starts from its first term
@@ -217,9 +250,10 @@ std::vector<Adversary<V>> orderly_sums(const std::vector<Adversary<V>>& terms) {
       sums.push_back(last(current, v));
       current = accumulated_sum(current, v);
     } else {
-      if (first_of_block) before = count == block ? current : accumulated_sum(before, current);
+      if (first_of_block && in_trees) trees.add(current);
+      if (first_of_block && !in_trees) before = count == block ? current : accumulated_sum(before, current);
       current = first_of_block ? v : accumulated_sum(current, v);
-      sums.push_back(last(before, current));
+      sums.push_back(in_trees ? trees.sum_with(current, last) : last(before, current));
     }
     ++count;
   }

@@ -69,8 +69,9 @@ Adversary<V> with_zero(const Adversary<V>& x) {
 // The sum of the terms in an order and association that the contract's chain allows.
 template <class V>
 Adversary<V> disorderly_sum(std::vector<Adversary<V>>& terms);
-// The sum of the first term, of the first two, and so on, each as disorderly_sum() has it, where an attack adds in order: in as many
-// additions as there are terms, of which a row may have a million. Precondition: adds_in_order().
+// The sum of the first term, of the first two, and so on, where an attack adds in order: as disorderly_sum() has each, or, where a
+// chain is pairwise, in trees that the sums share. A row may have a million terms: there are as many additions, of trees that many times
+// their logarithm.
 template <class V>
 std::vector<Adversary<V>> orderly_sums(const std::vector<Adversary<V>>& terms);
 bool adds_in_order();
@@ -225,6 +226,7 @@ double stored(const Adversary<V>& x);
 
 template <class V>
 struct ScalarOps<Adversary<V>> {
+  static constexpr std::int64_t kMostInAnyOrder = 4096;  // sums that run along a row
   static Adversary<V> either(const Adversary<V>& a, const Adversary<V>& b) {
     return attack_state().coin() ? a : b;
   }
@@ -264,12 +266,14 @@ struct ScalarOps<Adversary<V>> {
     std::vector<Adversary<V>> all;
     all.reserve(static_cast<std::size_t>(n));
     for (std::int64_t k = 0; k < n; ++k) all.push_back(term(k));
-    if (adds_in_order()) {
+    // Each beginning in an order of its own takes quadratically long.
+    if (adds_in_order() || n > kMostInAnyOrder) {
       const std::vector<Adversary<V>> sums = orderly_sums(all);
       for (std::int64_t k = 0; k < n; ++k) each(k, sums[static_cast<std::size_t>(k)]);
       return;
     }
     for (std::int64_t k = 0; k < n; ++k) {
+      stop_point();
       std::vector<Adversary<V>> terms(all.begin(), all.begin() + k + 1);
       each(k, disorderly_sum(terms));
     }

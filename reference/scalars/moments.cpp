@@ -32,10 +32,10 @@ void merge(Part<V>& a, const Part<V>& b) {
   a.n = n;
 }
 
-// With all that the finite numbers among x may be: the sum and the maximum of |x|, and the sum of |x - mean|.
+// With all that the finite numbers among x may be: sums and maxima of |x| and of |x - mean|.
 template <class V>
 struct MomentSizes {
-  typename Tracked<V>::Bound sum = 0, largest = 0, distances = 0;
+  typename Tracked<V>::Bound sum = 0, largest = 0, distances = 0, farthest = 0;
   bool nan = false, infinite = false;  // some x is
   bool nonfinite() const { return nan || infinite; }
 };
@@ -59,12 +59,9 @@ void admit_merging(Moments<Tracked<V>>& m, std::int64_t n, const MomentSizes<V>&
   const Bound growth = std::exp((depth + 1) * 12 * u) * (1 + Bound(0x1p-40));
   const Bound underflow = (depth + 1) * (step + 1) * least;
 
-  const Bound of_parts =
-      u * (std::min(sizes.sum, depth * sizes.largest) + 4 * step * levels * sizes.largest) * growth +
-      underflow;
+  const Bound largest = sizes.largest * growth + underflow;  // that a mean may be
   const auto overflow = static_cast<Bound>(std::min(to.overflow, a.compute.overflow));
-  const Bound greatest = 4 * (sizes.largest + of_parts);  // that a mean or a distance from one may be
-  if (sizes.infinite && greatest < overflow) {
+  if (sizes.infinite && 4 * largest < overflow) {
     if (!C::nan(m.mean.value)) m.mean.may_be |= kMayBeNan;
     m.squares.value = V(std::numeric_limits<double>::infinity());
     m.squares.may_be |= kMayBeNan;
@@ -76,17 +73,25 @@ void admit_merging(Moments<Tracked<V>>& m, std::int64_t n, const MomentSizes<V>&
     m.squares = Tracked<V>::anything(m.squares.value);
     return;
   }
-  const Bound of_mean =
-      u * (sizes.sum / count * (depth + 3 * step * levels) + step * levels * (sizes.largest + of_parts)) *
-          growth +
-      underflow;
+  // By how much a number's share in the means of its parts moves it, at first with no more known of distances than of means.
+  const auto moved_by = [&](Bound distance) {
+    return u * growth * (depth * largest + 4 * step * levels * distance) + underflow;
+  };
+  const Bound moved = moved_by(sizes.farthest + moved_by(largest));
+  const Bound farthest = sizes.farthest + moved, distances = sizes.distances + count * moved;
+  const Bound by_distances =
+      depth * (sizes.sum / count + moved) + step * levels * (2 * distances / count + farthest);
+  const Bound by_sizes = sizes.sum / count * (depth + 3 * step * levels) + step * levels * largest;
+  const Bound of_mean = u * growth * std::min(by_distances, by_sizes) + underflow;
+  const Bound of_one_merge = u * growth * (largest + 2 * step * farthest) + (step + 1) * least;
   const Bound squares = C::size(m.squares.value) + m.squares.error;
-  const Bound of_squares = (4 * of_parts * levels * (sizes.distances + of_parts * count) +
-                            u * (2 * depth + 2 * step + 1) * squares) *
+  const Bound of_moves = 2 * moved * sizes.distances + count * moved * moved;
+  const Bound of_squares = (of_moves + 2 * levels * distances * of_one_merge +
+                            u * (2 * depth + 2 * step + 1) * (squares + of_moves)) *
                                growth +
                            8 * count * count * least;
-  const auto admit = [&](Tracked<V>& t, Bound error, Bound largest) {
-    if (!(largest < overflow)) {
+  const auto admit = [&](Tracked<V>& t, Bound error, Bound greatest) {
+    if (!(greatest < overflow)) {
       t = Tracked<V>::anything(t.value);
       return;
     }
@@ -94,7 +99,7 @@ void admit_merging(Moments<Tracked<V>>& m, std::int64_t n, const MomentSizes<V>&
     t.grid = kNoGrid;
     if (!a.accumulates_in_compute) detail::round_once(t, a.compute);
   };
-  admit(m.mean, of_mean, greatest);
+  admit(m.mean, of_mean, 4 * largest);
   admit(m.squares, of_squares, 4 * count * (squares + of_squares));
 }
 
@@ -125,12 +130,45 @@ MomentSizes<V> sizes_of(std::span<const double> x, const Tracked<V>& mean) {
     const auto size = C::size(value) + error;
     sizes.sum += size;
     sizes.largest = std::max(sizes.largest, size);
-    if (C::finite(mean.value)) sizes.distances += C::size(value - mean.value) + error + mean.error;
+    if (!C::finite(mean.value)) continue;
+    const auto distance = C::size(value - mean.value) + error + mean.error;
+    sizes.distances += distance;
+    sizes.farthest = std::max(sizes.farthest, distance);
   }
   return sizes;
 }
 
 }  // namespace
+
+// Squares of distances from a number c that is known to within an error e, each with 2 |x - c| e in its own. But it is one
+// number that is wrong: together they are off by -2 e (x - c) + e^2, summed, and next to nothing is left of the first if c is the
+// mean. moments.md derives it.
+template <class V>
+void keep_what_one_centre_does(Tracked<V>& squares, std::span<const double> x, const Tracked<V>& centre) {
+  using C = Carrier<V>;
+  using Bound = typename Tracked<V>::Bound;
+  if (centre.error == 0 || centre.may_be != 0 || !C::finite(centre.value)) return;
+  if (squares.may_be != 0 || !C::finite(squares.value)) return;
+  constexpr Bound kSlack = Bound(0x1p-30);  // for rounding here
+  const Arithmetic& a = arithmetic();
+  // What is smaller may become zero: its error is its size then, of which nothing can be taken away.
+  Bound least = 0;
+  for (const Rounding* to : {&a.compute, &a.accumulate, &a.multiply})
+    least = std::max(least, static_cast<Bound>(a.flushes ? to->format.min_normal : to->half_subnormal));
+  Bound distances = 0, unread = 0;
+  V sum{};
+  for (const double each : x) {
+    const V distance = V(each) - centre.value;
+    const Bound size = C::least_size(distance);
+    if (size < least || size * size < least) continue;
+    distances += size;
+    sum = sum + distance;
+    if (a.daz) unread += ScalarOps<Tracked<V>>::input(each).error;
+  }
+  const Bound left = C::size(sum) + distances * kSlack + unread;
+  const Bound without = squares.error - 2 * centre.error * (distances * (1 - kSlack) - left);
+  if (without < squares.error) squares.error = std::max(detail::inflate(without), Bound(C::kLeast));
+}
 
 template <class V>
 Moments<Tracked<V>> tracked_moments(std::span<const double> x) {
@@ -139,9 +177,11 @@ Moments<Tracked<V>> tracked_moments(std::span<const double> x) {
   OpenSum<V> sum, squares;
   sum.add_inputs(x);
   Moments<Tracked<V>> m{sum.total() / Tracked<V>(n), {}};
-  squares.add_squared_distances(x, group(m.mean));
+  const Tracked<V> centre = group(m.mean);
+  squares.add_squared_distances(x, centre);
   m.mean = closed(m.mean);
   m.squares = closed(squares.total());
+  keep_what_one_centre_does(m.squares, x, centre);
 
   // A sum of squares is never minus infinity, and NaN only where a number is not finite or the mean is NaN.
   if (m.squares.may_be != 0 && C::finite(m.mean.value) && (m.mean.may_be & kMayBeNan) == 0 &&
@@ -156,11 +196,13 @@ template <class V>
 Moments<Adversary<V>> merged_moments(std::vector<Adversary<V>>& x) {
   AttackState& s = attack_state();
   const Arithmetic& a = arithmetic();
-  if (s.attack.shuffle)
+  // In order of size no part has the mean of all, and what errors do to the squares adds up.
+  if (s.attack.shuffle && s.below(4) == 0)
+    std::ranges::sort(x, [](const Adversary<V>& l, const Adversary<V>& r) { return l.value < r.value; });
+  else if (s.attack.shuffle)
     for (std::size_t i = x.size(); i > 1; --i) std::swap(x[i - 1], x[s.below(i)]);
-  const std::size_t block = a.chain.kind == Chain::Kind::any
-                                ? 1 + s.below(x.size())
-                                : static_cast<std::size_t>(std::max<std::int64_t>(a.chain.block, 1));
+  const std::size_t block =
+      a.chain.kind == Chain::Kind::any ? 1 + s.below(x.size()) : a.chain.block_of(x.size());
   const auto leaf = [&](std::size_t k) {
     const V value = settled(x[k]);
     return Part<V>{a.accumulates_narrower && s.coin() ? accumulated<V>(value, false) : value, V{}, 1};

@@ -13,6 +13,8 @@
 //                            under tie=any, any such k; the result of an element, not of one of a row
 //   folded(a, [] { return b; })   a, (x - mean) * scale; or b, x * scale + shift, where the contract says affine=folded,
 //                            which folds<S>() tells a reference that would prepare for b in vain
+//   line(x, mean, scale, shift, more)   more + x * scale + (shift - mean * scale), for such a b: mean and scale are one number
+//                            each, whatever their errors
 //   moments<S>(n, x)         mean and squared distances from it: moments.h
 //   group(x)                 x as one number: parentheses that a kernel must respect, because it would lose accuracy
 //                            if it mixed the terms of x with those of a sum around it
@@ -32,6 +34,7 @@
 #include <cstdint>
 
 #include "dtype.h"
+#include "stop.h"
 
 namespace assay {
 
@@ -42,26 +45,37 @@ namespace assay {
 //   template <class Term> static S sum(std::int64_t n, Term&& term)
 //   template <class Term, class Each> static void running_sums(...), template <class Term> static S largest_at(...):
 //     optional; otherwise one addition, or comparison, after the other
-//   static S either(const S& a, const S& b), static bool folds()   optional: of scalars for which there are other ways
+//   static S either(const S& a, const S& b), static bool folds(), static S line(...)   optional: of scalars for which there are
+//     other ways
 //   static void begin(int output, std::int64_t number)   optional: called before each element or row
 template <class S>
 struct ScalarOps;
 
+// A row may be so long that one sum takes longer than anybody waits.
+template <class Term>
+auto stoppable(const Term& term) {
+  return [&term](std::int64_t k) {
+    stop_point_at(k);
+    return term(k);
+  };
+}
 template <class S, class Term>
 S sum(std::int64_t n, Term&& term) {
-  return ScalarOps<S>::sum(n, term);
+  return ScalarOps<S>::sum(n, stoppable(term));
 }
 template <class S, class Term, class Each>
 void running_sums(std::int64_t n, Term&& term, Each&& each) {
-  if constexpr (requires { ScalarOps<S>::running_sums(n, term, each); }) {
-    ScalarOps<S>::running_sums(n, term, each);
+  const auto terms = stoppable(term);
+  if constexpr (requires { ScalarOps<S>::running_sums(n, terms, each); }) {
+    ScalarOps<S>::running_sums(n, terms, each);
   } else {
     S s{};
-    for (std::int64_t k = 0; k < n; ++k) each(k, s = s + term(k));
+    for (std::int64_t k = 0; k < n; ++k) each(k, s = s + terms(k));
   }
 }
 inline bool is_nan(double x) { return std::isnan(x); }
 inline double floor(double x) { return std::floor(x); }
+inline double group(double x) { return x; }
 // `b` is a function, which is called where another way of writing matters.
 template <class S, class Other>
 S either(const S& a, Other&& b) {
@@ -80,6 +94,14 @@ bool folds() {
 template <class S, class Other>
 S folded(const S& a, Other&& b) {
   return folds<S>() ? either(a, b) : a;
+}
+template <class S>
+S line(const S& x, const S& mean, const S& scale, const S& shift, const S& more = S(0)) {
+  const S one_mean = group(mean), one_scale = group(scale);
+  if constexpr (requires { ScalarOps<S>::line(x, mean, scale, shift, more); })
+    return ScalarOps<S>::line(x, one_mean, one_scale, shift, more);
+  else
+    return more + x * one_scale + (shift + -one_mean * one_scale);
 }
 template <class S, class Term>
 S largest_at(std::int64_t n, Term&& term) {
@@ -148,7 +170,6 @@ struct ScalarOps<double> {
 };
 
 inline double select(bool condition, double a, double b) { return condition ? a : b; }
-inline double group(double x) { return x; }
 inline double abs(double x) { return std::fabs(x); }
 inline double sqrt(double x) { return std::sqrt(x); }
 inline double trunc(double x) { return std::trunc(x); }

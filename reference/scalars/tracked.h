@@ -127,6 +127,11 @@ Tracked<V> log1p(const Tracked<V>& x) {
 template <class V>
 Tracked<V> place_of_largest(std::span<const Tracked<V>> terms);
 
+// line() of closed numbers mean and scale: tracked_line.cpp.
+template <class V>
+Tracked<V> tracked_line(const Tracked<V>& x, const Tracked<V>& mean, const Tracked<V>& scale,
+                        const Tracked<V>& shift, const Tracked<V>& more);
+
 // The results that may be stored for x under the arithmetic of the scope.
 template <class V>
 Interval finish(const Tracked<V>& x);
@@ -135,6 +140,10 @@ template <class V>
 struct ScalarOps<Tracked<V>> {
   static Tracked<V> either(const Tracked<V>& a, const Tracked<V>& b) { return hull(closed(a), closed(b)); }
   static bool folds() { return arithmetic().folds_affine; }
+  static Tracked<V> line(const Tracked<V>& x, const Tracked<V>& mean, const Tracked<V>& scale,
+                         const Tracked<V>& shift, const Tracked<V>& more) {
+    return tracked_line(x, mean, scale, shift, more);
+  }
   static void begin(int, std::int64_t) {
     read_nonfinite() = false;
     places().clear();

@@ -129,7 +129,10 @@ void OpenSum<V>::add_inputs(std::span<const double> x) {
       if (k < end) add(Ops::input(x[k++]));
     }
   }
-  for (; k < x.size(); ++k) add(Ops::input(x[k]));
+  for (; k < x.size(); ++k) {
+    stop_point_at(static_cast<std::int64_t>(k));
+    add(Ops::input(x[k]));
+  }
 }
 
 template <class V>

@@ -203,7 +203,10 @@ void OpenSum<V>::add_squared_distances(std::span<const double> x, const Tracked<
     const Tracked<V> distance = t - from;
     return distance * distance;
   };
-  const auto add_next = [&](std::size_t& k) { add(square_of(ScalarOps<Tracked<V>>::input(x[k++]))); };
+  const auto add_next = [&](std::size_t& k) {
+    stop_point_at(static_cast<std::int64_t>(k));
+    add(square_of(ScalarOps<Tracked<V>>::input(x[k++])));
+  };
   std::size_t k = 0;
   if constexpr (std::is_same_v<V, double>) {
     const int least_grid = arithmetic().compute.grid;

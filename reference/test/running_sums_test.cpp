@@ -26,9 +26,8 @@ std::vector<double> random_terms(std::size_t n, std::uint64_t seed) {
 }
 
 TEST(RunningSums, InOrderAreTheSumsOfEachPrefix) {
-  for (const char* text :
-       {"", "chain=blocked(1) -- test", "chain=blocked(3) -- test", "chain=blocked(8) -- test",
-        "chain=pairwise(4) -- test", "accumulate=f64 -- test"}) {
+  for (const char* text : {"", "chain=blocked(1) -- test", "chain=blocked(3) -- test",
+                           "chain=blocked(8) -- test", "accumulate=f64 -- test"}) {
     const Contract contract = *text == '\0' ? Contract{} : parse_contract(text, Dtype::f32);
     for (std::uint64_t seed = 0; seed < 6; ++seed) {
       const std::vector<double> terms = random_terms(33, seed);
@@ -47,10 +46,10 @@ TEST(RunningSums, InOrderAreTheSumsOfEachPrefix) {
   }
 }
 
-// Whether a term is rounded when it enters a narrower accumulator is left to chance.
-TEST(RunningSums, OfNarrowAccumulatorsAreWithinTheBound) {
-  for (const char* text :
-       {"accumulate=f16 -- test", "compute=bf16 -- test", "accumulate=bf16 -- a\nchain=blocked(4) -- b"}) {
+// Whether a term is rounded when it enters a narrower accumulator is left to chance, and prefixes share trees of partial sums.
+TEST(RunningSums, OfNarrowAccumulatorsAndOfTreesAreWithinTheBound) {
+  for (const char* text : {"accumulate=f16 -- test", "chain=pairwise(1) -- test", "chain=pairwise(4) -- test",
+                           "compute=bf16 -- test", "accumulate=bf16 -- a\nchain=blocked(4) -- b"}) {
     const Contract contract = parse_contract(text, Dtype::f32);
     for (std::uint64_t seed = 0; seed < 6; ++seed) {
       Call c("cumsum");
@@ -67,7 +66,8 @@ TEST(RunningSums, OfAMillionTermsComeToAnEnd) {
   const std::vector<double> terms = random_terms(1'000'000, 7);
   Call c("cumsum");
   Evaluation& e = cumsum_of(c, terms).evaluate();
-  for (const char* text : {"", "chain=blocked(256) -- test", "accumulate=bf16 -- test"}) {
+  for (const char* text : {"", "chain=blocked(256) -- test", "chain=pairwise(16) -- test",
+                           "chain=partial(16) -- test", "accumulate=bf16 -- test"}) {
     const Contract contract = *text == '\0' ? Contract{} : parse_contract(text, Dtype::f32);
     const double last = e.attacked(0, 999'999, contract, kPlain);
     EXPECT_TRUE(e.interval(0, 999'999, contract).contains(last)) << text;
