@@ -21,24 +21,12 @@ constexpr std::int64_t kVector =
 constexpr std::int64_t kForThreads = 32'768;  // elements from which on kernels split their work
 
 std::string_view kind_of(const Layout& layout) {
-  switch (layout.kind) {
-    case Layout::Kind::contiguous:
-      return "contiguous";
-    case Layout::Kind::channels_last:
-      return "channels_last";
-    case Layout::Kind::permuted:
-      return "permuted";
-    case Layout::Kind::step2:
-      return "step2";
-    case Layout::Kind::offset:
-      return "offset";
-    case Layout::Kind::expanded:
-      return "expanded";
-    case Layout::Kind::strides:
-      return "strides";
-  }
-  return "";
+  constexpr std::string_view kNames[] = {"contiguous", "channels_last", "permuted", "step2",
+                                         "offset",     "expanded",      "strides"};
+  return kNames[static_cast<std::size_t>(layout.kind)];
 }
+
+std::string class_of(const Layout& layout) { return fmt::format("layout {}", kind_of(layout)); }
 
 std::string rank_class(std::size_t rank) {
   return rank > kMaxRank ? fmt::format("shape of more than {} dimensions", kMaxRank)
@@ -65,7 +53,7 @@ void add_tensors(Classes& all, const Case& c, const std::vector<Shape>& results)
     if (t->shape.empty()) all.emplace("shape of a scalar tensor");
     if (n >= kForThreads) all.emplace("shape for several threads");
     add_edge(all, t->shape);
-    all.insert(fmt::format("layout {}", kind_of(t->layout)));
+    all.insert(class_of(t->layout));
   }
   if (!tensors.empty()) all.insert(rank_class(tensors.front()->shape.size()));
   if (one_element) all.emplace("shape of one element");
@@ -128,7 +116,30 @@ void add_windows(Classes& all, const Case& c) {
       all.insert("window " + numbers_class(found->second));
 }
 
+void add_argument(Classes& all, const Case& c, std::size_t i) {
+  const std::string_view name = c.op->schema.argument_storage[i].name;
+  all.insert(fmt::format("{} {}", name, std::visit(ClassOfValue{}, c.arguments[i])));
+  const auto* numbers = std::get_if<std::vector<std::int64_t>>(&c.arguments[i]);
+  if (numbers != nullptr && !numbers->empty() && domain(*c.op, name).is_spatial())
+    all.insert(fmt::format("{} {}", name, numbers_class(*numbers)));
+}
+
 }  // namespace
+
+std::vector<std::string> classes_of_argument(const Case& c, std::size_t argument) {
+  Classes all;
+  add_argument(all, c, argument);
+  if (const auto* t = std::get_if<TensorSpec>(&c.arguments[argument])) all.insert(class_of(t->layout));
+  return {all.begin(), all.end()};
+}
+
+std::vector<std::string> classes_of_results(const Case& c) {
+  Classes all;
+  for (const Layout& layout : output_layouts(c)) all.insert("result's " + class_of(layout));
+  return {all.begin(), all.end()};
+}
+
+bool is_of_data(std::string_view name) { return name.starts_with("data "); }
 
 std::vector<std::string> classes_of(const Case& c) {
   Classes all{fmt::format("data {}", c.data)};
@@ -136,16 +147,9 @@ std::vector<std::string> classes_of(const Case& c) {
   for (Checked::Output& output : check_case(c).outputs) results.push_back(std::move(output.shape));
   add_tensors(all, c, results);
   add_broadcasting(all, c);
-  for (const Layout& layout : output_layouts(c, results))
-    all.insert(fmt::format("result's layout {}", kind_of(layout)));
+  for (const Layout& layout : output_layouts(c, results)) all.insert("result's " + class_of(layout));
   add_windows(all, c);
-  for (std::size_t i = 0; i < c.arguments.size(); ++i) {
-    const std::string_view name = c.op->schema.argument_storage[i].name;
-    all.insert(fmt::format("{} {}", name, std::visit(ClassOfValue{}, c.arguments[i])));
-    const auto* numbers = std::get_if<std::vector<std::int64_t>>(&c.arguments[i]);
-    if (numbers != nullptr && !numbers->empty() && domain(*c.op, name).is_spatial())
-      all.insert(fmt::format("{} {}", name, numbers_class(*numbers)));
-  }
+  for (std::size_t i = 0; i < c.arguments.size(); ++i) add_argument(all, c, i);
   return {all.begin(), all.end()};
 }
 

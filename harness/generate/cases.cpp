@@ -7,18 +7,22 @@
 
 #include "arguments.h"
 #include "check_case.h"
+#include "covering.h"
 #include "families.h"
 #include "layers.h"
 #include "random.h"
+#include "random_case.h"
 #include "shapes.h"
 
 namespace assay {
 namespace {
 
-constexpr int kLongOneIn = 400;             // long sums belong to the slow tier, but are never quite absent
-constexpr std::int64_t kDeepOneIn = 25;     // tensors of more dimensions than kMaxRank
 constexpr std::uint64_t kSplitOneIn = 100;  // by index and not by chance: even a short run has one
 constexpr std::uint64_t kLayerOneIn = 3;    // calls as networks make them, as long as the operator has any
+constexpr std::uint64_t kManyLayers =
+    40;  // of more, every second case is one: each comes about twice in a run
+constexpr std::uint64_t kDrawnOneIn = 4;    // of those that are neither: drawn one by one, without a plan
+constexpr std::uint64_t kStarts = 1 << 20;  // layers that a run may begin with, by turns
 constexpr std::uint64_t kAttempts = 200;
 constexpr std::uint64_t kLeastSeed = 16;  // smaller seeds are for shrinking, see output_layouts
 
@@ -71,44 +75,6 @@ Case on_ladder(const Operator& op, Dtype dtype, const ShapeAlternative& alternat
   return c;
 }
 
-std::string_view draw_family(Draw& draw, const Operator& op) {
-  int total = 0;
-  for (const Family& f : families()) total += weight_for(op, f);
-  std::int64_t left = draw.range(0, total - 1);
-  for (const Family& f : families()) {
-    if (left < weight_for(op, f)) return f.name;
-    left -= weight_for(op, f);
-  }
-  return families().front().name;
-}
-
-// Divided by the root of squares that vanish, and of no epsilon, numbers are anything.
-void keep_epsilon_from_zero(Case& c) {
-  for (std::size_t i = 0; i < c.arguments.size(); ++i)
-    if (domain(*c.op, c.op->schema.argument_storage[i].name).kind == Domain::Kind::epsilon)
-      if (auto* eps = std::get_if<double>(&c.arguments[i]); eps != nullptr && *eps == 0) *eps = 1e-38;
-}
-
-// Not drawn with the rest, so that other cases are what they were before there were deep ones.
-bool is_deep(std::uint64_t key) { return Stream(mix(key, hash("deep"))).below(0, kDeepOneIn) == 0; }
-
-Case random_case(const Operator& op, Dtype dtype, std::uint64_t key, bool is_split) {
-  Draw draw(key);
-  const ShapeAlternative& alternative = draw.pick(shape_rule(op).alternatives);
-  const bool is_long = !is_split && draw.range(1, kLongOneIn) == 1;
-  const ShapeBinding binding =
-      is_split  ? draw_split_binding(draw, alternative)
-      : is_long ? draw_long_binding(draw, alternative)
-                : draw_binding(draw, alternative, is_deep(key) && takes_any_rank(alternative));
-  Case c = with_shapes(op, dtype, alternative, binding, &draw);
-  draw_attributes(draw, c, dtype);
-  draw_dtypes(draw, c, dtype);
-  draw_layouts(draw, c);
-  c.data = is_long ? "long" : draw_family(draw, op);
-  if (c.data == "tiny") keep_epsilon_from_zero(c);
-  return c;
-}
-
 // Each that the operator has something of, one after the other: even the rarest occurs in a run of some hundred cases.
 std::string_view family_in_turn(const Operator& op, std::uint64_t number) {
   std::vector<std::string_view> names;
@@ -118,12 +84,22 @@ std::string_view family_in_turn(const Operator& op, std::uint64_t number) {
 }
 
 // The number-th layer. What it says of its data holds.
-std::optional<Case> layer_case(const Operator& op, Dtype dtype, std::uint64_t key, std::uint64_t number) {
+std::optional<Case> layer_case(const Operator& op, Dtype dtype, std::uint64_t seed, std::uint64_t key,
+                               std::uint64_t number) {
   Draw draw(mix(key, hash("layer")));
-  std::optional<Case> c = draw_layer(draw, op, dtype, number);
+  std::optional<Case> c = draw_layer(draw, op, dtype, number, mix(seed, hash("first layer")) % kStarts);
   if (c && c->data == "normal" && number % 2 == 1) c->data = family_in_turn(op, number / 2);
   if (c && c->data == "tiny") keep_epsilon_from_zero(*c);
   return c;
+}
+
+// The left-th case after the ladder: which covering case it is, if it is one. One in `one_in` is a layer; of the others three of four cover.
+std::optional<std::uint64_t> covering_number(std::uint64_t left, std::uint64_t one_in) {
+  if (one_in > 1 && left % one_in == 0) return std::nullopt;
+  const std::uint64_t other =
+      one_in > 1 ? left - left / one_in - 1 : left;  // which of those that are no layers
+  if (other % kDrawnOneIn == 0) return std::nullopt;
+  return other - other / kDrawnOneIn - 1;
 }
 
 }  // namespace
@@ -154,9 +130,13 @@ Case generate(const Operator& op, Dtype result_dtype, std::uint64_t seed, std::u
     left -= steps.size();
   }
   const bool is_split = index % kSplitOneIn == kSplitOneIn - 1;
-  if (!c && !is_split && left % kLayerOneIn == 0)
-    if (std::optional<Case> layer = layer_case(op, result_dtype, key, left / kLayerOneIn))
+  const std::uint64_t one_in = layers_of(op).size() > kManyLayers ? kLayerOneIn - 1 : kLayerOneIn;
+  if (!c && !is_split && left % one_in == 0)
+    if (std::optional<Case> layer = layer_case(op, result_dtype, seed, key, left / one_in))
       keep(*std::move(layer));
+  if (!c && index >= ladder_length(op) && !is_split)
+    if (const std::optional<std::uint64_t> number = covering_number(left, layers_of(op).empty() ? 1 : one_in))
+      keep(covering_case(op, result_dtype, seed, *number));
   for (std::uint64_t attempt = 0; !c && attempt < kAttempts; ++attempt)
     keep(random_case(op, result_dtype, attempt == 0 ? key : mix(key, attempt), is_split));
   if (!c)

@@ -5,6 +5,7 @@
 #include <map>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "arguments.h"
@@ -12,6 +13,7 @@
 #include "layer_lists.h"
 #include "layouts.h"
 #include "shapes.h"
+#include "tensor_copy.h"
 #include "vocabulary/operators.h"
 
 namespace assay {
@@ -56,6 +58,12 @@ using Least = std::map<const std::int64_t*, std::int64_t>;
 // Windows are given by a list of ints, or by a tensor's dimensions. An image has room for two of them.
 Least least_sizes(const Layer& layer, ShapeBinding& binding) {
   Least least;
+  // Channels in groups stay in groups, and those of a group several or one.
+  for (const ShapePattern& p : layer.alternative.inputs)
+    for (const DimPattern& d : p.dims)
+      if (d.kind == DimPattern::Kind::product)
+        for (const std::string& name : {d.name, d.operands[0]})
+          least[&binding.sizes.at(name)] = std::min<std::int64_t>(binding.sizes.at(name), 2);
   for (const std::string& name : layer.alternative.runs())
     if (const std::string* in = layer.alternative.window_in(name)) {
       const Shape& window = binding.runs.at(name);
@@ -81,7 +89,41 @@ Least least_sizes(const Layer& layer, ShapeBinding& binding) {
   return least;
 }
 
-// Halves sizes until all fits: the largest one again and again, or with `draw` any of them.
+// Two sizes, one of them a multiple of the other: an image and what it is resized to. Twice as large is code of its own.
+struct Scaled {
+  std::int64_t *smaller, *larger;
+};
+
+// Those of the last dimensions of the first tensor and of a list of sizes beside it.
+std::vector<Scaled> scaled_sizes(const Layer& layer, ShapeBinding& binding) {
+  std::vector<Scaled> all;
+  const auto size_in = [&](const std::vector<DimPattern>& dims, std::size_t from_last) -> std::int64_t* {
+    if (from_last >= dims.size()) return nullptr;
+    const DimPattern& dim = dims[dims.size() - 1 - from_last];
+    return dim.kind == DimPattern::Kind::symbol ? &binding.sizes.at(dim.name) : nullptr;
+  };
+  const ShapePattern* tensor = nullptr;
+  for (const ShapePattern& p : layer.alternative.inputs)
+    if (tensor == nullptr &&
+        layer.c.op->schema.argument_storage[static_cast<std::size_t>(p.argument)].is_tensor())
+      tensor = &p;
+  for (const ShapePattern& p : layer.alternative.inputs) {
+    if (tensor == nullptr ||
+        layer.c.op->schema.argument_storage[static_cast<std::size_t>(p.argument)].is_tensor())
+      continue;
+    for (std::size_t k = 0; k < p.dims.size(); ++k) {
+      std::int64_t *a = size_in(p.dims, k), *b = size_in(tensor->dims, k);
+      if (a == nullptr || b == nullptr || a == b || *a == 0 || *b == 0) continue;
+      if (*a > *b) std::swap(a, b);
+      if (*b % *a == 0) all.push_back({a, b});
+    }
+  }
+  return all;
+}
+
+// Halves sizes until all fits: the largest one again and again, or with `draw` any of them. Half of the time one size that was drawn
+// stays as it is as long as there are others: kernels know the 768 of a network's rows, and not its half. Three of four times sizes
+// that are multiples stay so.
 bool make_small(Draw* draw, const Layer& layer, ShapeBinding& binding, const SizeBudget& budget) {
   const Least least = least_sizes(layer, binding);
   std::vector<std::int64_t*> sizes = sizes_of(layer.alternative, binding);
@@ -89,13 +131,22 @@ bool make_small(Draw* draw, const Layer& layer, ShapeBinding& binding, const Siz
     const auto found = least.find(size);
     return found == least.end() ? std::int64_t{1} : found->second;
   };
+  std::int64_t* kept = draw != nullptr && !sizes.empty() && draw->chance(50) ? draw->pick(sizes) : nullptr;
+  std::erase(sizes, kept);
+  std::vector<Scaled> scaled = scaled_sizes(layer, binding);
+  if (draw != nullptr && draw->chance(25)) scaled.clear();
+  for (const Scaled& pair : scaled) std::erase(sizes, pair.larger);  // goes with the smaller one
+  if (kept != nullptr && std::ranges::count(scaled, kept, &Scaled::larger) > 0) kept = nullptr;
   while (!fits(layer.alternative, binding, budget)) {
     std::erase_if(sizes, [&](const std::int64_t* size) { return *size <= bound(size); });
-    if (sizes.empty()) return false;
+    if (sizes.empty() && kept != nullptr) sizes.push_back(std::exchange(kept, nullptr));
+    if (sizes.empty() || *sizes[0] <= bound(sizes[0])) return false;
     std::int64_t* size = draw != nullptr
                              ? draw->pick(sizes)
                              : *std::ranges::max_element(sizes, {}, [](const std::int64_t* s) { return *s; });
-    *size = std::max(*size / 2, bound(size));
+    const std::int64_t before = std::exchange(*size, std::max(*size / 2, bound(size)));
+    for (const Scaled& pair : scaled)
+      if (pair.smaller == size) *pair.larger = *pair.larger / before * *size;
   }
   return true;
 }
@@ -117,6 +168,8 @@ void keep_global(const Layer& layer, Case& c) {
     if (domain(*c.op, c.op->schema.argument_storage[i].name).kind != Domain::Kind::window) continue;
     const Shape &before = first_shape(layer.c), &now = first_shape(c);
     auto& window = std::get<std::vector<std::int64_t>>(c.arguments[i]);
+    // The first tensor of a backward pass is computed from the others, later.
+    if (now.size() != before.size() || window.size() > before.size()) continue;
     for (std::size_t k = 0; k < window.size(); ++k) {
       const std::size_t d = before.size() - window.size() + k;
       if (window[k] >= before[d]) window[k] = now[d];
@@ -131,7 +184,8 @@ Case with_sizes(const Layer& layer, const ShapeBinding& binding, Dtype dtype) {
     const Argument& a = op.schema.argument_storage[i];
     const CaseValue& before = layer.c.arguments[i];
     if (!a.is_tensor()) {
-      if (a.type != Type::dtype && !layer.alternative.binds(i)) c.arguments[i] = before;
+      const bool left_out = a.optional && std::holds_alternative<None>(before);
+      if (a.type != Type::dtype && (left_out || !layer.alternative.binds(i))) c.arguments[i] = before;
       continue;
     }
     const auto* spec = std::get_if<TensorSpec>(&before);
@@ -150,6 +204,38 @@ Case with_sizes(const Layer& layer, const ShapeBinding& binding, Dtype dtype) {
   }
   keep_global(layer, c);
   return settled(std::move(c));
+}
+
+// Halves the size whose half leaves the result largest, until all fits: what is summed over shrinks first.
+bool make_small_by_what_is_summed(const Layer& layer, Dtype dtype, ShapeBinding& binding,
+                                  const SizeBudget& budget) {
+  const Least least = least_sizes(layer, binding);
+  const auto result_elements = [&] {
+    const Checked checked = check_case(with_sizes(layer, binding, dtype));
+    return checked.ok() ? numel(checked.outputs[0].shape) : -1;
+  };
+  while (!fits(layer.alternative, binding, budget)) {
+    std::int64_t* best = nullptr;
+    std::int64_t best_elements = -1, best_size = 0;
+    for (std::int64_t* size : sizes_of(layer.alternative, binding)) {
+      const auto found = least.find(size);
+      const std::int64_t before = *size,
+                         half = std::max(before / 2, found == least.end() ? 1 : found->second);
+      if (half >= before) continue;
+      *size = half;
+      const std::int64_t elements = result_elements();
+      *size = before;
+      if (elements > best_elements || (elements == best_elements && before > best_size)) {
+        best = size;
+        best_elements = elements;
+        best_size = before;
+      }
+    }
+    if (best == nullptr) return false;
+    const auto found = least.find(best);
+    *best = std::max(*best / 2, found == least.end() ? 1 : found->second);
+  }
+  return true;
 }
 
 // One thing is another: a size, an attribute, an optional tensor or a layout.
@@ -205,24 +291,28 @@ std::span<const Case> layers_of(const Operator& op) {
   return found->second;
 }
 
-std::optional<Case> draw_layer(Draw& draw, const Operator& op, Dtype result_dtype, std::uint64_t number) {
+std::optional<Case> draw_layer(Draw& draw, const Operator& op, Dtype result_dtype, std::uint64_t number,
+                               std::uint64_t start) {
   const std::span<const Case> layers = layers_of(op);
   if (layers.empty()) return std::nullopt;
-  const Case& c = layers[number % layers.size()];
-  const std::uint64_t round = number / layers.size();
+  const std::uint64_t which = (number + start) % layers.size(), round = number / layers.size();
+  const Case& c = layers[which];
   const ShapeMatch match = match_case(c);
   if (match.alternative < 0) throw std::logic_error(text(c) + ": " + match.error);
   const Layer layer{c, shape_rule(op).alternatives[static_cast<std::size_t>(match.alternative)],
                     match.binding};
-  const bool large = (number + round) % kLargeOneIn == kLargeOneIn - 1;
+  const std::uint64_t turn = which + round + start;
+  const bool large = turn % kLargeOneIn == kLargeOneIn - 1;
+  const bool wide = large && (turn / kLargeOneIn + which) % 2 == 1;
 
   for (int attempt = 0; attempt < 8; ++attempt) {
     ShapeBinding binding = layer.binding;
-    if (!make_small(large ? nullptr : &draw, layer, binding,
-                    large             ? kLargeLayer
-                    : draw.chance(20) ? kMiddleLayer
-                                      : kSmallLayer))
-      continue;
+    const bool made = wide ? make_small_by_what_is_summed(layer, result_dtype, binding, kLargeLayer)
+                           : make_small(large ? nullptr : &draw, layer, binding,
+                                        large             ? kLargeLayer
+                                        : draw.chance(20) ? kMiddleLayer
+                                                          : kSmallLayer);
+    if (!made) continue;
     Case drawn = round > 0 && !large && draw.chance(75)
                      ? neighbour(draw, layer, std::move(binding), result_dtype)
                      : with_sizes(layer, binding, result_dtype);
@@ -231,6 +321,68 @@ std::optional<Case> draw_layer(Draw& draw, const Operator& op, Dtype result_dtyp
     if (check_case(drawn).ok()) return drawn;
   }
   return std::nullopt;
+}
+
+bool is_small(const Case& c) {
+  const ShapeMatch match = match_case(c);
+  return match.alternative < 0 ||
+         fits(shape_rule(*c.op).alternatives[static_cast<std::size_t>(match.alternative)], match.binding,
+              kSmallLayer);
+}
+
+std::optional<Case> neighbour_of(Draw& draw, const Case& c, Dtype result_dtype) {
+  const ShapeMatch match = match_case(c);
+  if (match.alternative < 0) return std::nullopt;
+  const Layer layer{c, shape_rule(*c.op).alternatives[static_cast<std::size_t>(match.alternative)],
+                    match.binding};
+  const SizeBudget& most = fits(layer.alternative, layer.binding, kSmallLayer) ? kSmallLayer : kMiddleLayer;
+  for (int attempt = 0; attempt < 8; ++attempt) {
+    Case drawn = neighbour(draw, layer, layer.binding, result_dtype);
+    drawn.data = c.data;
+    drawn.seed = c.seed;
+    const ShapeMatch sizes = match_case(drawn);
+    if (sizes.alternative == match.alternative && check_case(drawn).ok() &&
+        fits(layer.alternative, sizes.binding, most))
+      return drawn;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::int64_t> sizes_in(const Case& c) {
+  ShapeMatch match = match_case(c);
+  if (match.alternative < 0) return {};
+  std::vector<std::int64_t> sizes;
+  for (const std::int64_t* size :
+       sizes_of(shape_rule(*c.op).alternatives[static_cast<std::size_t>(match.alternative)], match.binding))
+    sizes.push_back(*size);
+  return sizes;
+}
+
+std::optional<Case> with_size(const Case& c, Dtype result_dtype, std::size_t which, std::int64_t size) {
+  const ShapeMatch match = match_case(c);
+  if (match.alternative < 0 || size < 0) return std::nullopt;
+  const Layer layer{c, shape_rule(*c.op).alternatives[static_cast<std::size_t>(match.alternative)],
+                    match.binding};
+  ShapeBinding binding = layer.binding;
+  const std::vector<std::int64_t*> sizes = sizes_of(layer.alternative, binding);
+  if (which >= sizes.size()) return std::nullopt;
+  *sizes[which] = size;
+  const auto halve_the_others = [&](const SizeBudget& most) {
+    while (!fits(layer.alternative, binding, most)) {
+      std::int64_t* largest = nullptr;
+      for (std::size_t i = 0; i < sizes.size(); ++i)
+        if (i != which && *sizes[i] > 1 && (largest == nullptr || *sizes[i] > *largest)) largest = sizes[i];
+      if (largest == nullptr) return false;
+      *largest /= 2;
+    }
+    return true;
+  };
+  if (!halve_the_others(kMiddleLayer) && !halve_the_others(kLargeLayer)) return std::nullopt;
+  Case changed = with_sizes(layer, binding, result_dtype);
+  changed.data = c.data;
+  changed.seed = c.seed;
+  if (!check_case(changed).ok()) return std::nullopt;
+  return changed;
 }
 
 }  // namespace assay

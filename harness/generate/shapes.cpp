@@ -14,32 +14,6 @@ constexpr std::array<std::int64_t, 18> kPrimes{3,  5,  7,  11, 13, 17, 19, 23,  
 constexpr SizeBudget kLarge{65'536, 300'000};
 constexpr SizeBudget kOneThread{2 * 32'768, 2 << 20};
 
-std::int64_t draw_size(Draw& draw) {
-  switch (draw.weighted({45, 20, 15, 5, 15})) {
-    case 0: {
-      const std::int64_t width = draw.pick(kWidths);
-      switch (draw.range(0, 3)) {
-        case 0:
-          return width - 1;
-        case 1:
-          return width;
-        case 2:
-          return width + 1;
-        default:
-          return 2 * width + 1;
-      }
-    }
-    case 1:
-      return draw.range(1, 9);
-    case 2:
-      return draw.pick(kPrimes);
-    case 3:
-      return 1;
-    default:
-      return draw.range(100, 700);
-  }
-}
-
 std::int64_t numel(const ShapePattern& pattern, const ShapeBinding& binding) {
   std::int64_t n = 1;
   for (const std::int64_t size : instantiate(pattern, binding)) n *= size;
@@ -67,7 +41,55 @@ void make_distinct(std::vector<std::int64_t*>& sizes, const ShapeAlternative& al
   }
 }
 
-// How many dimensions each run has, in order. A window has as many as the run that it lies in.
+template <class Function>  // (Shape& window, const Shape& run)
+void each_window(const ShapeAlternative& alternative, ShapeBinding& binding, const Function& function) {
+  for (const std::string& name : alternative.runs())
+    if (const std::string* in = alternative.window_in(name)) function(binding.runs[name], binding.runs[*in]);
+}
+
+void draw_windows(Draw& draw, const ShapeAlternative& alternative, ShapeBinding& binding) {
+  each_window(alternative, binding, [&](Shape& window, const Shape&) {
+    for (std::int64_t& size : window) size = draw_window(draw);
+  });
+}
+
+bool in_outputs(const ShapeAlternative& alternative, const std::string& symbol) {
+  return std::ranges::any_of(alternative.outputs, [&](const ShapePattern& p) {
+    return std::ranges::any_of(p.dims, [&](const DimPattern& d) {
+      return (d.kind == DimPattern::Kind::symbol && d.name == symbol) ||
+             (d.kind == DimPattern::Kind::product && (d.name == symbol || d.operands[0] == symbol));
+    });
+  });
+}
+
+}  // namespace
+
+std::int64_t draw_size(Draw& draw) {
+  switch (draw.weighted({45, 20, 15, 5, 15})) {
+    case 0: {
+      const std::int64_t width = draw.pick(kWidths);
+      switch (draw.range(0, 3)) {
+        case 0:
+          return width - 1;
+        case 1:
+          return width;
+        case 2:
+          return width + 1;
+        default:
+          return 2 * width + 1;
+      }
+    }
+    case 1:
+      return draw.range(1, 9);
+    case 2:
+      return draw.pick(kPrimes);
+    case 3:
+      return 1;
+    default:
+      return draw.range(100, 700);
+  }
+}
+
 std::vector<std::size_t> draw_runs(Draw& draw, const ShapeAlternative& alternative) {
   std::vector<std::size_t> lengths;
   std::size_t left = greatest_run(alternative) + alternative.runs().size();  // each begins with one
@@ -93,18 +115,10 @@ ShapeBinding with_runs(const ShapeAlternative& alternative, const std::vector<st
   return binding;
 }
 
-// Windows of few elements, as people use them.
 std::int64_t draw_window(Draw& draw) {
   return draw.pick(std::array<std::int64_t, 9>{1, 1, 2, 3, 3, 3, 4, 5, 7});
 }
 
-template <class Function>  // (Shape& window, const Shape& run)
-void each_window(const ShapeAlternative& alternative, ShapeBinding& binding, const Function& function) {
-  for (const std::string& name : alternative.runs())
-    if (const std::string* in = alternative.window_in(name)) function(binding.runs[name], binding.runs[*in]);
-}
-
-// Windows within what they look at.
 void fit_windows(const ShapeAlternative& alternative, ShapeBinding& binding) {
   each_window(alternative, binding, [](Shape& window, const Shape& run) {
     window.resize(run.size(), 1);
@@ -113,13 +127,6 @@ void fit_windows(const ShapeAlternative& alternative, ShapeBinding& binding) {
   });
 }
 
-void draw_windows(Draw& draw, const ShapeAlternative& alternative, ShapeBinding& binding) {
-  each_window(alternative, binding, [&](Shape& window, const Shape&) {
-    for (std::int64_t& size : window) size = draw_window(draw);
-  });
-}
-
-// All sizes but those of windows.
 std::vector<std::int64_t*> free_sizes(const ShapeAlternative& alternative, ShapeBinding& binding) {
   std::vector<std::int64_t*> sizes = sizes_of(alternative, binding);
   each_window(alternative, binding, [&](Shape& window, const Shape&) {
@@ -129,17 +136,6 @@ std::vector<std::int64_t*> free_sizes(const ShapeAlternative& alternative, Shape
   });
   return sizes;
 }
-
-bool in_outputs(const ShapeAlternative& alternative, const std::string& symbol) {
-  return std::ranges::any_of(alternative.outputs, [&](const ShapePattern& p) {
-    return std::ranges::any_of(p.dims, [&](const DimPattern& d) {
-      return (d.kind == DimPattern::Kind::symbol && d.name == symbol) ||
-             (d.kind == DimPattern::Kind::product && (d.name == symbol || d.operands[0] == symbol));
-    });
-  });
-}
-
-}  // namespace
 
 bool fits(const ShapeAlternative& alternative, const ShapeBinding& binding, const SizeBudget& budget) {
   std::int64_t left =

@@ -41,6 +41,20 @@ ShapeBinding draw_split_binding(Draw& draw, const ShapeAlternative& alternative)
 ShapeBinding cycle_binding(const ShapeAlternative& alternative, std::size_t dimensions,
                            const std::vector<std::int64_t>& sizes);
 
+// The parts of which draw_binding() is made.
+// One size: around every vector width, a prime, a small one, or some hundreds.
+std::int64_t draw_size(Draw& draw);
+// How many dimensions each run has, in order. A window has as many as the run that it lies in.
+std::vector<std::size_t> draw_runs(Draw& draw, const ShapeAlternative& alternative);
+// All sizes are 1.
+ShapeBinding with_runs(const ShapeAlternative& alternative, const std::vector<std::size_t>& lengths);
+// Windows of few elements, as people use them.
+std::int64_t draw_window(Draw& draw);
+// Makes windows no larger than what they look at.
+void fit_windows(const ShapeAlternative& alternative, ShapeBinding& binding);
+// All sizes but those of windows.
+std::vector<std::int64_t*> free_sizes(const ShapeAlternative& alternative, ShapeBinding& binding);
+
 // Every size of the binding: symbols, then windows, then other runs, in order of first use.
 std::vector<std::int64_t*> sizes_of(const ShapeAlternative& alternative, ShapeBinding& binding);
 

@@ -80,9 +80,9 @@ TEST(GenerateCases, CasesOfASeedAreTheSameOnEveryMachine) {
       "add.Tensor:f32:self=[3x32x7x4]@strides(3392,106,15,3),other=[3x1x1x4]@channels_last,alpha=2.0:data=uniform:"
       "seed=2819007330");
   EXPECT_EQ(text(generate(ops::add_tensor, Dtype::f32, 1, 1014)),
-            "add.Tensor:f32:self=1x64,other=[]:data=normal:seed=504299052");
+            "add.Tensor:f32:self=16x24,other=[16x24]@strides(73,3),alpha=0:data=special:seed=504299052");
   EXPECT_EQ(text(generate(ops::softmax_int, Dtype::bf16, 2, 1022)),
-            "softmax.int:f32:self=[7x7x61]@expanded(0),dim=2,dtype=bf16:data=edge:seed=2549831614");
+            "softmax.int:bf16:self=44,dim=-1:data=selection:seed=2549831614");
 }
 
 TEST(GenerateCases, TheLadderIsSimpleFixedAndFirst) {
@@ -139,7 +139,7 @@ TEST(GenerateCases, TensorsAndWorkStayWithinTheirBudgets) {
     beyond_work += a[0] * a[1] * b[1] > 300'000 ? 1 : 0;
   }
   EXPECT_GT(beyond_default, 0);
-  EXPECT_LT(beyond_default, 700);
+  EXPECT_LT(beyond_default, 900);  // rows of covering arrays are larger, too, where two sizes are
   EXPECT_GT(beyond_work, 20);
   EXPECT_LT(beyond_work, 250);
 }

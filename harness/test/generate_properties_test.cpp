@@ -113,7 +113,7 @@ TEST(Properties, HoldForKernelsThatKeepThem) {
   for (const char* property : {"position", "layout", "expanded", "in place", "idempotence"})
     EXPECT_GE(r.held.count(property) > 0 ? r.held.at(property) : 0, 20) << property;
 
-  const Verdicts m = verify(ops::mm, toy(mm), {});
+  const Verdicts m = verify(ops::mm, toy(mm), {}, 640);
   EXPECT_TRUE(m.broken.empty()) << m.said;
   EXPECT_GE(m.held.at("rows"), 50);
   EXPECT_GE(m.held.at("layout"), 50);
@@ -123,7 +123,7 @@ TEST(Properties, HoldForKernelsThatKeepThem) {
   EXPECT_TRUE(a.broken.empty()) << a.said;
   EXPECT_GE(a.held.at("position"), 50);
 
-  const Verdicts s = verify(ops::softmax_int, toy(row_sum), {}, 580);
+  const Verdicts s = verify(ops::softmax_int, toy(row_sum), {}, 700);
   EXPECT_TRUE(s.broken.empty()) << s.said;
   EXPECT_GE(s.held.at("rows"), 50);
 }

@@ -1,0 +1,218 @@
+#include "wished.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "arguments.h"
+#include "check_case.h"
+#include "layouts.h"
+#include "random_case.h"
+#include "tensor_copy.h"
+
+namespace assay {
+namespace {
+
+constexpr int kTries = 64;  // draws of one value until it is of the class that is wished for
+
+const std::string* find(const Factors& wish, const std::string& name) {
+  const auto found = wish.find(name);
+  return found == wish.end() ? nullptr : &found->second;
+}
+
+const SizeClass* class_named(std::string_view name) {
+  const auto found = std::ranges::find(size_classes(), name, &SizeClass::name);
+  return found == size_classes().end() ? nullptr : &*found;
+}
+
+// Numbers that kernels have thresholds at come more often than others of their class.
+std::int64_t draw_of_class(Draw& draw, const SizeClass& c) {
+  if (c.name == "beside a vector") return draw.pick(std::array{16, 32, 64}) + draw.range(-1, 1);
+  if (c.least >= 1024)
+    return draw.pick(std::array<std::int64_t, 6>{1024, 1025, 1536, 2048, 3072, draw.range(1024, 4096)});
+  if (c.least >= 256)
+    return draw.pick(std::array<std::int64_t, 6>{256, 257, 512, 768, 1000, draw.range(256, 1023)});
+  if (c.least >= 64)
+    return draw.pick(std::array<std::int64_t, 6>{96, 127, 128, 129, 224, draw.range(66, 255)});
+  for (;;)
+    if (const std::int64_t size = draw.range(c.least, c.greatest); size_class(size) == c.name) return size;
+}
+
+std::int64_t least_of(const SizeClass& c) { return c.least == 64 ? 66 : c.least; }
+
+std::vector<std::size_t> lengths_wished(Draw* draw, const ShapeAlternative& alternative,
+                                        const Factors& wish) {
+  const std::vector<std::string> runs = alternative.runs();
+  std::vector<std::size_t> lengths =
+      draw != nullptr ? draw_runs(*draw, alternative) : std::vector<std::size_t>(runs.size(), 1);
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    if (const std::string* in = alternative.window_in(runs[r])) {
+      lengths[r] = lengths[static_cast<std::size_t>(std::ranges::find(runs, *in) - runs.begin())];
+      continue;
+    }
+    if (const std::string* rank = find(wish, "rank *" + runs[r]); rank != nullptr && rank->size() == 1)
+      lengths[r] = static_cast<std::size_t>((*rank)[0] - '0');
+    else if (rank != nullptr)
+      lengths[r] = kMaxRank + (draw == nullptr ? 0 : static_cast<std::size_t>(draw->range(0, 1)));
+    // A size that is wished for is that of a dimension.
+    if (find(wish, "size *" + runs[r]) != nullptr || alternative.some(runs[r]))
+      lengths[r] = std::max<std::size_t>(lengths[r], 1);
+  }
+  return lengths;
+}
+
+struct WishedSize {
+  std::int64_t* size;
+  const SizeClass* of;
+};
+
+std::vector<WishedSize> wished_sizes(const ShapeAlternative& alternative, ShapeBinding& binding,
+                                     const Factors& wish) {
+  std::vector<WishedSize> all;
+  const auto add = [&](std::int64_t& size, const std::string& name) {
+    if (const std::string* value = find(wish, name))
+      if (const SizeClass* c = class_named(*value)) all.push_back({&size, c});
+  };
+  for (auto& [symbol, size] : binding.sizes) add(size, "size " + symbol);
+  for (auto& [name, dims] : binding.runs)
+    if (!dims.empty() && alternative.window_in(name) == nullptr) add(dims.back(), "size *" + name);
+  return all;
+}
+
+void draw_windows_wished(Draw& draw, const ShapeAlternative& alternative, const Factors& wish,
+                         ShapeBinding& binding) {
+  for (auto& [name, window] : binding.runs) {
+    if (alternative.window_in(name) == nullptr) continue;
+    const std::string* wished = find(wish, "window " + name);
+    const std::int64_t same = draw_window(draw);
+    for (std::size_t d = 0; d < window.size(); ++d)
+      window[d] = wished == nullptr             ? draw_window(draw)
+                  : *wished == "all above 3"    ? draw.pick(std::array{5, 7})
+                  : wished->starts_with("all ") ? (*wished)[4] - '0'
+                                                : same + static_cast<std::int64_t>(d % 2);
+    if (wished != nullptr && *wished == "all above 3")
+      std::ranges::fill(window, window.empty() ? 0 : window[0]);
+  }
+}
+
+// Mostly one dimension is 1, or one is missing: of what is left more can be seen.
+Shape broadcast_to(Draw& draw, const Shape& full, std::string_view how) {
+  Shape shape = full;
+  const auto last = static_cast<std::int64_t>(shape.size()) - 1;
+  if (how.ends_with("ones") && !shape.empty()) {
+    shape[static_cast<std::size_t>(draw.range(0, last))] = 1;
+    for (std::int64_t& size : shape)
+      if (draw.chance(20)) size = 1;
+  }
+  if (how.starts_with("fewer") && !shape.empty())
+    shape.erase(shape.begin(), shape.begin() + (draw.chance(60) ? 1 : draw.range(1, last + 1)));
+  return shape;
+}
+
+void shape_tensors(Draw& draw, Case& c, const Case& plain, const ShapeAlternative& alternative,
+                   const ShapeBinding& binding, const Factors& wish) {
+  for (std::size_t i = 0; i < c.arguments.size(); ++i) {
+    const Argument& a = c.op->schema.argument_storage[i];
+    if (!a.is_tensor()) continue;
+    if (const std::string* layout = find(wish, fmt::format("layout {}", a.name))) {
+      if (*layout == "none" && a.optional)
+        c.arguments[i] = None{};
+      else if (std::holds_alternative<None>(c.arguments[i]))
+        c.arguments[i] = plain.arguments[i];
+    }
+    auto* t = std::get_if<TensorSpec>(&c.arguments[i]);
+    const ShapePattern* pattern = alternative.pattern_of(i);
+    const std::string* how = find(wish, fmt::format("broadcast {}", a.name));
+    if (t != nullptr && how != nullptr && pattern != nullptr && pattern->broadcast)
+      t->shape = broadcast_to(draw, instantiate(*pattern, binding), *how);
+  }
+}
+
+void give_attributes(Draw& draw, Case& c, Dtype dtype, const ShapeAlternative& alternative,
+                     const Factors& wish) {
+  for (std::size_t i = 0; i < c.arguments.size(); ++i) {
+    const Argument& a = c.op->schema.argument_storage[i];
+    if (a.is_tensor() || a.type == Type::dtype || alternative.binds(i)) continue;
+    const std::string* value = find(wish, std::string(a.name));
+    for (int attempt = 0; value != nullptr && attempt < kTries && value_class(c, i) != *value; ++attempt)
+      redraw_attribute(draw, c, i, dtype);
+  }
+}
+
+void give_layouts(Draw& draw, Case& c, const Factors& wish) {
+  for (std::size_t i = 0; i < c.arguments.size(); ++i) {
+    auto* t = std::get_if<TensorSpec>(&c.arguments[i]);
+    if (t == nullptr) continue;
+    const std::string* kind = find(wish, fmt::format("layout {}", c.op->schema.argument_storage[i].name));
+    if (kind == nullptr) continue;
+    t->layout = {};
+    for (int attempt = 0; attempt < kTries && layout_class(t->layout) != *kind; ++attempt)
+      t->layout = draw_layout(draw, t->shape, true);
+    if (layout_class(t->layout) != *kind) t->layout = {};
+  }
+}
+
+}  // namespace
+
+bool may_fit(const ShapeAlternative& alternative, const Factors& wish, const SizeBudget& budget) {
+  ShapeBinding binding = with_runs(alternative, lengths_wished(nullptr, alternative, wish));
+  for (const WishedSize& w : wished_sizes(alternative, binding, wish)) *w.size = least_of(*w.of);
+  return fits(alternative, binding, budget);
+}
+
+std::optional<ShapeBinding> draw_wished_binding(Draw& draw, const ShapeAlternative& alternative,
+                                                const Factors& wish, const SizeBudget& budget) {
+  ShapeBinding binding = with_runs(alternative, lengths_wished(&draw, alternative, wish));
+  draw_windows_wished(draw, alternative, wish, binding);
+  const std::vector<WishedSize> wished = wished_sizes(alternative, binding, wish);
+  std::vector<std::int64_t*> free = free_sizes(alternative, binding);
+  std::erase_if(free, [&](const std::int64_t* size) {
+    return std::ranges::any_of(wished, [&](const WishedSize& w) { return w.size == size; });
+  });
+  for (const WishedSize& w : wished) *w.size = least_of(*w.of);
+  if (!fits(alternative, binding, budget)) return std::nullopt;
+  for (const WishedSize& w : wished) {
+    *w.size = draw_of_class(draw, *w.of);
+    if (!fits(alternative, binding, budget)) *w.size = least_of(*w.of);
+  }
+  for (const std::int64_t i : draw.permutation(free.size())) {
+    std::int64_t& size = *free[static_cast<std::size_t>(i)];
+    size = draw.chance(50) ? draw.range(1, 8) : draw_size(draw);
+    while (size > 1 && !fits(alternative, binding, budget)) size /= 2;
+  }
+  // An image that nobody wished to be of some size has room for its window.
+  for (auto& [name, window] : binding.runs)
+    if (const std::string* in = alternative.window_in(name)) {
+      Shape& image = binding.runs.at(*in);
+      for (std::size_t d = 0; d < window.size(); ++d)
+        if (std::ranges::count(free, &image[d]) > 0) image[d] = std::max(image[d], window[d]);
+    }
+  return binding;
+}
+
+std::optional<Case> wished_case(Draw& draw, const Operator& op, Dtype dtype,
+                                const ShapeAlternative& alternative, const Factors& wish,
+                                const SizeBudget& budget) {
+  const std::optional<ShapeBinding> binding = draw_wished_binding(draw, alternative, wish, budget);
+  if (!binding) return std::nullopt;
+  Case c = with_shapes(op, dtype, alternative, *binding, &draw);
+  shape_tensors(draw, c, with_shapes(op, dtype, alternative, *binding, nullptr), alternative, *binding, wish);
+  draw_attributes(draw, c, dtype);
+  give_attributes(draw, c, dtype, alternative, wish);
+  c = settled(std::move(c));
+  draw_dtypes(draw, c, dtype);
+  draw_layouts(draw, c);
+  give_layouts(draw, c, wish);
+  const std::string* data = find(wish, "data");
+  c.data = data != nullptr ? *data : draw_family(draw, op);
+  if (c.data == "tiny") keep_epsilon_from_zero(c);
+  const Checked checked = check_case(c);
+  if (!checked.ok() || checked.outputs[0].computed_in != dtype) return std::nullopt;
+  // Shapes of results that are computed are known only now: those of a transposed convolution with strides, of a resized image.
+  const auto fits_too = [&](const Checked::Output& o) { return numel(o.shape) <= budget.elements; };
+  if (!std::ranges::all_of(checked.outputs, fits_too)) return std::nullopt;
+  return c;
+}
+
+}  // namespace assay

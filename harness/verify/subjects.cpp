@@ -1,0 +1,65 @@
+#include "subjects.h"
+
+#include <algorithm>
+
+#include "../generate/check_case.h"
+#include "../generate/data.h"
+#include "short_run.h"
+
+namespace assay {
+namespace {
+
+// The dtype whose rows a case belongs to: that of its first result.
+Dtype row_dtype(const Case& c) {
+  const Checked checked = check_without_data(c);
+  if (!checked.outputs.empty()) return checked.outputs[0].computed_in;
+  for (const CaseValue& v : c.arguments)
+    if (const auto* t = std::get_if<TensorSpec>(&v)) return t->dtype;
+  return Dtype::f32;
+}
+
+// Without kernels: those of the operators that are selected, or of the cases that are listed, in the order of these.
+std::vector<Chosen> operators_and_dtypes(const VerifyOptions& options) {
+  std::vector<Chosen> all;
+  if (options.listed.empty()) {
+    for (const Operator* op : select_operators(options.patterns))
+      for (int i = 0; i < kDtypes; ++i) all.push_back({op, static_cast<Dtype>(i), {}, {}, {}});
+  }
+  for (std::uint64_t i = 0; i < options.listed.size(); ++i) {
+    const Operator* const op = options.listed[i].op;
+    const Dtype dtype = row_dtype(options.listed[i]);
+    auto at = std::ranges::find_if(all, [&](const Chosen& s) { return s.op == op && s.dtype == dtype; });
+    if (at == all.end()) at = all.insert(at, Chosen{op, dtype, {}, {}, {}});
+    at->listed.push_back(i);
+  }
+  return all;
+}
+
+}  // namespace
+
+std::vector<Chosen> subjects(const Registry& registry, const VerifyOptions& options) {
+  check_patterns(registry, options.impls, options.patterns);
+  std::vector<Chosen> all = operators_and_dtypes(options);
+  std::vector<const Operator*> chosen;
+  for (const Chosen& s : all)
+    if (std::ranges::find(chosen, s.op) == chosen.end()) chosen.push_back(s.op);
+  check_impls(registry, chosen, options.impls);
+  std::erase_if(all, [&](const Chosen& s) {
+    return !s.op->dtypes.contains(s.dtype) ||
+           (!options.dtypes.empty() && std::ranges::find(options.dtypes, s.dtype) == options.dtypes.end());
+  });
+  if (all.empty() && !options.listed.empty() && !options.dtypes.empty())
+    throw SelectionError("no case that is listed has results of these dtypes");
+  for (Chosen& s : all)
+    for (const Kernel* k : registry.kernels_of(*s.op))
+      if (selects(options.impls, k->name))
+        (!k->unavailable.empty()                              ? s.unavailable
+         : options.is_short && is_left_out(*k, options.impls) ? s.left_out
+                                                              : s.kernels)
+            .push_back(k);
+  std::erase_if(
+      all, [](const Chosen& s) { return s.kernels.empty() && s.unavailable.empty() && s.left_out.empty(); });
+  return all;
+}
+
+}  // namespace assay
