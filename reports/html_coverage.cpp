@@ -1,5 +1,6 @@
 // What a run did not look at: rows that were not run or refused, and what an older run had covered.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "coverage.h"
+#include "gaps.h"
 #include "html_page.h"
 #include "html_text.h"
 #include "text.h"
@@ -108,9 +110,49 @@ void add_lost(Page& page, const ReportedRun& run) {
 
 }  // namespace
 
+namespace {
+
+std::string classes_html(const Row& row, bool refused) {
+  std::string s;
+  for (const auto& [name, count] : row.classes)
+    if (refused ? count.judged == 0 && count.refused > 0 : count.judged == 0 && count.refused == 0)
+      s += (s.empty() ? "" : ", ") + html_text(name);
+  return s;
+}
+
+// Of each row that leaves out a class of calls: how many cases were judged and refused, and which classes none was of.
+void add_gaps(Page& page, const RunResult& run) {
+  std::string rows;
+  std::size_t with_gaps = 0;
+  for (const Row& row : run.rows) {
+    const std::string refused = classes_html(row, true), never = classes_html(row, false);
+    const std::vector<std::string> found = gaps(row);
+    if (refused.empty() && never.empty() && found.empty()) continue;
+    with_gaps += found.empty() ? 0 : 1;
+    std::uint64_t turned_down = 0;
+    for (const auto& [reason, n] : row.refused) turned_down += n;
+    rows += fmt::format(
+        "<tr><td>{} <span class=\"kernel\">{}</span> {}</td><td class=\"number\">{}</td><td class=\"number\">{}</td>"
+        "<td>{}</td><td>{}</td><td>{}</td></tr>\n",
+        html_text(row.op), html_text(row.impl), html_text(row.dtype), grouped(row.judged),
+        grouped(turned_down), html_text(fmt::format("{}", fmt::join(found, "; "))), refused, never);
+  }
+  if (rows.empty()) return;
+  page.topic("Classes of calls that were not judged", counted(with_gaps, "row") + " with gaps");
+  page.body += fmt::format(
+      "<details{}><summary>judged cases, and classes of calls without any</summary>\n<div class=\"wide\"><table "
+      "class=\"list\"><thead><tr><th scope=\"col\">row</th><th scope=\"col\" class=\"number\">judged</th>"
+      "<th scope=\"col\" class=\"number\">refused</th><th scope=\"col\">gaps</th><th scope=\"col\">only refused</th>"
+      "<th scope=\"col\">never called</th></tr></thead><tbody>\n{}</tbody></table></div>\n</details>\n",
+      with_gaps > 0 ? " open" : "", rows);
+}
+
+}  // namespace
+
 void add_coverage(Page& page, const ReportedRun& run) {
   if (page.report.base) add_lost(page, run);
   add_uncovered(page, run.run);
+  add_gaps(page, run.run);
 }
 
 }  // namespace assay
