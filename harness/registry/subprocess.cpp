@@ -13,6 +13,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "vocabulary/stop.h"
+
 extern char** environ;
 
 namespace assay {
@@ -38,7 +40,7 @@ std::vector<std::string> environment_with(const std::vector<std::string>& variab
 
 using Clock = std::chrono::steady_clock;
 
-// Reads both pipes until they are closed. False if that takes too long.
+// Reads both pipes until they are closed. False if that takes too long, or a StopScope ends it.
 bool drain(int out, int err, Finished& finished, std::optional<Clock::time_point> limit) {
   std::array<pollfd, 2> fds{{{out, POLLIN, 0}, {err, POLLIN, 0}}};
   std::array<std::string*, 2> texts{&finished.out, &finished.err};
@@ -48,6 +50,11 @@ bool drain(int out, int err, Finished& finished, std::optional<Clock::time_point
       const auto left = std::chrono::ceil<std::chrono::milliseconds>(*limit - Clock::now()).count();
       if (left <= 0) return false;
       patience = static_cast<int>(left);
+    }
+    if (StopScope::any()) {
+      constexpr int kOften = 100;  // milliseconds
+      if (StopScope::over()) return false;
+      patience = patience < 0 ? kOften : std::min(patience, kOften);
     }
     if (poll(fds.data(), fds.size(), patience) < 0 && errno != EINTR) break;
     for (std::size_t i = 0; i < 2; ++i) {
@@ -100,6 +107,7 @@ Finished run_program(const std::string& program, const std::vector<std::string>&
   }
   close(out[0]);
   close(err[0]);
+  if (finished.late) stop_now();
   return finished;
 }
 

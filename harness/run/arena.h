@@ -37,6 +37,9 @@ class Arena {
   EntryResult& result(std::uint32_t entry) {
     return reinterpret_cast<EntryResult*>(fixed_ + kResultPlace.file)[entry];
   }
+  const CoverageLog& coverage() const {
+    return *reinterpret_cast<const CoverageLog*>(fixed_ + kCoveragePlace.file);
+  }
   std::span<std::byte> messages() { return {fixed_ + kMessagePlace.file, kMessageBytes}; }
 
   // What is in use, so that a call that does not fit can be taken back.

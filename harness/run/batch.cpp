@@ -51,8 +51,8 @@ void place_in_window(Buffer& b, Run run, std::size_t alignment) {
 }
 
 // `tensor` is null for an output, which holds nothing but poison.
-void fill(const Buffer& b, std::byte* window, Run run, const TensorData* tensor) {
-  const std::uint16_t pattern = poison(b.dtype, run);
+void fill(const Buffer& b, std::byte* window, const TensorData* tensor) {
+  const std::uint16_t pattern = b.pattern;
   const std::size_t before = std::min(kCanary, b.image);
   const std::size_t behind = std::min(kCanary, b.window.bytes - b.end());
   fill_poison(window + b.image - before, before, pattern);
@@ -112,41 +112,117 @@ void* Batch::message(std::size_t n) {
   return arena_.messages().data() + at;
 }
 
+void Batch::take_back(const Mark& mark) {
+  arena_.restore(mark.arena);
+  messages_ = mark.messages;
+  buffers_.resize(mark.buffers);
+}
+
 bool Batch::add(const Prepared& prepared, std::uint32_t task, Run run) {
   if (entries_.size() == kEntries) return false;
   const bool anyhow = entries_.empty();
   if (!anyhow && arena_.used().large_file >= kLargeBatch) return false;
   const Mark mark{arena_.used(), messages_, buffers_.size()};
-  const auto take_back = [&] {
-    arena_.restore(mark.arena);
-    messages_ = mark.messages;
-    buffers_.resize(mark.buffers);
-  };
   std::uint32_t after = kNothing;
   if (!entries_.empty() && entries_.back().task == task)
     after = static_cast<std::uint32_t>(entries_.size() - 1);
   try {
     if (!place(prepared, run, anyhow)) {
-      take_back();
+      take_back(mark);
       return false;
     }
   } catch (const NoMemory&) {
-    take_back();
+    take_back(mark);
     if (anyhow) throw;
     return false;
   }
   const std::span<Buffer> mine = std::span(buffers_).subspan(mark.buffers);
-  if (!encode(prepared, after, mine)) {
-    take_back();
+  const std::optional<std::uint64_t> wire = encode(prepared, after, mine, 0);
+  if (!wire) {
+    take_back(mark);
     if (anyhow) throw NoMemory("the arguments of this call, tensors' data not counted, exceed 1 MiB");
     return false;
   }
-  for (const Buffer& b : mine) fill(b, arena_.at(b.window), run, data_of(b, *prepared.task.call));
-  arena_.result(static_cast<std::uint32_t>(entries_.size())).status.store(EntryResult::waiting);
+  fill_all(prepared, mine);
   marks_.push_back(mark);
+  list(*wire);
   entries_.push_back({task, run, &prepared, static_cast<std::uint32_t>(mark.buffers),
-                      static_cast<std::uint32_t>(mine.size())});
+                      static_cast<std::uint32_t>(mine.size()), 0});
   return true;
+}
+
+bool Batch::add_repeats(const Prepared& prepared, const Prepared& other, const Prepared* neighbour,
+                        std::uint32_t task) {
+  if (entries_.size() == kEntries) return false;
+  const Mark mark{arena_.used(), messages_, buffers_.size()};
+  const auto placed = [&](const Prepared& p) {
+    const std::size_t before = buffers_.size();
+    if (!place(p, Run::repeats, entries_.empty())) return std::optional<std::size_t>();
+    return std::optional(buffers_.size() - before);
+  };
+  try {
+    const auto own = placed(prepared);
+    const auto others = own ? placed(other) : own;
+    const auto neighbours = !others                ? others
+                            : neighbour != nullptr ? placed(*neighbour)
+                                                   : std::optional<std::size_t>(0);
+    const std::span<Buffer> all = std::span(buffers_).subspan(mark.buffers);
+    // What is copied to the same place must lie as far from the ends of its window.
+    const auto alike = [&] {
+      for (std::size_t i = 0; i < *own; ++i)
+        if (all[i].window.bytes != all[*own + i].window.bytes || all[i].image != all[*own + i].image)
+          return false;
+      return true;
+    };
+    if (neighbours && *own == *others && alike()) {
+      const std::span<Buffer> mine = all.first(*own);
+      const std::span<Buffer> theirs = all.subspan(*own, *own);
+      const std::span<Buffer> next = all.subspan(2 * *own);
+      const auto other_at = encode(other, kNothing, theirs, 0);
+      const auto neighbour_at =
+          neighbour != nullptr ? encode(*neighbour, kNothing, next, 0) : std::optional<std::uint64_t>(0);
+      auto* repeats = static_cast<WireRepeats*>(message(sizeof(WireRepeats)));
+      if (other_at && neighbour_at && repeats != nullptr) {
+        const Repeats& r = *prepared.task.repeats;
+        *repeats = {*other_at,
+                    *neighbour_at,
+                    r.calls,
+                    r.least,
+                    static_cast<std::uint32_t>(r.enough.count()),
+                    static_cast<std::uint32_t>(r.most.count()),
+                    r.compares ? 1u : 0u};
+        const auto at =
+            static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(repeats) - arena_.messages().data());
+        if (const auto wire = encode(prepared, kNothing, mine, at)) {
+          fill_all(prepared, mine);
+          fill_all(other, theirs);
+          if (neighbour != nullptr) fill_all(*neighbour, next);
+          marks_.push_back(mark);
+          list(*wire);
+          entries_.push_back({task, Run::repeats, &prepared, static_cast<std::uint32_t>(mark.buffers),
+                              static_cast<std::uint32_t>(*own), static_cast<std::uint32_t>(next.size())});
+          return true;
+        }
+      }
+    }
+  } catch (const NoMemory&) {
+    take_back(mark);
+    if (entries_.empty()) throw;
+    return false;
+  }
+  take_back(mark);
+  if (entries_.empty())
+    throw NoMemory("its repeats, with other data and a call of another shape, do not fit");
+  return false;
+}
+
+void Batch::fill_all(const Prepared& prepared, std::span<const Buffer> buffers) {
+  for (const Buffer& b : buffers) fill(b, arena_.at(b.window), data_of(b, *prepared.task.call));
+}
+
+void Batch::list(std::uint64_t wire_entry) {
+  arena_.result(static_cast<std::uint32_t>(entries_.size())).status.store(EntryResult::waiting);
+  reinterpret_cast<std::uint64_t*>(arena_.messages().data())[entries_.size()] = wire_entry;
 }
 
 void Batch::remove_last() {
@@ -160,7 +236,12 @@ void Batch::remove_last() {
 
 bool Batch::place(const Prepared& prepared, Run run, bool anyhow) {
   const Call& call = *prepared.task.call;
+  std::size_t number = 0;
   const auto one = [&](Buffer b) {
+    const std::size_t n = number++;
+    b.pattern = static_cast<int>(n) == prepared.task.finite ? finite_pattern(b.dtype)
+                : b.writable                                ? poison(b.dtype, run)
+                                                            : poison_beside(n, b.dtype, run);
     const Strided& s = *b.strided;
     b.bytes = static_cast<std::size_t>(s.offset + s.span) * static_cast<std::size_t>(bytes(b.dtype));
     const std::size_t needed = b.bytes + (prepared.alignment > 1 ? prepared.alignment : 0);
@@ -204,7 +285,8 @@ bool Batch::place(const Prepared& prepared, Run run, bool anyhow) {
   return true;
 }
 
-bool Batch::encode(const Prepared& prepared, std::uint32_t after, std::span<const Buffer> buffers) {
+std::optional<std::uint64_t> Batch::encode(const Prepared& prepared, std::uint32_t after,
+                                           std::span<const Buffer> buffers, std::uint64_t repeats_at) {
   std::byte* const base = arena_.messages().data();
   const auto offset = [base](const void* p) {
     return static_cast<std::uint64_t>(static_cast<const std::byte*>(p) - base);
@@ -217,7 +299,8 @@ bool Batch::encode(const Prepared& prepared, std::uint32_t after, std::span<cons
   auto* wire_buffers = static_cast<WireBuffer*>(message(buffers.size() * sizeof(WireBuffer)));
   auto* tensors = static_cast<WireTensor*>(message(tensor_count * sizeof(WireTensor)));
   auto* values = static_cast<WireValue*>(message(arguments.size() * sizeof(WireValue)));
-  if (values == nullptr || entry == nullptr || wire_buffers == nullptr || tensors == nullptr) return false;
+  if (values == nullptr || entry == nullptr || wire_buffers == nullptr || tensors == nullptr)
+    return std::nullopt;
 
   const auto tensor = [&](WireTensor& wire, const Buffer& b) {
     const std::size_t rank = b.shape->size();
@@ -246,7 +329,7 @@ bool Batch::encode(const Prepared& prepared, std::uint32_t after, std::span<cons
   if (shared != nullptr) fits = fits && tensor(tensors[next++], *shared);
   for (const Buffer& b : buffers)
     if (b.argument < 0) fits = fits && tensor(tensors[next++], b);
-  if (!fits) return false;
+  if (!fits) return std::nullopt;
 
   std::uint64_t next_tensor = 0;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -266,7 +349,7 @@ bool Batch::encode(const Prepared& prepared, std::uint32_t after, std::span<cons
         break;
       case ASSAY_KIND_TENSORS: {
         auto* list = static_cast<std::uint64_t*>(message(v.count * sizeof(std::uint64_t)));
-        if (list == nullptr) return false;
+        if (list == nullptr) return std::nullopt;
         for (std::uint32_t k = 0; k < v.count; ++k)
           list[k] = v.as.tensors[k] == nullptr ? ~std::uint64_t{0} : next_tensor++;
         wire.payload = offset(list);
@@ -279,14 +362,14 @@ bool Batch::encode(const Prepared& prepared, std::uint32_t after, std::span<cons
         std::memcpy(&wire.payload, &v.as.dtype, sizeof(v.as.dtype));
         break;
       case ASSAY_KIND_STRING:
-        if (!copied(v.as.string, std::strlen(v.as.string) + 1)) return false;
+        if (!copied(v.as.string, std::strlen(v.as.string) + 1)) return std::nullopt;
         break;
       case ASSAY_KIND_INTS:
       case ASSAY_KIND_BOOLS:
-        if (!copied(v.as.integers, v.count * sizeof(std::int64_t))) return false;
+        if (!copied(v.as.integers, v.count * sizeof(std::int64_t))) return std::nullopt;
         break;
       case ASSAY_KIND_DOUBLES:
-        if (!copied(v.as.reals, v.count * sizeof(double))) return false;
+        if (!copied(v.as.reals, v.count * sizeof(double))) return std::nullopt;
         break;
       default:
         wire.payload = static_cast<std::uint64_t>(v.as.integer);
@@ -300,26 +383,9 @@ bool Batch::encode(const Prepared& prepared, std::uint32_t after, std::span<cons
             static_cast<std::uint32_t>(outputs + (in_place ? 1 : 0)),
             offset(wire_buffers),
             offset(values),
-            offset(tensors)};
-  reinterpret_cast<std::uint64_t*>(base)[entries_.size()] = offset(entry);
-  return true;
-}
-
-std::string name_of(const Buffer& b, const Operator& op) {
-  if (b.argument >= 0) {
-    const std::string name(op.schema.arguments()[static_cast<std::size_t>(b.argument)].name);
-    return b.item < 0 ? name : fmt::format("{}[{}]", name, b.item);
-  }
-  const auto results = op.schema.results();
-  const auto at = static_cast<std::size_t>(b.output);
-  if (at < results.size() && !results[at].name.empty()) return std::string(results[at].name);
-  return results.size() > 1 ? fmt::format("out{}", b.output) : "out";
-}
-
-std::string described(const Buffer& b, const Operator& op) {
-  const char* role = b.output < 0 ? "input" : b.argument >= 0 ? "in-place argument" : "output";
-  return fmt::format("its {} `{}` ({}[{}], {} bytes)", role, name_of(b, op), name(b.dtype), text(*b.shape),
-                     b.bytes);
+            offset(tensors),
+            repeats_at};
+  return offset(entry);
 }
 
 }  // namespace assay

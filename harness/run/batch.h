@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -41,6 +42,7 @@ struct Buffer {
   std::size_t data = 0;   // where its first element is
   std::size_t bytes = 0;  // of the image
   bool writable = false;
+  std::uint16_t pattern = 0;  // what lies where it has no elements, and, of an output, where it has
 
   std::size_t end() const { return image + bytes; }
 };
@@ -51,6 +53,8 @@ struct Entry {
   const Prepared* prepared = nullptr;
   std::uint32_t first_buffer = 0;
   std::uint32_t buffers = 0;
+  // Of repeats: after its buffers stand those with the other data, as many, and the neighbour's.
+  std::uint32_t neighbour_buffers = 0;
 };
 
 class Batch {
@@ -61,6 +65,9 @@ class Batch {
   // Adds one run and fills its buffers; false if it does not fit. An empty batch takes everything.
   // Throws NoMemory if not even an empty one can.
   bool add(const Prepared& prepared, std::uint32_t task, Run run);
+  // The same of repeats. `neighbour` may be null.
+  bool add_repeats(const Prepared& prepared, const Prepared& other, const Prepared* neighbour,
+                   std::uint32_t task);
   // Takes the last entry back.
   void remove_last();
 
@@ -69,11 +76,31 @@ class Batch {
   std::span<const Buffer> buffers(const Entry& entry) const {
     return std::span(buffers_).subspan(entry.first_buffer, entry.buffers);
   }
+  // All that an entry's calls may touch.
+  std::span<const Buffer> all_buffers(const Entry& entry) const {
+    const std::uint32_t n =
+        entry.run == Run::repeats ? 2 * entry.buffers + entry.neighbour_buffers : entry.buffers;
+    return std::span(buffers_).subspan(entry.first_buffer, n);
+  }
+  // The entry's parts: of its calls with other data, and of its neighbour's.
+  static Entry other_of(const Entry& entry) {
+    return {entry.task, entry.run, entry.prepared, entry.first_buffer + entry.buffers, entry.buffers, 0};
+  }
+  static Entry neighbour_of(const Entry& entry, const Prepared& neighbour) {
+    return {
+        entry.task, entry.run, &neighbour, entry.first_buffer + 2 * entry.buffers, entry.neighbour_buffers,
+        0};
+  }
   Arena& arena() const { return arena_; }
 
  private:
   bool place(const Prepared& prepared, Run run, bool anyhow);
-  bool encode(const Prepared& prepared, std::uint32_t after, std::span<const Buffer> buffers);
+  // Where its WireEntry is, or nothing if there is no room.
+  std::optional<std::uint64_t> encode(const Prepared& prepared, std::uint32_t after,
+                                      std::span<const Buffer> buffers, std::uint64_t repeats_at);
+  // Notes that the next entry begins here.
+  void list(std::uint64_t wire_entry);
+  void fill_all(const Prepared& prepared, std::span<const Buffer> buffers);
   void* message(std::size_t bytes);
 
   struct Mark {
@@ -81,6 +108,8 @@ class Batch {
     std::size_t messages = 0;
     std::size_t buffers = 0;
   };
+
+  void take_back(const Mark& mark);
 
   Arena& arena_;
   std::vector<Entry> entries_;

@@ -69,12 +69,29 @@ const Buffer* buffer_of(const Batch& batch, const Entry& entry, int output) {
 
 }  // namespace
 
+std::string name_of(const Buffer& b, const Operator& op) {
+  if (b.argument >= 0) {
+    const std::string name(op.schema.arguments()[static_cast<std::size_t>(b.argument)].name);
+    return b.item < 0 ? name : fmt::format("{}[{}]", name, b.item);
+  }
+  const auto results = op.schema.results();
+  const auto at = static_cast<std::size_t>(b.output);
+  if (at < results.size() && !results[at].name.empty()) return std::string(results[at].name);
+  return results.size() > 1 ? fmt::format("out{}", b.output) : "out";
+}
+
+std::string described(const Buffer& b, const Operator& op) {
+  const char* role = b.output < 0 ? "input" : b.argument >= 0 ? "in-place argument" : "output";
+  return fmt::format("its {} `{}` ({}[{}], {} bytes)", role, name_of(b, op), name(b.dtype), text(*b.shape),
+                     b.bytes);
+}
+
 std::string stray_write(const Batch& batch, const Entry& entry) {
   const Operator& op = *entry.prepared->task.call->op;
   for (const Buffer& b : batch.buffers(entry)) {
     if (!b.writable) continue;  // the worker could not have written it
     const std::byte* window = batch.arena().at(b.window);
-    const std::uint16_t pattern = poison(b.dtype, entry.run);
+    const std::uint16_t pattern = b.pattern;
     std::string found = around(b, window, pattern, op);
     if (found.empty()) found = between(b, window, pattern, op);
     if (!found.empty()) return found;
@@ -116,6 +133,29 @@ std::string unwritten_elements(const Prepared& prepared, const std::vector<std::
                        described(named, *call.op), where);
   }
   return {};
+}
+
+std::string unwritten_in_repeats(const Prepared& prepared,
+                                 const std::vector<std::vector<std::byte>>& results) {
+  // Where both runs hold what only one had before, nothing is unwritten: as the other run's, it is given that run's poison.
+  std::vector<std::vector<std::byte>> a = results;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const Dtype dtype = prepared.task.call->outputs[i].dtype;
+    const auto size = static_cast<std::size_t>(bytes(dtype));
+    std::vector<std::byte> in_a(size), in_b(size);
+    for (std::size_t k = 0; k < size; ++k) {
+      const auto of = [&](Run run) {
+        const std::uint16_t pattern = poison(dtype, run);
+        return static_cast<std::byte>(size > 1 && k % 2 != 0 ? pattern >> 8 : pattern & 0xFF);
+      };
+      in_a[k] = of(Run::a);
+      in_b[k] = of(Run::repeats);
+    }
+    for (std::size_t at = 0; at < a[i].size(); at += size)
+      if (std::memcmp(a[i].data() + at, in_b.data(), size) == 0)
+        std::memcpy(a[i].data() + at, in_a.data(), size);
+  }
+  return unwritten_elements(prepared, a, results);
 }
 
 std::string element_text(const Shape& shape, std::int64_t index) {

@@ -22,6 +22,10 @@ bool is_output(const Batch& batch, const Entry& entry, int output, std::span<con
 std::string unwritten_elements(const Prepared& prepared, const std::vector<std::vector<std::byte>>& a,
                                const std::vector<std::vector<std::byte>>& b);
 
+// The same of one call with the repeats' poison.
+std::string unwritten_in_repeats(const Prepared& prepared,
+                                 const std::vector<std::vector<std::byte>>& results);
+
 // What the worker left in its crash record, and where it was.
 struct Death {
   std::uint32_t what;  // Crash::What

@@ -57,7 +57,7 @@ std::string touched(const Buffer& b, std::uint64_t at, bool write, const Operato
 const Buffer* nearest(const Batch& batch, const Entry& entry, std::uint64_t at) {
   const Buffer* best = nullptr;
   std::uint64_t least = 0;
-  for (const Buffer& b : batch.buffers(entry)) {
+  for (const Buffer& b : batch.all_buffers(entry)) {
     const std::uint64_t start = b.window.place.address + b.image;
     const std::uint64_t end = start + b.bytes;
     const std::uint64_t away = at < start ? start - at : at >= end ? at - end + 1 : 0;

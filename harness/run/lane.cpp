@@ -31,6 +31,11 @@ void Lane::State::enqueue(const Task& task, std::uint32_t number) {
           fmt::format("the worker program {} has no kernel `{}` for {}", task.kernel->environment.program,
                       task.kernel->table_name, task.kernel->schema));
     p.prepared.emplace(task, static_cast<std::uint32_t>(position));
+    if (task.repeats != nullptr) {
+      p.other.emplace(Task{task.kernel, task.repeats->other}, p.prepared->kernel);
+      if (task.repeats->neighbour != nullptr)
+        p.neighbour.emplace(Task{task.kernel, task.repeats->neighbour}, p.prepared->kernel);
+    }
     side.waiting.push_back({number, Run::a});
   } catch (const NotStarted& reason) {
     decide(p, Outcome::Kind::not_run, reason.what());
@@ -54,6 +59,12 @@ bool Lane::State::fill_batch(Side& side) {
     if (p.alone && !batch.empty()) break;
     if (p.fresh && unit.first == Run::a && !side.worker.history().empty()) side.worker.stop();
     try {
+      if (p.other) {
+        // The last of its batch: what it shows of the process is not to be other calls' fault.
+        if (batch.add_repeats(*p.prepared, *p.other, p.neighbour ? &*p.neighbour : nullptr, unit.task))
+          side.waiting.pop_front();
+        break;
+      }
       if (!batch.add(*p.prepared, unit.task, unit.first)) break;
       side.waiting.pop_front();
       if (unit.first == Run::a && !batch.add(*p.prepared, unit.task, Run::b)) {
@@ -166,6 +177,7 @@ Lane::Lane(std::shared_ptr<Zygotes> zygotes, RunOptions options)
     : state_(std::make_unique<State>(std::move(zygotes), options)) {}
 Lane::~Lane() = default;
 Lane::Lane(Lane&&) noexcept = default;
+Lane& Lane::operator=(Lane&&) noexcept = default;
 
 void Lane::post(std::span<const Task> tasks) {
   State& s = *state_;

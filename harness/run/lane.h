@@ -14,16 +14,51 @@
 #include <vector>
 
 #include "../call.h"
+#include "../coverage/ran_code.h"
 #include "../registry/registry.h"
 
 namespace assay {
 
+// What one process is to do with a call beside its two runs: run it again and again in the same memory, with other data there now and
+// then, with calls of another shape between, and everything as it was before each call.
+struct Repeats {
+  const Call* other = nullptr;      // the same call with other data
+  const Call* neighbour = nullptr;  // of the same kernel with other shapes, or none
+  std::uint32_t calls = 0;          // at most
+  // It ends after so many calls once they have taken `enough`, and whatever their number after `most` of the processor's time, or
+  // five times that of the clock on the wall.
+  std::uint32_t least = 0;
+  std::chrono::microseconds enough{0}, most{0};
+  bool compares = true;  // each call of a kind must give the bits of the first one
+};
+
 struct Task {
   const Kernel* kernel = nullptr;
   const Call* call = nullptr;
+  // The number of a tensor, inputs before outputs, that has finite numbers instead of poison where it has no elements
+  // (an output: anywhere); -1: none. Then nothing is said about what is unwritten.
+  int finite = -1;
+  const Repeats* repeats = nullptr;  // instead of the two runs
+};
+
+using PackedResults = std::vector<std::vector<std::byte>>;  // packed row-major, one for each output
+
+// What the calls of a task with `repeats` came to. (Not within Outcome: clang 14 does not construct a nested type with default values.)
+struct RepeatedCalls {
+  enum class Member : std::uint8_t { own, other, neighbour };
+  std::uint32_t calls = 0;
+  std::uint32_t differed =
+      0;  // the call, counted from 1, that did not give what the first of its kind gave; 0: none
+  Member which = Member::own;   // it was of
+  Member before = Member::own;  // and the call before it
+  PackedResults first_other;    // what the first call with the other data gave
+  PackedResults last;           // what the call that differed gave
+  PackedResults last_neighbour;
+  std::string unwritten;  // of the call that differed: "left element 0 of its output ... unwritten", or empty
 };
 
 struct Outcome {
+  using Results = PackedResults;
   enum class Kind : std::uint8_t {
     ok,       // returned ASSAY_OK twice and kept to its memory
     refused,  // returned ASSAY_REFUSED; detail is its message
@@ -39,9 +74,14 @@ struct Outcome {
   bool declared = false;    // refused: the table's `refuses` said so before `run` was tried
   std::string information;  // what the kernel reported about itself (oneDNN's impl_info_str), or empty
   bool changed_float_state = false;  // rounding mode, FTZ or DAZ differed after the call (restored)
-  using Results = std::vector<std::vector<std::byte>>;
-  Results outputs;               // run A, packed row-major, one for each output; empty unless ok
-  std::optional<Results> again;  // run B, where it gave anything else, to the bit
+  Results outputs;                   // run A; empty unless ok
+  std::optional<Results> again;      // run B, where it gave anything else, to the bit
+  std::optional<Results> unwritten;  // memory, for elements that hold what they held before: run A's results
+
+  std::shared_ptr<RanCode> ran;      // by both runs, where workers record it (coverage/runtime.h)
+
+  // Of a task with `repeats`: `outputs` are those of its last call with its own data.
+  std::optional<RepeatedCalls> repeated;
 
   const Results& second() const { return again ? *again : outputs; }
 };
@@ -62,6 +102,7 @@ class Lane {
   Lane(std::shared_ptr<Zygotes> zygotes, RunOptions options);
   ~Lane();
   Lane(Lane&&) noexcept;
+  Lane& operator=(Lane&&) noexcept;
 
   // Hands the tasks to the workers and returns at once, so that the caller can compute references meanwhile.
   // The calls must live until collect().
@@ -83,6 +124,7 @@ std::shared_ptr<Zygotes> make_zygotes();
 
 // main() of a worker executable hands over here when argv[1] is "worker": serves until the harness is gone.
 //   --list     prints the table of kernels as JSON (describe.h) and exits
+//   --blocks   prints what instrumented code it has (coverage/blocks.h) and exits
 //   --zygote   forks workers on request
 // `kernels` is called once, in the zygote, before the first fork: it loads libraries and returns the table.
 struct WorkerTable {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <utility>
 
 #include "check.h"
 #include "lane_state.h"
@@ -25,6 +26,7 @@ void Lane::State::decide(Standing& p, Outcome::Kind kind, std::string detail) {
 
 void Lane::State::finish_batch(Side& side) {
   harvest(side, static_cast<std::uint32_t>(side.worker.batch().entries().size()));
+  if (std::exchange(side.worn, false)) side.worker.stop();
 }
 
 // The worker died. What it had finished counts; the entry it was in gets its verdict; the rest runs again.
@@ -93,6 +95,7 @@ void Lane::State::bury(Side& side) {
     side.waiting.push_front({entry.task, Run::a});
     return;
   }
+  add_ran_code(side.worker.batch().arena().coverage(), guilty, p.outcome.ran);
   decide(p, verdict.kind, verdict.detail);
 }
 
@@ -115,6 +118,7 @@ void Lane::State::harvest(Side& side, std::uint32_t entries) {
   std::vector<std::uint32_t> hit;
   for (std::uint32_t i = 0; i < entries; ++i) {
     const Entry& entry = batch.entries()[i];
+    if (!tasks[entry.task].decided) add_ran_code(batch.arena().coverage(), i, tasks[entry.task].outcome.ran);
     take(side, entry, batch.arena().result(i), hit);
     side.worker.remember(entry.prepared->task.kernel->name);
   }
@@ -141,6 +145,7 @@ void Lane::State::take(Side& side, const Entry& entry, const EntryResult& result
   if (status != EntryResult::returned)
     return decide(p, Outcome::Kind::memory,
                   "its worker process lost count of its calls; something overwrote it");
+  if (entry.run == Run::repeats) return take_repeats(side, entry, result);
   if (result.code == ASSAY_REFUSED && entry.run == Run::a) {
     p.outcome.declared = result.declared != 0;
     return decide(p, Outcome::Kind::refused, message.empty() ? "without a reason" : message);
@@ -177,13 +182,65 @@ void Lane::State::take(Side& side, const Entry& entry, const EntryResult& result
   conclude(p);
 }
 
+// What all of its calls came to; which of them is meant, who asked says.
+void Lane::State::take_repeats(Side& side, const Entry& entry, const EntryResult& result) {
+  Standing& p = tasks[entry.task];
+  Outcome& outcome = p.outcome;
+  outcome.repeated.emplace();
+  RepeatedCalls& r = *outcome.repeated;
+  const auto member = [](std::uint32_t n) { return static_cast<RepeatedCalls::Member>(std::min(n, 2u)); };
+  r.calls = result.calls;
+  r.differed = result.differed;
+  r.which = member(result.which);
+  r.before = member(result.before);
+  const std::string message(result.message, strnlen(result.message, sizeof(result.message)));
+  if (result.code == ASSAY_REFUSED && r.calls == 1)
+    return decide(p, Outcome::Kind::refused, message.empty() ? "without a reason" : message);
+  side.worn = side.worn || r.differed != 0 || result.code != ASSAY_OK;
+  if (result.code == ASSAY_REFUSED) {
+    if (r.which == RepeatedCalls::Member::neighbour) return decide(p, Outcome::Kind::refused, message);
+    return decide(p, Outcome::Kind::failed,
+                  fmt::format("refused the call that it had taken before: {}", message));
+  }
+  if (result.code != ASSAY_OK)
+    return decide(p, Outcome::Kind::failed,
+                  fmt::format("returned {}{}{}", result.code, message.empty() ? "" : ": ", message));
+  const Batch& batch = side.worker.batch();
+  const bool of_neighbour = r.which == RepeatedCalls::Member::neighbour;
+  const Entry other = Batch::other_of(entry);
+  const auto copied = [&](const Entry& from) {
+    Outcome::Results all;
+    for (std::size_t i = 0; i < from.prepared->task.call->outputs.size(); ++i)
+      all.push_back(output_of(batch, from, static_cast<int>(i)));
+    return all;
+  };
+  if (p.neighbour) {
+    const Entry neighbour = Batch::neighbour_of(entry, *p.neighbour);
+    if (std::string stray = stray_write(batch, neighbour); !stray.empty())
+      return decide(p, Outcome::Kind::memory, std::move(stray));
+    r.last_neighbour = copied(neighbour);
+    if (of_neighbour) r.last = r.last_neighbour;
+  }
+  if (std::string stray = stray_write(batch, entry); !stray.empty())
+    return decide(p, Outcome::Kind::memory, std::move(stray));
+  if (r.differed != 0)
+    r.unwritten = unwritten_in_repeats(of_neighbour ? *p.neighbour : *p.prepared,
+                                       of_neighbour ? r.last_neighbour : copied(entry));
+  r.first_other = copied(other);
+  outcome.outputs = copied(entry);
+  if (!of_neighbour) r.last = outcome.outputs;
+  decide(p, Outcome::Kind::ok, {});
+}
+
 // Both runs returned and kept to their buffers.
 void Lane::State::conclude(Standing& p) {
   // Poison differs between the runs in every byte: where their results do not, all of them are written.
-  if (p.outcome.again)
+  if (p.outcome.again && p.prepared->task.finite < 0)
     if (std::string missing = unwritten_elements(*p.prepared, p.outcome.outputs, *p.outcome.again);
-        !missing.empty())
+        !missing.empty()) {
+      p.outcome.unwritten = p.outcome.outputs;
       return decide(p, Outcome::Kind::memory, std::move(missing));
+    }
   if (!p.crash.empty())
     return decide(
         p, p.crash_kind,

@@ -19,6 +19,7 @@ namespace assay {
 // Where a task stands.
 struct Standing {
   std::optional<Prepared> prepared;
+  std::optional<Prepared> other, neighbour;  // of repeats
   Outcome outcome;
   bool decided = false;  // the outcome is final
   bool alone = false;    // runs in a batch of its own: another call's stray write cannot hit it
@@ -48,6 +49,7 @@ struct Side {
       : worker(std::move(zygotes), environment, bell) {}
   WorkerProcess worker;
   std::deque<Unit> waiting;
+  bool worn = false;  // its process has shown that results depend on what ran in it before
 };
 
 struct Lane::State {
@@ -73,6 +75,7 @@ struct Lane::State {
   void bury(Side& side);
   void harvest(Side& side, std::uint32_t entries);
   void take(Side& side, const Entry& entry, const EntryResult& result, std::vector<std::uint32_t>& hit);
+  void take_repeats(Side& side, const Entry& entry, const EntryResult& result);
   void run_alone(Side& side, std::uint32_t victim, std::uint32_t entries);
   void conclude(Standing& p);
   void decide(Standing& p, Outcome::Kind kind, std::string detail);

@@ -1,6 +1,6 @@
 // What a lane and its worker process share: one memory file, the arena.
 //
-//   file     control block | messages | windows | large buffers
+//   file     control block | messages | code that ran | windows | large buffers
 //   worker   the same in this order, each followed by at least one never-mapped guard; messages read-only,
 //            a window for inputs read-only, one for outputs read-write
 //   lane     the same without guards, everything read-write
@@ -17,6 +17,7 @@
 
 #include <assay/kernel.h>
 
+#include "../coverage/log.h"
 #include "page.h"
 
 namespace assay {
@@ -25,6 +26,7 @@ inline constexpr std::size_t kGuard =
     64 * 1024;  // address space only; it catches indices that are far off, too
 inline constexpr std::uint32_t kEntries = 128;  // two runs for each of 64 calls
 inline constexpr std::uint32_t kNothing = ~0u;
+static_assert(kEntries == kCoveredEntries);
 
 struct WindowClass {
   std::size_t bytes;
@@ -49,6 +51,9 @@ struct EntryResult {
   std::int32_t code;  // what the kernel returned
   std::uint32_t changed_float_state;
   std::uint32_t declared;  // `refuses` said it, and `run` was not called
+  // Of repeats: how many calls there were; which of them gave something else than the first of its kind, or 0; of which kind it was, and
+  // the one before it: 0 its own data, 1 other data, 2 the neighbour.
+  std::uint32_t calls, differed, which, before;
   char message[512];
   char information[256];
 };
@@ -107,10 +112,14 @@ struct Place {
 inline constexpr Place kControlPlace{0, 0};
 inline constexpr Place kResultPlace{kControlBytes, kControlBytes};
 inline constexpr Place kMessagePlace{kControlBytes + kResultBytes, kControlBytes + kResultBytes + kGuard};
+// Memory that nobody has until a worker records what code runs.
+inline constexpr Place kCoveragePlace{kMessagePlace.file + kMessageBytes,
+                                      kMessagePlace.address + kMessageBytes + kGuard};
+inline constexpr std::size_t kCoverageBytes = round_up(sizeof(CoverageLog), kPage);
 
 // Windows are numbered class by class, inputs before outputs.
 constexpr Place window_place(std::uint32_t number) {
-  Place at{kMessagePlace.file + kMessageBytes, kMessagePlace.address + kMessageBytes + kGuard};
+  Place at{kCoveragePlace.file + kCoverageBytes, kCoveragePlace.address + kCoverageBytes + kGuard};
   for (const WindowClass& c : kWindowClasses) {
     const std::uint32_t n = c.count[0] + c.count[1];
     const std::uint32_t before = number < n ? number : n;
@@ -152,6 +161,12 @@ struct WireEntry {
   std::uint32_t after;                              // entry that must have returned ASSAY_OK, or kNothing
   std::uint32_t buffers, values, tensors, outputs;  // how many; the outputs are the last of the tensors
   std::uint64_t buffers_at, values_at, tensors_at;
+  std::uint64_t repeats_at;  // a WireRepeats, or 0
+};
+struct WireRepeats {
+  std::uint64_t other;      // a WireEntry whose buffers have the other data, one for each of the entry's
+  std::uint64_t neighbour;  // one of another shape, or 0
+  std::uint32_t calls, least, enough_us, most_us, compares;
 };
 
 // ---- Requests from the harness to a zygote -----------------------------------------------------------------------

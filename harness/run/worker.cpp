@@ -22,6 +22,8 @@
 #include <string_view>
 #include <vector>
 
+#include "../coverage/blocks.h"
+#include "../coverage/runtime.h"
 #include "describe.h"
 #include "futex.h"
 #include "lane.h"
@@ -234,7 +236,9 @@ int serve(int socket, const Load& load, std::span<const std::string> arguments) 
   try {
     const LoadingGuard guard(
         arguments, [](int to, std::string_view text) { greet(to, false, text); }, socket);
+    begin_coverage();
     table = load(arguments);
+    find_covered_modules();
   } catch (const std::exception& error) {
     greet(socket, false, error.what());
     return kFailed;
@@ -262,14 +266,17 @@ void say(int to, std::string_view sentence) {
   write_all(to, "\n");
 }
 
-int list(const Load& load, std::span<const std::string> arguments) {
+int list(const Load& load, std::span<const std::string> arguments, bool blocks) {
   // What libraries print while they load must not get between the JSON.
   const int out = dup(STDOUT_FILENO);
   dup2(STDERR_FILENO, STDOUT_FILENO);
   std::string text;
   try {
     const LoadingGuard guard(arguments, say, STDERR_FILENO);
-    text = description(load(arguments));
+    begin_coverage();
+    const WorkerTable table = load(arguments);
+    find_covered_modules();
+    text = blocks ? description(covered_modules()) : description(table);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return kFailed;
@@ -287,14 +294,14 @@ int list(const Load& load, std::span<const std::string> arguments) {
 int worker_main(int argc, char** argv, const Load& kernels) {
   const std::vector<std::string> arguments(argv + std::min(argc, 2), argv + argc);
   const auto usage = [] {
-    std::fputs("usage: worker --list [--plugin LIB.so]\n       worker --zygote FD [--plugin LIB.so]\n",
+    std::fputs("usage: worker --list|--blocks [--plugin LIB.so]\n       worker --zygote FD [--plugin LIB.so]\n",
                stderr);
     return kUsage;
   };
   if (arguments.empty()) return usage();
   int status = kUsage;
-  if (arguments[0] == "--list") {
-    status = list(kernels, std::span(arguments).subspan(1));
+  if (arguments[0] == "--list" || arguments[0] == "--blocks") {
+    status = list(kernels, std::span(arguments).subspan(1), arguments[0] == "--blocks");
   } else if (arguments[0] == "--zygote" && arguments.size() >= 2) {
     char* end = nullptr;
     const long socket = std::strtol(arguments[1].c_str(), &end, 10);

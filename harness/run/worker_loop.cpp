@@ -6,17 +6,23 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <bitset>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <exception>
+#include <span>
 #include <string>
 #include <string_view>
 #include <typeinfo>
 #include <vector>
 
+#include "../coverage/runtime.h"
 #include "crash_handler.h"
+#include "exception_text.h"
 #include "float_state.h"
 #include "fork_watch.h"
 #include "futex.h"
@@ -30,29 +36,14 @@ namespace {
   _exit(71);
 }
 
-void copy_text(std::span<char> to, std::string_view text) {
-  const std::size_t n = std::min(text.size(), to.size() - 1);
-  std::memcpy(to.data(), text.data(), n);
-  to[n] = 0;
-}
+// For repeated calls: times the processor's time that they may take.
+constexpr std::int64_t kMostWaiting = 5;
 
-// "std::runtime_error: no such thing"
-std::string exception_text() {
-  const std::type_info* type = abi::__cxa_current_exception_type();
-  std::string name = "an exception";
-  if (type != nullptr) {
-    int status = 0;
-    char* readable = abi::__cxa_demangle(type->name(), nullptr, nullptr, &status);
-    name = readable != nullptr ? readable : type->name();
-    std::free(readable);
-  }
-  try {
-    throw;
-  } catch (const std::exception& error) {
-    return name + ": " + error.what();
-  } catch (...) {
-    return name;
-  }
+// Of this thread, in microseconds.
+std::int64_t processor_time() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return now.tv_sec * 1'000'000 + now.tv_nsec / 1000;
 }
 
 class Worker {
@@ -65,6 +56,10 @@ class Worker {
     base_ = static_cast<std::byte*>(reserved);
     map(kControlPlace, kControlBytes + kResultBytes, PROT_READ | PROT_WRITE);
     map(kMessagePlace, kMessageBytes, PROT_READ);
+    if (!covered_modules().empty()) {
+      map(kCoveragePlace, kCoverageBytes, PROT_READ | PROT_WRITE);
+      record_coverage(reinterpret_cast<CoverageLog*>(base_ + kCoveragePlace.address));
+    }
     control_ = reinterpret_cast<Control*>(base_ + kControlPlace.address);
     results_ = reinterpret_cast<EntryResult*>(base_ + kResultPlace.address);
     messages_ = base_ + kMessagePlace.address;
@@ -91,7 +86,9 @@ class Worker {
       const std::uint32_t n = std::min(control_->entries, kEntries);
       for (std::uint32_t i = 0; i < n; ++i) {
         control_->current.store(i, std::memory_order_release);
+        begin_covered_entry(i);
         run(*reinterpret_cast<const WireEntry*>(messages_ + entries[i]), results_[i]);
+        end_covered_entry(i);
       }
       done = posted;
       control_->done.store(done);
@@ -204,10 +201,26 @@ class Worker {
       }
     }
     map_buffers(entry);
-    decode(entry);
-    const assay_kernel& kernel = table_.kernels[entry.kernel];
+    result.changed_float_state = 0;
     result.message[0] = 0;
     result.information[0] = 0;
+    std::uint32_t status = EntryResult::returned;
+    if (entry.repeats_at != 0) {
+      status = repeat(entry, *at<WireRepeats>(entry.repeats_at), result);
+    } else {
+      decode(entry);
+      status = call(entry, result);
+    }
+    if (table_.information && result.information[0] == 0 && status == EntryResult::returned &&
+        result.code == ASSAY_OK)
+      copy_text(result.information, table_.information());
+    unmap_large_buffers(entry);
+    result.status.store(status, std::memory_order_release);
+  }
+
+  // Calls the kernel with what was decoded last.
+  std::uint32_t call(const WireEntry& entry, EntryResult& result) {
+    const assay_kernel& kernel = table_.kernels[entry.kernel];
     assay_call call{};
     call.size = sizeof(call);
     call.argument_count = entry.values;
@@ -240,13 +253,132 @@ class Worker {
       copy_text(result.message, exception_text());
     }
     forks_.returned();
-    result.changed_float_state = FloatState::now() == FloatState::standard() ? 0 : 1;
+    if (!(FloatState::now() == FloatState::standard())) result.changed_float_state = 1;
     before.set();
-    if (table_.information && result.information[0] == 0 && status == EntryResult::returned &&
-        result.code == ASSAY_OK)
-      copy_text(result.information, table_.information());
-    unmap_large_buffers(entry);
-    result.status.store(status, std::memory_order_release);
+    return status;
+  }
+
+  // A call as it stands in the arena, where it is to run, and what it left there the first time.
+  struct Member {
+    const WireEntry* place = nullptr;              // whose buffers the kernel is given
+    const WireEntry* data = nullptr;               // whose buffers had the data when the batch began
+    std::vector<std::vector<std::byte>> before{};  // of each buffer
+    std::vector<std::vector<std::byte>> after{};   // of those that are written; empty until it has run
+  };
+
+  std::span<std::byte> window(const WireBuffer& b) { return {base_ + b.address, b.bytes}; }
+  std::span<const WireBuffer> buffers_of(const WireEntry& entry) const {
+    return {at<WireBuffer>(entry.buffers_at), entry.buffers};
+  }
+
+  void remember(Member& m) {
+    for (const WireBuffer& b : buffers_of(*m.data)) {
+      const std::span<std::byte> w = window(b);
+      m.before.emplace_back(w.begin(), w.end());
+    }
+  }
+
+  // Everything as it was before the first call; what is only read, where other data has come to lie there.
+  void restore(const Member& m, bool inputs) {
+    const std::span<const WireBuffer> buffers = buffers_of(*m.place);
+    for (std::size_t i = 0; i < buffers.size(); ++i) {
+      const std::span<std::byte> w = window(buffers[i]);
+      if (buffers[i].writable != 0) {
+        std::memcpy(w.data(), m.before[i].data(), w.size());
+      } else if (inputs) {
+        if (mprotect(w.data(), w.size(), PROT_READ | PROT_WRITE) != 0)
+          stop("a worker cannot change its memory");
+        std::memcpy(w.data(), m.before[i].data(), w.size());
+        if (mprotect(w.data(), w.size(), PROT_READ) != 0) stop("a worker cannot protect its memory");
+      }
+    }
+  }
+
+  // Whether it left the same as the first time, which this may be.
+  bool left_the_same(Member& m) {
+    const bool first = m.after.empty();
+    std::size_t i = 0;
+    for (const WireBuffer& b : buffers_of(*m.place)) {
+      if (b.writable == 0) continue;
+      const std::span<std::byte> w = window(b);
+      if (first)
+        m.after.emplace_back(w.begin(), w.end());
+      else if (std::memcmp(w.data(), m.after[i++].data(), w.size()) != 0)
+        return false;
+    }
+    return true;
+  }
+
+  // So that the harness finds it where the other data was.
+  void show(const Member& m) {
+    const std::span<const WireBuffer> from = buffers_of(*m.place);
+    const std::span<const WireBuffer> to = buffers_of(*m.data);
+    for (std::size_t i = 0; i < from.size(); ++i)
+      if (to[i].writable != 0) std::memcpy(window(to[i]).data(), window(from[i]).data(), to[i].bytes);
+  }
+
+  // Which call comes next. All transitions among the first ones, then the call itself again and again, mostly.
+  static std::uint32_t member_of(std::uint32_t call) {
+    constexpr std::string_view kFirst = "0010201102201";
+    if (call <= kFirst.size()) return static_cast<std::uint32_t>(kFirst[call - 1] - '0');
+    return call % 64 == 0 ? 1 : call % 64 == 32 ? 2 : 0;
+  }
+
+  std::uint32_t repeat(const WireEntry& entry, const WireRepeats& repeats, EntryResult& result) {
+    using Clock = std::chrono::steady_clock;
+    const WireEntry& other = *at<WireEntry>(repeats.other);
+    map_buffers(other);
+    std::array<Member, 3> members{Member{&entry, &entry}, Member{&entry, &other}, Member{}};
+    if (repeats.neighbour != 0) {
+      const WireEntry& neighbour = *at<WireEntry>(repeats.neighbour);
+      map_buffers(neighbour);
+      members[2] = {&neighbour, &neighbour};
+    }
+    for (Member& m : members)
+      if (m.place != nullptr) remember(m);
+    result.differed = result.which = result.before = 0;
+    const auto begin = Clock::now();
+    const std::int64_t processor_begin = processor_time();
+    std::uint32_t status = EntryResult::returned;
+    std::uint32_t resident = 0;  // whose data lies at the entry's place
+    const WireEntry* decoded = nullptr;
+    bool last = false;
+    for (std::uint32_t n = 1;; ++n) {
+      std::uint32_t which = last ? 0 : member_of(n);
+      if (which == 2 && members[2].place == nullptr) which = 0;
+      Member& m = members[which];
+      restore(m, which != 2 && which != resident);
+      if (which != 2) resident = which;
+      if (decoded != m.place) decode(*m.place);
+      decoded = m.place;
+      const std::uint32_t before = result.which;
+      result.calls = n;
+      result.which = which;
+      status = call(*m.place, result);
+      if (status != EntryResult::returned || result.code != ASSAY_OK) {
+        result.before = before;
+        break;
+      }
+      const bool first_other = which == 1 && m.after.empty();
+      if ((repeats.compares != 0 || m.after.empty()) && !left_the_same(m)) {
+        result.differed = n;
+        result.before = before;
+        break;
+      }
+      if (first_other) show(m);
+      if (last) break;
+      if (n % 16 == 0 || n + 1 >= repeats.calls) {
+        const auto elapsed =
+            std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - begin).count();
+        // A machine that does other things, too, takes no calls away.
+        const bool longest = processor_time() - processor_begin >= repeats.most_us ||
+                             elapsed >= kMostWaiting * static_cast<std::int64_t>(repeats.most_us);
+        last = n + 1 >= repeats.calls || (n >= repeats.least && elapsed >= repeats.enough_us) || longest;
+      }
+    }
+    unmap_large_buffers(other);
+    if (members[2].place != nullptr) unmap_large_buffers(*members[2].place);
+    return status;
   }
 
   const WorkerTable& table_;

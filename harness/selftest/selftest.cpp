@@ -8,7 +8,10 @@
 #include <tuple>
 
 #include "../verify/verify.h"
+#include "path_trial.h"
+#include "state_trial.h"
 #include "trial.h"
+#include "vocabulary/stop.h"
 
 namespace assay {
 namespace {
@@ -57,6 +60,7 @@ SelftestResult selftest(const Registry& registry, const std::string& program, co
   RunOptions run = options.run;
   run.give_up = [&](auto) { return interrupted.load(); };
   const auto work = [&] {
+    const StopScope scope([&] { return interrupted.load(); });
     for (std::size_t i = next++; i < all.size() && !interrupted; i = next++) {
       Examiner examiner(zygotes, run);  // which remembers kernels
       Trial trial = [&] {
@@ -64,9 +68,16 @@ SelftestResult selftest(const Registry& registry, const std::string& program, co
         return Trial(all[i], program, options);
       }();
       trial.run(examiner, generator, interrupted);
+      PathTrial paths(all[i], program, options);
+      paths.run(examiner, generator, interrupted);
+      StateTrial states(all[i], program, options);
+      states.run(examiner, generator, interrupted);
       if (interrupted) return;  // what was not found yet has not survived
       const std::scoped_lock lock(mutex);
-      for (Planted& p : trial.planted()) {
+      std::vector<Planted> planted = trial.planted();
+      std::ranges::move(paths.planted(), std::back_inserter(planted));
+      std::ranges::move(states.planted(), std::back_inserter(planted));
+      for (Planted& p : planted) {
         ++shown.planted;
         shown.found += p.found ? 1 : 0;
         result.planted.push_back(std::move(p));
@@ -86,6 +97,7 @@ SelftestResult selftest(const Registry& registry, const std::string& program, co
     threads.emplace_back([&] {
       try {
         work();
+      } catch (const Stopped&) {  // what was not found yet has not survived
       } catch (...) {
         const std::scoped_lock lock(mutex);
         if (!error) error = std::current_exception();

@@ -8,60 +8,19 @@
 #include "../generate/cases.h"
 #include "../generate/data.h"
 #include "../generate/errors.h"
+#include "../generate/layers.h"
 #include "../variants/unobservable.h"
 #include "../verify/verify.h"
 #include "computes.h"
+#include "noticed.h"
+#include "vocabulary/stop.h"
 
 namespace assay {
 namespace {
 
 constexpr std::uint64_t kMostAtOnce = 8;  // cases; the first ones, which find most, run in smaller lots
-constexpr std::string_view kLeftUnwritten = "left ";  // so begins what run/check.h says of it
 // Times the cases of a run: so many are looked at for those that a variant changes, before it has survived.
 constexpr std::uint64_t kMostLookedAt = 20;
-
-std::vector<double> numbers(const std::vector<std::byte>& packed, Dtype dtype) {
-  const auto size = static_cast<std::size_t>(bytes(dtype));
-  std::vector<double> all;
-  all.reserve(packed.size() / size);
-  for (std::size_t at = 0; at < packed.size(); at += size) all.push_back(load(packed.data() + at, dtype));
-  return all;
-}
-
-// The rounded reference of a case, which rivals compare with.
-struct Expected {
-  std::vector<std::vector<double>> outputs;
-};
-
-Expected expected(const Call& call) {
-  Expectation expectation(call);
-  Expected e;
-  for (std::size_t k = 0; k < call.outputs.size(); ++k) {
-    std::vector<double> values = expectation.values(static_cast<int>(k));
-    if (expectation.integers(static_cast<int>(k)) == nullptr)
-      for (double& x : values) x = round_to(x, format(call.outputs[k].dtype));
-    e.outputs.push_back(std::move(values));
-  }
-  return e;
-}
-
-// Which rivals notice that these results are wrong. A kernel that does not come back is noticed by everybody; memory that
-// is not the kernel's own by nobody, as nothing around it is guarded there.
-// What was left unwritten is taken to be wrong, although it often is the right result of another call.
-std::array<bool, kRivals> noticed(const Finding& f, const Call& call, const Expected& e) {
-  std::array<bool, kRivals> by{};
-  const Verdict v = f.judgement.verdict;
-  if (f.outputs.empty()) {
-    by.fill(v != Verdict::pass && (v != Verdict::memory || f.judgement.detail.starts_with(kLeftUnwritten)));
-    return by;
-  }
-  for (std::size_t k = 0; k < f.outputs.size(); ++k) {
-    const std::vector<double> actual = numbers(f.outputs[k], call.outputs[k].dtype);
-    for (std::size_t r = 0; r < kRivals; ++r)
-      by[r] = by[r] || !accepts(static_cast<Rival>(r), call.outputs[k].dtype, e.outputs[k], actual);
-  }
-  return by;
-}
 
 bool same(const CallValue& a, const CallValue& b) {
   if (a.index() != b.index()) return false;
@@ -87,28 +46,23 @@ bool changes(const Variant& variant, const Case& c) {
   return change_arguments(variant, changed) && !std::ranges::equal(call.arguments, changed.arguments, same);
 }
 
-bool is_found(const Judgement& j) {
-  return is_fault(j.verdict) || (j.verdict == Verdict::refused && j.undeclared_refusal);
-}
-
-// What did not run has neither been found nor survived. Throws std::runtime_error.
-void expect_run(const std::vector<Examined>& examined) {
-  for (const Examined& e : examined)
-    for (const Finding& f : e.findings)
-      if (f.judgement.verdict == Verdict::not_run && f.applicable && !f.stopped)
-        throw std::runtime_error(fmt::format("{} of {} could not be run: {}", f.kernel->name,
-                                             f.kernel->op->schema.name, f.judgement.detail));
-}
-
-void merge(std::array<bool, kRivals>& into, const std::array<bool, kRivals>& more) {
-  for (std::size_t r = 0; r < kRivals; ++r) into[r] = into[r] || more[r];
-}
-
 }  // namespace
+
+Kernel variant_kernel(const Subject& subject, std::string_view variant, const std::string& program) {
+  Kernel k;
+  k.op = subject.op;
+  k.schema = std::string(subject.op->schema.text);
+  k.name = fmt::format("variant:{}", variant);
+  k.table_name = variant;
+  k.contract = subject.ours != nullptr ? subject.ours->contract : std::string();
+  k.checks_arguments = true;
+  k.environment = {program, {std::string(kVariantsFlag)}, {}};
+  return k;
+}
 
 Trial::Trial(const Subject& subject, const std::string& program, const SelftestOptions& options)
     : subject_(subject), options_(options) {
-  none_ = kernel_of("none", program);
+  none_ = variant_kernel(subject_, "none", program);
   if (subject.strangers.empty())
     plant_variants(program);
   else
@@ -137,17 +91,6 @@ bool Trial::Suspect::settled() const {
   return results_are_right || std::ranges::all_of(planted.by_rivals, std::identity{});
 }
 
-Kernel Trial::kernel_of(const std::string& variant, const std::string& program) const {
-  Kernel k;
-  k.op = subject_.op;
-  k.schema = std::string(subject_.op->schema.text);
-  k.name = fmt::format("variant:{}", variant);
-  k.table_name = variant;
-  k.contract = subject_.ours != nullptr ? subject_.ours->contract : std::string();
-  k.checks_arguments = true;
-  k.environment = {program, {std::string(kVariantsFlag)}, {}};
-  return k;
-}
 
 Trial::Suspect& Trial::plant(Kernel kernel, std::string variant, std::string says) {
   Suspect& s = suspects_.emplace_back();
@@ -164,7 +107,7 @@ void Trial::plant_variants(const std::string& program) {
   for (const Variant& v : variants_of(*subject_.op)) {
     if (v.name == none_.table_name || !selects(options_.variants, v.name)) continue;
     if (!v.dtypes.contains(subject_.dtype) || !computes.has(v)) continue;
-    Suspect& s = plant(kernel_of(v.name, program), v.name, v.says);
+    Suspect& s = plant(variant_kernel(subject_, v.name, program), v.name, v.says);
     s.fits = !v.arguments && !(v.results && v.moves);
     s.planted.unobservable = unobservable(*subject_.op, v.name, subject_.dtype);
     s.variant = v;
@@ -178,21 +121,28 @@ void Trial::run(Examiner& examiner, std::mutex& generator, const std::atomic<boo
   for (std::uint64_t first = 0, end = 0; first < options_.cases && !interrupted; first = end) {
     end = std::min(first + lot, options_.cases);
     lot = std::min(2 * lot, kMostAtOnce);
-    std::vector<Suspect*> open;
-    for (Suspect& s : suspects_)
+    std::vector<Suspect*> open, sought;
+    for (Suspect& s : suspects_) {
       if (is_open(s)) open.push_back(&s);
+      if (!s.planted.found && s.planted.unobservable.empty()) sought.push_back(&s);
+    }
     if (open.empty()) return;
-    std::vector<Case> cases;
+    std::vector<Case> cases, large;
     {
       const std::scoped_lock lock(generator);
-      for (std::uint64_t i = first; i < end; ++i)
-        cases.push_back(generate(*subject_.op, subject_.dtype, options_.seed, i));
+      for (std::uint64_t i = first; i < end; ++i) {
+        Case c = generate(*subject_.op, subject_.dtype, options_.seed, i);
+        (is_small(c) ? cases : large).push_back(std::move(c));
+      }
       for (std::uint64_t i = first; i < end; ++i)
         if (i % kCasesForAnError == 0)
           cases.push_back(
               generate_error(*subject_.op, subject_.dtype, options_.seed, i / kCasesForAnError).invalid);
     }
-    examine(examiner, cases, end - first, open);
+    examine(examiner, cases, end - first - large.size(), open);
+    // What is found already, and rivals, have cases enough; these take as long as hundreds of others.
+    std::erase_if(sought, [](const Suspect* s) { return s->planted.found; });
+    if (!large.empty() && !sought.empty()) examine(examiner, large, large.size(), sought);
   }
   for (Suspect& s : suspects_)
     if (!s.planted.found && s.fits && s.planted.unobservable.empty() && s.variant && s.variant->arguments)
@@ -233,6 +183,7 @@ void Trial::examine(Examiner& examiner, const std::vector<Case>& cases, std::uin
   for (const Suspect* s : open) kernels.push_back(&s->kernel);
   const std::vector<Examined> examined =
       examiner.examine(cases, kernels, {.properties = true, .keep_outputs = true});
+  stop_now();
   expect_run(examined);
   std::vector<Expected> right;
   for (std::uint64_t i = 0; i < valid; ++i) right.push_back(expected(examined[i].call));
@@ -267,6 +218,7 @@ void Trial::examine(Examiner& examiner, const std::vector<Case>& cases, std::uin
   for (const Suspect* s : known) kernels.push_back(&s->kernel);
   const std::vector<Examined> again =
       examiner.examine(std::span(cases).first(valid), kernels, {.properties = false, .keep_outputs = true});
+  stop_now();
   expect_run(again);
   for (std::size_t i = 0; i < valid; ++i)
     for (std::size_t k = 0; k < known.size(); ++k)

@@ -6,6 +6,7 @@
 #include <deque>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "../variants/variant.h"
@@ -20,6 +21,9 @@ struct Subject {
   const Kernel* ours;  // our own kernel, whose contract variants must keep; null if there is none
   std::vector<const Kernel*> strangers;  // kernels that are planted instead of variants
 };
+
+// The variant as a kernel of a worker of its own, which promises what ours does.
+Kernel variant_kernel(const Subject& subject, std::string_view variant, const std::string& program);
 
 class Trial {
  public:
@@ -42,7 +46,6 @@ class Trial {
     bool settled() const;
   };
 
-  Kernel kernel_of(const std::string& variant, const std::string& program) const;
   Suspect& plant(Kernel kernel, std::string variant, std::string says);
   void plant_variants(const std::string& program);
   // Whether somebody has yet to find it: Assay, or rivals that are asked.

@@ -21,38 +21,11 @@
 #include "harness/plugin/load.h"
 #include "harness/run/lane.h"
 #include "harness/run/protocol.h"
+#include "run_test_kernels.h"
 
 namespace {
 
-const assay_tensor& input(const assay_call* call) { return *call->arguments[0].as.tensor; }
-float* in(const assay_call* call) { return static_cast<float*>(input(call).data); }
-float* out(const assay_call* call) { return static_cast<float*>(call->outputs[0]->data); }
-
-std::int64_t numel(const assay_tensor& t) {
-  std::int64_t n = 1;
-  for (int d = 0; d < t.ndim; ++d) n *= t.shape[d];
-  return n;
-}
-
-std::int64_t place(const assay_tensor& t, std::int64_t index) {
-  std::int64_t at = 0;
-  for (int d = t.ndim; d-- > 0;) {
-    at += index % t.shape[d] * t.strides[d];
-    index /= t.shape[d];
-  }
-  return at;
-}
-
-int twice(const assay_call* call) {
-  const std::int64_t n = numel(input(call));
-  if (input(call).ndim == 1 && input(call).strides[0] == 1 && call->outputs[0]->strides[0] == 1) {
-    for (std::int64_t i = 0; i < n; ++i) out(call)[i] = 2 * in(call)[i];
-    return ASSAY_OK;
-  }
-  for (std::int64_t i = 0; i < n; ++i)
-    out(call)[place(*call->outputs[0], i)] = 2 * in(call)[place(input(call), i)];
-  return ASSAY_OK;
-}
+using namespace assay::test;
 
 // Reads and writes that the compiler must not drop, and that a sanitizer of this program does not know about.
 char peek(const void* at) {
@@ -182,6 +155,10 @@ int writes_to_the_past(const assay_call* call) {
   if (before != nullptr && in(call)[0] < 0) poke(before - 1, 0);
   before = out(call);
   return ASSAY_OK;
+}
+int crashes_at_500(const assay_call* call) {
+  static int calls = 0;
+  return ++calls == 500 ? null_pointer(call) : twice(call);
 }
 bool damaged = false;
 int damages_process(const assay_call* call) {
@@ -410,6 +387,12 @@ assay::WorkerTable table(std::span<const std::string> arguments) {
   t.kernels.back().refuses = refuses_beforehand;
   one("returns 3", returns_3);
   one("counts calls", counts_calls);
+  one("keeps results", keeps_results);
+  one("wrong from 1000", wrong_from_1000);
+  one("writes once", writes_once);
+  one("remembers shapes", remembers_shapes);
+  one("crashes at 500", crashes_at_500);
+  one("reads beside row", reads_beside_row);
   one("crash if negative", crash_if_negative);
   one("writes to the past", writes_to_the_past);
   one("damages process", damages_process);

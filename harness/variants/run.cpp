@@ -3,6 +3,7 @@
 #include <deque>
 #include <memory>
 
+#include "stateful.h"
 #include "variant.h"
 #include "vocabulary/kernel.h"
 #include "vocabulary/operators.h"
@@ -118,23 +119,37 @@ int run(const assay_call* c) {
   return ASSAY_OK;
 }
 
+int run_zeros(const assay_call* c) {
+  const auto& op = *static_cast<const Operator*>(c->kernel->context);
+  const Checked checked = check_arguments(op, {c->arguments, c->argument_count});
+  return checked.ok() ? store_zeros(*c) : refuse(c, checked.error.c_str());
+}
+
+assay_kernel kernel_of(const Operator& op, const char* name, int (*run)(const assay_call*),
+                       const void* context) {
+  assay_kernel k{};
+  k.size = sizeof(assay_kernel);
+  k.flags = ASSAY_CHECKS_ARGUMENTS;
+  k.schema = op.schema.text.data();
+  k.name = name;
+  k.run = run;
+  k.context = context;
+  return k;
+}
+
 }  // namespace
 
 WorkerTable variants_table() {
   static std::deque<Planted> planted;
   WorkerTable table;
-  for (const Operator* op : operators())
+  for (const Operator* op : operators()) {
+    table.kernels.push_back(kernel_of(*op, kZeros.data(), run_zeros, op));
+    for (const assay_kernel& k : stateful_kernels(*op)) table.kernels.push_back(k);
     for (Variant& variant : variants_of(*op)) {
       const Planted& p = planted.emplace_back(Planted{op, std::move(variant)});
-      assay_kernel k{};
-      k.size = sizeof(assay_kernel);
-      k.flags = ASSAY_CHECKS_ARGUMENTS;
-      k.schema = op->schema.text.data();
-      k.name = p.variant.name.c_str();
-      k.run = run;
-      k.context = &p;
-      table.kernels.push_back(k);
+      table.kernels.push_back(kernel_of(*op, p.variant.name.c_str(), run, &p));
     }
+  }
   return table;
 }
 

@@ -91,6 +91,8 @@ void add_behaviour_variants(const Operator& op, std::vector<Variant>& all);
 
 // The table of a worker process: every variant of every operator as a kernel.
 inline constexpr std::string_view kVariantsFlag = "--variants";
+// And a kernel of this name for every operator, which gives zeros.
+inline constexpr std::string_view kZeros = "zeros";
 WorkerTable variants_table();
 
 }  // namespace assay

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <vector>
 
 #include "examine.h"
@@ -11,8 +12,8 @@ namespace assay {
 
 // Runs the cases of those failures that diverged again, before they are made small: more elements say more, and one cause must
 // explain all of them. Fills Failure::diagnosis; with nothing, where none shows again.
-// After an interrupt it ends with what it knows.
+// After an interrupt, and at `until`, it ends with what it knows, which the diagnosis says.
 void diagnose_failures(Examiner& examiner, const Kernel& kernel, std::vector<Failure>& failures,
-                       const std::atomic<bool>& interrupted);
+                       const std::atomic<bool>& interrupted, std::chrono::steady_clock::time_point until);
 
 }  // namespace assay

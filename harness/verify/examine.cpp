@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <functional>
 #include <iterator>
 #include <mutex>
 #include <optional>
@@ -12,6 +13,9 @@
 
 #include "../generate/data.h"
 #include "../generate/properties.h"
+#include "../judge/reached.h"
+#include "further_runs.h"
+#include "vocabulary/stop.h"
 
 namespace assay {
 namespace {
@@ -20,6 +24,8 @@ constexpr std::string_view kThreads =
     "3";  // more than cores on small machines, and odd, so that work splits unevenly
 // One case in this many also runs with several threads, and every one that is large enough to be split among them.
 constexpr std::uint64_t kThreadedShare = 8;
+// Where a contract leaves the order of threads open, a race shows in wrong numbers alone, and in few runs.
+constexpr int kRunsForRaces = 8;
 constexpr std::int64_t kLarge = 1 << 14;  // elements of some tensor
 
 // A call whose arguments are wrong has no outputs of its own; a kernel that takes them anyway gets these.
@@ -55,9 +61,33 @@ struct PackedResult {
   std::size_t call;                     // index of the case's call
   std::size_t task;                     // its main run
   std::optional<std::size_t> property;  // the task of the metamorphic run
-  std::optional<std::size_t> threaded;  // the task of the run with several threads
+  std::vector<std::size_t> threaded;    // the tasks of runs with several threads
   std::optional<Derived> derived;
 };
+
+// The findings of a call that there was no time for.
+Examined not_run(std::span<const Kernel* const> kernels) {
+  Examined e;
+  for (const Kernel* k : kernels) {
+    Finding& f = e.findings.emplace_back();
+    f.kernel = k;
+    f.stopped = true;
+  }
+  return e;
+}
+
+// Nothing where there is no time for all of it.
+std::unique_ptr<Expectation> expectation_of(const Call& call, bool ahead) {
+  if (!call.error.empty()) return nullptr;
+  auto expectation = std::make_unique<Expectation>(call);
+  if (!ahead) return expectation;
+  try {
+    for (std::size_t o = 0; o < call.outputs.size(); ++o) expectation->values(static_cast<int>(o));
+  } catch (const Stopped&) {
+    return nullptr;
+  }
+  return expectation;
+}
 
 // Case after case asks for memory of like sizes. What free() gave back to the system would come back as pages to clear.
 void keep_freed_memory() {
@@ -67,11 +97,17 @@ void keep_freed_memory() {
 
 }  // namespace
 
+Further further_in(std::uint64_t chunk) {
+  return chunk % 8 == 0 ? Further::many : chunk % 8 == 4 ? Further::few : Further::padded;
+}
+
 Examiner::Examiner(std::shared_ptr<Zygotes> zygotes, RunOptions options)
-    : lane_(std::move(zygotes), options) {
+    : zygotes_(std::move(zygotes)), run_options_(std::move(options)), lane_(zygotes_, run_options_) {
   static std::once_flag once;
   std::call_once(once, keep_freed_memory);
 }
+
+void Examiner::start_afresh() { lane_ = Lane(zygotes_, run_options_); }
 
 const Kernel& Examiner::threaded(const Kernel& kernel) {
   const auto known = threaded_.find(&kernel);
@@ -83,23 +119,31 @@ const Kernel& Examiner::threaded(const Kernel& kernel) {
 
 std::vector<Examined> Examiner::examine(std::span<const Case> cases, std::span<const Kernel* const> kernels,
                                         const ExamineOptions& options) {
+  // What a kernel does wrong in the first call of a process shows in few cases: there are others that come first.
+  if (options.further == Further::few && std::ranges::none_of(kernels, &Kernel::on_device)) start_afresh();
   std::vector<Examined> all;
   std::vector<Call> calls;
   std::vector<std::uint64_t> choices;
   for (std::size_t i = 0; i < cases.size(); ++i) {
+    if (StopScope::over()) {
+      for (; i < cases.size(); ++i) all.push_back(not_run(kernels));
+      break;
+    }
     calls.push_back(materialise(cases[i]));
     choices.push_back(cases[i].seed);
     // A large case is run and judged while its data is in the caches, and not after others.
     if (!is_large(calls.back()) && i + 1 < cases.size()) continue;
-    std::ranges::move(examine(std::exchange(calls, {}), choices, kernels, options), std::back_inserter(all));
+    const std::span<const Case> made_of = cases.subspan(i + 1 - calls.size(), calls.size());
+    std::ranges::move(examine(std::exchange(calls, {}), choices, kernels, options, made_of),
+                      std::back_inserter(all));
     choices.clear();
   }
   return all;
 }
 
 std::vector<Examined> Examiner::examine(std::vector<Call> calls, std::span<const std::uint64_t> choices,
-                                        std::span<const Kernel* const> kernels,
-                                        const ExamineOptions& options) {
+                                        std::span<const Kernel* const> kernels, const ExamineOptions& options,
+                                        std::span<const Case> made_of) {
   std::vector<Examined> all(calls.size());
   std::vector<Task> tasks;
   std::deque<PackedResult> results;
@@ -122,10 +166,12 @@ std::vector<Examined> Examiner::examine(std::vector<Call> calls, std::span<const
       tasks.push_back({&kernel, &e.call});
       if (options.properties && fault == Checked::Fault::none) {
         r.derived = derive(e.call, r.contract, choices[i]);
-        if (!kernel.peer && r.contract.thread_invariant &&
-            (choices[i] % kThreadedShare == 0 || is_large(e.call))) {
-          r.threaded = tasks.size();
-          tasks.push_back({&threaded(kernel), &e.call});
+        if (!kernel.peer && (choices[i] % kThreadedShare == 0 || is_large(e.call))) {
+          const int times = r.contract.thread_invariant ? 1 : is_large(e.call) ? kRunsForRaces : 2;
+          for (int t = 0; t < times; ++t) {
+            r.threaded.push_back(tasks.size());
+            tasks.push_back({&threaded(kernel), &e.call});
+          }
         }
       }
       results.push_back(std::move(r));
@@ -138,50 +184,83 @@ std::vector<Examined> Examiner::examine(std::vector<Call> calls, std::span<const
 
   lane_.post(tasks);
   std::vector<std::unique_ptr<Expectation>> expectations(all.size());
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (!all[i].call.error.empty()) continue;
-    expectations[i] = std::make_unique<Expectation>(all[i].call);
-    for (std::size_t o = 0; o < all[i].call.outputs.size(); ++o) expectations[i]->values(static_cast<int>(o));
-  }
+  for (std::size_t i = 0; i < all.size(); ++i) expectations[i] = expectation_of(all[i].call, options.ahead);
   std::vector<Outcome> outcomes = lane_.collect();
 
-  for (PackedResult& r : results) {
+  std::vector<Passed> passed;
+  const auto conclude = [&](PackedResult& r) {
     const Call& call = all[r.call].call;
-    Outcome& main = outcomes[r.task];
+    const Outcome& main = outcomes[r.task];
     Judgement& j = r.finding->judgement;
-    r.finding->stopped = main.stopped;
-    if (main.stopped) continue;
+    const bool unread = call.error.empty() && expectations[r.call] == nullptr;
+    r.finding->stopped = main.stopped || unread;
+    if (r.finding->stopped) return;
     j = judge(*r.kernel, r.contract, call, expectations[r.call].get(), main);
+    blame_surroundings(lane_, *r.kernel, call, main, j);
     r.finding->information = main.information;
+    r.finding->ran = main.ran;
 
     // A relation between runs says something only where the first run stands.
-    const auto related = [&](const Outcome& other, const std::string& relation, auto&& compare) {
+    // Without `compare` it is judged by itself.
+    using Compare = std::function<std::string(const Outcome&)>;
+    const auto related = [&](const Outcome& other, const Kernel& kernel, const Call& its_call,
+                             const std::string& relation, const Compare& compare) {
       if (main.kind != Outcome::Kind::ok || is_fault(j.verdict) || other.kind == Outcome::Kind::refused)
         return;
       if (other.stopped) {
         r.finding->stopped = true;
         return;
       }
-      if (other.kind != Outcome::Kind::ok) {
-        const Judgement fault = judge(*r.kernel, r.contract, call, expectations[r.call].get(), other);
-        j.verdict = fault.verdict;
-        j.detail = fmt::format("{}: {}", relation, fault.detail);
-        return;
+      if (other.kind != Outcome::Kind::ok || !compare) {
+        const Judgement judged = judge(*r.kernel, r.contract, call, expectations[r.call].get(), other);
+        if (other.kind == Outcome::Kind::ok && !is_fault(judged.verdict)) return;
+        j.verdict = judged.verdict;
+        j.detail = judged.detail;
+      } else {
+        std::string broken = compare(other);
+        if (broken.empty()) return;
+        j.verdict = Verdict::unstable;
+        j.detail = std::move(broken);
       }
-      const std::string broken = compare(other);
-      if (broken.empty()) return;
-      j.verdict = Verdict::unstable;
-      j.detail = fmt::format("{}: {}", relation, broken);
+      blame_surroundings(lane_, kernel, its_call, other, j);
+      j.detail = fmt::format("{}: {}", relation, j.detail);
     };
-    if (r.threaded)
-      related(outcomes[*r.threaded], fmt::format("with {} threads", kThreads), [&](const Outcome& other) {
-        return first_difference(call, other.outputs, "there", main.outputs, "with one thread");
-      });
+    for (const std::size_t task : r.threaded)
+      related(outcomes[task], threaded(*r.kernel), call, fmt::format("with {} threads", kThreads),
+              !r.contract.thread_invariant ? Compare() : [&](const Outcome& other) {
+                return first_difference(call, other.outputs, "there", main.outputs, "with one thread");
+              });
     if (r.property)
-      related(outcomes[*r.property], fmt::format("property {}", r.derived->property),
+      related(outcomes[*r.property], *r.kernel, r.derived->call,
+              fmt::format("property {}", r.derived->property),
               [&](const Outcome& other) { return r.derived->compare(main.outputs, other.outputs); });
-    if (is_fault(j.verdict)) r.finding->stopped = false;  // which no other run takes back
-    if (options.keep_outputs) r.finding->outputs = std::move(main.outputs);
+    if (is_fault(j.verdict)) {
+      r.finding->stopped = false;  // which no other run takes back
+    } else if (main.kind == Outcome::Kind::ok && !r.finding->stopped && call.error.empty()) {
+      passed.push_back({r.kernel, &r.contract, &call, made_of.empty() ? nullptr : &made_of[r.call],
+                        choices[r.call], expectations[r.call].get(), &main, r.finding});
+    }
+  };
+  for (PackedResult& r : results) {
+    try {
+      conclude(r);
+    } catch (const Stopped&) {
+      r.finding->judgement = {};
+      r.finding->stopped = true;
+    }
+  }
+  try {
+    run_further(lane_, passed, options.further);
+  } catch (const Stopped&) {
+    for (const Passed& p : passed)
+      if (!is_fault(p.finding->judgement.verdict)) {
+        p.finding->judgement = {};
+        p.finding->stopped = true;
+      }
+  }
+  for (PackedResult& r : results) {
+    if (is_fault(r.finding->judgement.verdict)) r.finding->stopped = false;
+    if (options.keep_outputs) r.finding->outputs = std::move(outcomes[r.task].outputs);
   }
   return all;
 }

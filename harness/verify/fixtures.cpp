@@ -10,6 +10,7 @@
 #include "record.h"
 #include "stretch.h"
 #include "tally.h"
+#include "vocabulary/stop.h"
 
 namespace assay {
 namespace {
@@ -31,9 +32,15 @@ class FixtureRun {
 
   RunResult run() {
     RunResult result;
+    const StopScope scope(
+        [this] { return recording_ ? stretch_.stops_recording() : stretch_.stops_cases(); });
     for (const std::size_t i : chosen_) {
       if (stretch_.over()) break;
-      examine(i);
+      try {
+        examine(i);
+      } catch (const Stopped&) {
+        break;
+      }
     }
     recording_ = true;
     for (const auto& [key, tally] : rows_) {
@@ -142,7 +149,12 @@ class FixtureRun {
       Kernel promised = kernel;
       promised.contract = f.contract;
       shown.call = f.call;
-      shown.findings = {judged(f)};
+      try {
+        shown.findings = {judged(f)};
+      } catch (const Stopped&) {
+        shown.findings.resize(1);
+        shown.findings[0].stopped = true;
+      }
       for (const auto& output : f.expected) {
         if (!output) break;  // the file has the results before the first that nobody recorded
         shown.findings[0].outputs.push_back(*output);

@@ -2,18 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "../generate/data.h"
 #include "../generate/shrink.h"
+#include "allowance.h"
 #include "keep_file.h"
 #include "recorded.h"
+#include "vocabulary/stop.h"
 
 namespace assay {
 namespace {
-
-// A hang costs the whole time limit at each try.
-constexpr std::chrono::seconds kShrinkTime{20};
 
 Examined not_run(const Case& c, const Kernel& kernel) {
   Examined e;
@@ -29,21 +29,48 @@ Examined not_run(const Case& c, const Kernel& kernel) {
 void record_failure(Examiner& examiner, const Kernel& kernel, Failure& failure, const std::string& dtype,
                     const std::string& folder, const FailureOptions& options) {
   const Kernel* const kernels[] = {&kernel};
+  Further further = Further::none;
   const auto examine = [&](const Case& c) {
-    return std::move(examiner.examine({&c, 1}, kernels, {.properties = true, .keep_outputs = true})[0]);
+    // What shows in further runs alone may come of what ran before in the process.
+    if (further != Further::none) examiner.start_afresh();
+    return std::move(examiner.examine({&c, 1}, kernels,
+                                      {.properties = true, .keep_outputs = true, .further = further})[0]);
   };
   const Case original = parse_case(failure.case_text);
   Case smallest = original;
+  std::string unfinished;
+  if (options.run && failure.kind != Verdict::timeout) {
+    examiner.start_afresh();
+    if (const Finding f = examine(original).findings[0]; !f.stopped && f.judgement.verdict != failure.kind) {
+      further = Further::all;
+      // In a process of its own the same fault may look otherwise: a call that was wrong from the start is wrong after many.
+      const Verdict now = examine(original).findings[0].judgement.verdict;
+      if (is_fault(now)) failure.kind = now;
+    }
+  }
   if (options.shrink_budget > 0) {
-    const auto deadline = std::chrono::steady_clock::now() + kShrinkTime;
+    using Clock = std::chrono::steady_clock;
+    // A hang costs the whole time limit at each try.
+    const auto begin = Clock::now(), end = std::min(options.until, begin + kShrinkTime);
     bool stopped = false;
+    const auto is_over = [&] {
+      return stopped || Clock::now() > end || (options.interrupted != nullptr && *options.interrupted);
+    };
     const auto still_fails = [&](const Case& c) {
-      if (stopped || std::chrono::steady_clock::now() > deadline) return false;
+      const StopScope scope(is_over);
+      if (scope.over()) throw Stopped();
       const Examined e = examine(c);
       stopped = e.findings[0].stopped;
-      return e.findings[0].applicable && e.findings[0].judgement.verdict == failure.kind;
+      if (e.findings[0].applicable && e.findings[0].judgement.verdict == failure.kind) smallest = c;
+      return smallest == c;
     };
-    smallest = shrink(original, still_fails, options.shrink_budget).smallest;
+    try {
+      shrink(original, still_fails, options.shrink_budget);
+    } catch (const Stopped&) {
+      unfinished = fmt::format(" (not made {}: that ended after {:.1f} s)",
+                               smallest == original ? "small" : "smaller still",
+                               std::chrono::duration<double>(Clock::now() - begin).count());
+    }
   }
 
   Examined shown = options.run ? examine(smallest) : not_run(original, kernel);
@@ -51,7 +78,9 @@ void record_failure(Examiner& examiner, const Kernel& kernel, Failure& failure, 
     smallest = original;
     shown = examine(original);
   }
+  if (shown.call.op == nullptr) shown = not_run(smallest, kernel);
   write_failure(shown, kernel, smallest, failure.case_text, failure, dtype, folder);
+  failure.detail += unfinished;
 }
 
 void write_failure(const Examined& shown, const Kernel& kernel, const Case& c, const std::string& found_as,

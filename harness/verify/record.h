@@ -1,6 +1,8 @@
 // Makes a failure small and writes the file that replays it.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <string>
 
 #include "examine.h"
@@ -11,10 +13,12 @@ namespace assay {
 struct FailureOptions {
   bool run = true;        // false: the case is not run again, and its file has no results
   int shrink_budget = 0;  // tries
+  std::chrono::steady_clock::time_point until = std::chrono::steady_clock::time_point::max();  // of these
+  const std::atomic<bool>* interrupted = nullptr;  // ends them, too
 };
 
 // Shrinks the failure's case with at most so many tries (0: not at all), each of which must show the same
-// verdict on the same kernel, then writes a case file into `folder` and fills failure.case_text, detail, replay and plugin.
+// verdict on the same kernel; the detail says where time ended that. Then writes a case file into `folder` and fills failure.case_text, detail, replay and plugin.
 // A failure that does not show again keeps its detail, and the file says so. Where no file can be written, the detail says
 // why, and replay stays empty.
 void record_failure(Examiner& examiner, const Kernel& kernel, Failure& failure, const std::string& dtype,

@@ -3,16 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <numeric>
 
 #include "../files/tensor_data.h"
 #include "../generate/data.h"
 #include "machine.h"
+#include "vocabulary/stop.h"
 
 namespace assay {
 namespace {
+
+constexpr std::chrono::seconds kBoundsTime{10};  // of one result, whose elements may each be a long sum
 
 std::string spec(Dtype dtype, const Shape& shape) { return fmt::format("{}[{}]", name(dtype), text(shape)); }
 
@@ -25,17 +30,32 @@ void restore(TensorData& t, const RecordedTensor& from, const std::string& argum
     std::memcpy(t.element(e), from.data.data() + static_cast<std::size_t>(e) * size, size);
 }
 
-RecordedOutput expected(Expectation& expectation, int output, const Contract& contract) {
+// The reference's values, and the bounds; what time does not suffice for is left out.
+RecordedOutput expected(Expectation& expectation, int output, const Contract& contract,
+                        std::string& left_out) {
   RecordedOutput r;
   r.shape = expectation.call().outputs[static_cast<std::size_t>(output)].shape;
-  r.value = expectation.values(output);
-  for (std::size_t e = 0; e < r.value.size(); ++e) {
-    const Interval& i = expectation.interval(output, static_cast<std::int64_t>(e), contract);
-    r.lower.push_back(i.lower);
-    r.upper.push_back(i.upper);
-    r.special.push_back(static_cast<std::uint8_t>(
-        (i.nan ? kAdmitsNan : 0) | (i.positive_infinity ? kAdmitsPositiveInfinity : 0) |
-        (i.negative_infinity ? kAdmitsNegativeInfinity : 0) | (i.exact_zero_sign ? kZeroSignDecided : 0)));
+  try {
+    r.value = expectation.values(output);
+  } catch (const Stopped&) {
+    left_out = "the reference's values and bounds";
+    return r;
+  }
+  std::vector<std::size_t> all(r.value.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  try {
+    const StopScope scope(after(std::chrono::steady_clock::now() + kBoundsTime));
+    const Expectation::Intervals& intervals = expectation.intervals(output, all, contract);
+    for (const std::size_t e : all) {
+      const Interval& i = intervals[e];
+      r.lower.push_back(i.lower);
+      r.upper.push_back(i.upper);
+      r.special.push_back(static_cast<std::uint8_t>(
+          (i.nan ? kAdmitsNan : 0) | (i.positive_infinity ? kAdmitsPositiveInfinity : 0) |
+          (i.negative_infinity ? kAdmitsNegativeInfinity : 0) | (i.exact_zero_sign ? kZeroSignDecided : 0)));
+    }
+  } catch (const Stopped&) {
+    if (left_out.empty()) left_out = "the bounds";
   }
   return r;
 }
@@ -72,12 +92,14 @@ RecordedCall record_call(const std::string& case_text, std::uint64_t seed, const
   if (!call.error.empty()) return r;  // wrong arguments: no result is expected
   Expectation expectation(call);
   const Contract contract = contract_for(kernel, call);
+  std::string left_out;
   for (std::size_t o = 0; o < call.outputs.size(); ++o) {
-    RecordedOutput out = expected(expectation, static_cast<int>(o), contract);
+    RecordedOutput out = expected(expectation, static_cast<int>(o), contract, left_out);
     if (o < finding.outputs.size())
       out.actual = {call.outputs[o].dtype, call.outputs[o].shape, finding.outputs[o]};
-    r.outputs[output_name(*call.op, o)] = std::move(out);
+    if (out.actual || !out.value.empty()) r.outputs[output_name(*call.op, o)] = std::move(out);
   }
+  if (!left_out.empty()) r.notes["left_out"] = left_out + ": there was no time to compute them";
   return r;
 }
 

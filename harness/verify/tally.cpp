@@ -7,6 +7,11 @@
 #include "reports/row.h"
 
 namespace assay {
+namespace {
+
+constexpr std::size_t kReasonsKept = 64;  // of one class; a message may have numbers in it
+
+}  // namespace
 
 Tally::Tally(const Kernel& kernel, Dtype dtype) {
   row_.op = kernel.op->schema.name;
@@ -39,6 +44,23 @@ void Tally::add(const Finding& finding, const std::string& case_text, std::uint6
   if (is_fault(j.verdict) || j.undeclared_refusal) keep({case_text, j.verdict, j.detail, {}, {}, index});
 }
 
+void Tally::expect(std::span<const std::string> ordinary) {
+  for (const std::string& name : ordinary) row_.classes[name].ordinary = true;
+}
+
+void Tally::covered(const Finding& finding, std::span<const std::string> classes, bool instead) {
+  const Verdict verdict = finding.judgement.verdict;
+  if (!finding.applicable || finding.stopped || verdict == Verdict::not_run) return;
+  const bool refused = verdict == Verdict::refused;
+  row_.judged += refused ? 0 : 1;
+  row_.instead += instead && !refused ? 1 : 0;
+  for (const std::string& name : classes) {
+    ClassCount& count = row_.classes[name];
+    ++(refused ? count.refused : count.judged);
+    if (refused && count.reasons.size() < kReasonsKept) count.reasons.insert(finding.judgement.detail);
+  }
+}
+
 void Tally::keep(Failure failure) {
   std::vector<Failure>& all = row_.failures;
   const auto before = [](const Failure& a, const Failure& b) { return a.index < b.index; };
@@ -56,6 +78,16 @@ void Tally::add(const Tally& other) {
   for (std::size_t v = 0; v < row_.counts.size(); ++v) row_.counts[v] += o.counts[v];
   for (const auto& [reason, n] : o.refused) row_.refused[reason] += n;
   for (const auto& [reason, n] : o.undeclared) row_.undeclared[reason] += n;
+  row_.asked += o.asked;
+  row_.judged += o.judged;
+  row_.instead += o.instead;
+  for (const auto& [name, count] : o.classes) {
+    ClassCount& sum = row_.classes[name];
+    sum.judged += count.judged;
+    sum.refused += count.refused;
+    sum.ordinary = sum.ordinary || count.ordinary;
+    sum.reasons.insert(count.reasons.begin(), count.reasons.end());
+  }
   row_.elements += o.elements;
   row_.undecidable_elements += o.undecidable_elements;
   row_.undecidable_cases += o.undecidable_cases;

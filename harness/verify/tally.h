@@ -2,6 +2,7 @@
 #pragma once
 
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,13 @@ class Tally {
 
   void add(const Finding& finding, const std::string& case_text, std::uint64_t index);
   void add(const Tally& other);
+
+  // Beside add(), of a case whose arguments are right: of which classes it is. `instead`: it stands in place of a refused one.
+  void covered(const Finding& finding, std::span<const std::string> classes, bool instead = false);
+  // Calls of networks are of these classes.
+  void expect(std::span<const std::string> ordinary);
+  // Of a generated case that the row is to judge.
+  void ask() { ++row_.asked; }
 
   // The row so far, verdict included.
   Row row() const;

@@ -8,87 +8,30 @@
 #include <set>
 #include <thread>
 
+#include "../coverage/covered_calls.h"
+#include "../generate/case_classes.h"
 #include "../generate/cases.h"
 #include "../generate/covering_order.h"
 #include "../generate/data.h"
 #include "../generate/errors.h"
+#include "../generate/paths.h"
+#include "../generate/random.h"
 #include "../registry/parts.h"
+#include "allowance.h"
 #include "diagnosed.h"
 #include "examine.h"
 #include "record.h"
+#include "replace.h"
 #include "short_run.h"
 #include "stretch.h"
+#include "subjects.h"
 #include "tally.h"
+#include "vocabulary/stop.h"
 
 namespace assay {
 namespace {
 
-constexpr std::uint64_t kChunk =
-    2 * kCasesForAnError;  // cases handed to a lane at once; in a short run kRound
-
 constexpr std::uint64_t kFewListed = 1000;
-
-// One operator and dtype, with the kernels to run.
-struct Subject {
-  const Operator* op;
-  Dtype dtype;
-  std::vector<const Kernel*> kernels;  // available
-  std::vector<const Kernel*> unavailable;
-  std::vector<const Kernel*> left_out;  // by a short run
-  std::vector<std::uint64_t> order{};   // of a short run's cases; empty until the first is made
-  std::vector<std::uint64_t> listed{};  // which cases of VerifyOptions::listed are its own
-};
-
-// The dtype whose rows a case belongs to: that of its first result.
-Dtype row_dtype(const Case& c) {
-  const Checked checked = check_without_data(c);
-  if (!checked.outputs.empty()) return checked.outputs[0].computed_in;
-  for (const CaseValue& v : c.arguments)
-    if (const auto* t = std::get_if<TensorSpec>(&v)) return t->dtype;
-  return Dtype::f32;
-}
-
-// Without kernels: those of the operators that are selected, or of the cases that are listed, in the order of these.
-std::vector<Subject> operators_and_dtypes(const VerifyOptions& options) {
-  std::vector<Subject> all;
-  if (options.listed.empty()) {
-    for (const Operator* op : select_operators(options.patterns))
-      for (int i = 0; i < kDtypes; ++i) all.push_back({op, static_cast<Dtype>(i), {}, {}, {}});
-  }
-  for (std::uint64_t i = 0; i < options.listed.size(); ++i) {
-    const Operator* const op = options.listed[i].op;
-    const Dtype dtype = row_dtype(options.listed[i]);
-    auto at = std::ranges::find_if(all, [&](const Subject& s) { return s.op == op && s.dtype == dtype; });
-    if (at == all.end()) at = all.insert(at, Subject{op, dtype, {}, {}, {}});
-    at->listed.push_back(i);
-  }
-  return all;
-}
-
-std::vector<Subject> subjects(const Registry& registry, const VerifyOptions& options) {
-  check_patterns(registry, options.impls, options.patterns);
-  std::vector<Subject> all = operators_and_dtypes(options);
-  std::vector<const Operator*> chosen;
-  for (const Subject& s : all)
-    if (std::ranges::find(chosen, s.op) == chosen.end()) chosen.push_back(s.op);
-  check_impls(registry, chosen, options.impls);
-  std::erase_if(all, [&](const Subject& s) {
-    return !s.op->dtypes.contains(s.dtype) ||
-           (!options.dtypes.empty() && std::ranges::find(options.dtypes, s.dtype) == options.dtypes.end());
-  });
-  if (all.empty() && !options.listed.empty() && !options.dtypes.empty())
-    throw SelectionError("no case that is listed has results of these dtypes");
-  for (Subject& s : all)
-    for (const Kernel* k : registry.kernels_of(*s.op))
-      if (selects(options.impls, k->name))
-        (!k->unavailable.empty()                              ? s.unavailable
-         : options.is_short && is_left_out(*k, options.impls) ? s.left_out
-                                                              : s.kernels)
-            .push_back(k);
-  std::erase_if(
-      all, [](const Subject& s) { return s.kernels.empty() && s.unavailable.empty() && s.left_out.empty(); });
-  return all;
-}
 
 bool is_complete(const Examined& e) { return std::ranges::none_of(e.findings, &Finding::stopped); }
 
@@ -96,7 +39,7 @@ using RowKey = std::pair<const Kernel*, Dtype>;
 
 class Run {
  public:
-  Run(std::vector<Subject> subjects, const VerifyOptions& options, const std::atomic<bool>& interrupted,
+  Run(std::vector<Chosen> subjects, const VerifyOptions& options, const std::atomic<bool>& interrupted,
       const std::function<void(const Progress&)>& progress)
       : subjects_(std::move(subjects)),
         options_(options),
@@ -104,14 +47,19 @@ class Run {
         report_(progress),
         zygotes_(make_zygotes()),
         stretch_(options, interrupted) {
-    for (const Subject& s : subjects_) {
-      for (const Kernel* k : s.kernels) rows_.emplace(RowKey{k, s.dtype}, Tally(*k, s.dtype));
+    for (const Chosen& s : subjects_) {
+      const std::vector<std::string> ordinary = ordinary_classes(*s.op);
+      for (const Kernel* k : s.kernels) {
+        Tally& row = rows_.emplace(RowKey{k, s.dtype}, Tally(*k, s.dtype)).first->second;
+        if (decides(*k)) row.expect(ordinary);
+      }
       for (const Kernel* k : s.unavailable) rows_.emplace(RowKey{k, s.dtype}, Tally(*k, s.dtype));
     }
+    if (options.coverage) begin_coverage();
     // Chunks in the order of their first case, so that a run cut short has tried every operator equally. Of a list an operator may
     // have one chunk alone, so that shards take turns at those, too.
     std::uint64_t most = 0;
-    for (const Subject& s : subjects_) most = std::max(most, cases_of(s));
+    for (const Chosen& s : subjects_) most = std::max(most, cases_of(s));
     for (std::uint64_t c = 0; c * chunk_ < most; ++c)
       for (std::size_t s = 0; s < subjects_.size(); ++s)
         if ((is_listed() ? c + s : c) % options_.shards == options_.shard - 1 &&
@@ -121,7 +69,7 @@ class Run {
       progress_.total += cases_in(subjects_[item.subject], item.chunk) + errors_in(item.chunk);
     if (options_.is_short) {
       const auto rows = static_cast<std::size_t>(
-          std::ranges::count_if(subjects_, [](const Subject& s) { return !s.kernels.empty(); }));
+          std::ranges::count_if(subjects_, [](const Chosen& s) { return !s.kernels.empty(); }));
       progress_.budget = options_.budget.value_or(budget_for(rows));
       budget_.emplace(*progress_.budget);
     }
@@ -131,15 +79,25 @@ class Run {
     RunOptions running = options_.run;
     running.give_up = [this](auto) { return stretch_.ends_cases(); };
     parallel(running, [this](Examiner& examiner) { generate_and_examine(examiner); });
+    replace_refused(running);
+    draw_towards_code(running);
     RunResult result;
     for (const auto& [key, tally] : rows_) {
-      result.rows.push_back(tally.row());
-      result.rows.back().named = names(options_.impls, key.first->name);
+      Row& row = result.rows.emplace_back(tally.row());
+      if (covered_) row.code = covered_->run().of_row(key);
+      row.named = names(options_.impls, key.first->name);
+      row.strict = options_.strict_coverage;
+      row.may_refuse = options_.may_refuse;
     }
+    if (covered_) result.code = covered_->run().libraries();
     record_failures(result);
     result.seed = options_.seed;
     if (options_.is_short) result.short_run = part_that_ran();
     stretch_.conclude(result, progress_);
+    if (replacing_was_cut_ && result.complete) {
+      result.complete = false;
+      result.incomplete = stretch_.why_over();
+    }
     return result;
   }
 
@@ -148,14 +106,18 @@ class Run {
     std::size_t subject;
     std::uint64_t chunk;
   };
+  struct Seen {
+    std::uint64_t index;  // of a generated case
+    bool refused;
+  };
 
   bool is_listed() const { return !options_.listed.empty(); }
-  std::uint64_t cases_of(const Subject& s) const { return is_listed() ? s.listed.size() : options_.cases; }
+  std::uint64_t cases_of(const Chosen& s) const { return is_listed() ? s.listed.size() : options_.cases; }
 
-  std::uint64_t chunks_of(const Subject& s) const { return (cases_of(s) + chunk_ - 1) / chunk_; }
+  std::uint64_t chunks_of(const Chosen& s) const { return (cases_of(s) + chunk_ - 1) / chunk_; }
 
   // A chunk of a list has each so many-th case, for neighbours are alike: where a run ends early, each line has had its turn.
-  std::uint64_t cases_in(const Subject& s, std::uint64_t chunk) const {
+  std::uint64_t cases_in(const Chosen& s, std::uint64_t chunk) const {
     if (is_listed()) return (cases_of(s) - chunk + chunks_of(s) - 1) / chunks_of(s);
     return std::min(chunk_, cases_of(s) - chunk * chunk_);
   }
@@ -166,12 +128,15 @@ class Run {
     return (std::min(chunk_, options_.cases - chunk * chunk_) + kCasesForAnError - 1) / kCasesForAnError;
   }
 
+  std::size_t lanes() const {
+    const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
+    return std::min<std::size_t>(options_.jobs > 0 ? static_cast<unsigned>(options_.jobs) : cores,
+                                 std::max<std::size_t>(work_.size(), 1));
+  }
+
   // Calls `work` with a lane of its own on every job's thread.
   void parallel(const RunOptions& lane, const std::function<void(Examiner&)>& work) {
-    const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
-    const std::size_t jobs =
-        std::min<std::size_t>(options_.jobs > 0 ? static_cast<unsigned>(options_.jobs) : cores,
-                              std::max<std::size_t>(work_.size(), 1));
+    const std::size_t jobs = lanes();
     std::vector<std::thread> threads;
     std::exception_ptr error;
     for (std::size_t i = 0; i < jobs; ++i)
@@ -190,12 +155,15 @@ class Run {
   }
 
   void generate_and_examine(Examiner& examiner) {
-    while (!stretch_.over() && !failed_) {
+    const StopScope scope([this] { return stretch_.stops_cases(); });
+    while (!stretch_.cases_over() && !failed_) {
       const std::optional<Item> item = next_item();
       if (!item) return;
-      Subject& s = subjects_[item->subject];
+      Chosen& s = subjects_[item->subject];
       try {
         generate_and_examine(examiner, s, item->chunk);
+      } catch (const Stopped&) {
+        return;
       } catch (const std::exception& e) {
         throw std::runtime_error(fmt::format("{} {}, seed {}, cases from {} on: {}", s.op->schema.name,
                                              name(s.dtype), options_.seed, item->chunk * chunk_, e.what()));
@@ -217,14 +185,14 @@ class Run {
   }
 
   // The kernels that run this chunk.
-  std::vector<const Kernel*> kernels_in(const Subject& s, std::uint64_t chunk) const {
+  std::vector<const Kernel*> kernels_in(const Chosen& s, std::uint64_t chunk) const {
     std::vector<const Kernel*> kernels = s.kernels;
     if (options_.is_short && chunk >= kPeerRounds)
       std::erase_if(kernels, [&](const Kernel* k) { return is_sampled(*k, options_.impls); });
     return kernels;
   }
 
-  void generate_and_examine(Examiner& examiner, Subject& s, std::uint64_t chunk) {
+  void generate_and_examine(Examiner& examiner, Chosen& s, std::uint64_t chunk) {
     std::vector<Case> cases;
     std::vector<std::uint64_t> indices;
     {
@@ -233,14 +201,27 @@ class Run {
         s.order = covering_order(*s.op, s.dtype, options_.seed, options_.cases);
       make_cases(s, chunk, cases, indices);
     }
-    const std::vector<Examined> examined = examiner.examine(cases, kernels_in(s, chunk));
+    const std::vector<Examined> examined =
+        examiner.examine(cases, kernels_in(s, chunk), {.further = further_in(chunk)});
+    std::vector<std::vector<std::string>> classes(
+        cases_in(s, chunk));  // those with wrong arguments come after
+    for (std::size_t c = 0; c < classes.size(); ++c) classes[c] = classes_of(cases[c]);
     const std::scoped_lock lock(mutex_);
     ++done_[chunk];
     for (std::size_t c = 0; c < cases.size(); ++c) {
       const std::string case_text = text(cases[c]);
       for (const Finding& f : examined[c].findings) {
-        rows_.at({f.kernel, s.dtype}).add(f, case_text, indices[c]);
+        Tally& row = rows_.at({f.kernel, s.dtype});
+        row.add(f, case_text, indices[c]);
+        if (covered_) covered_->note(f, {f.kernel, s.dtype}, cases[c], indices[c], c < classes.size() && draws(*f.kernel));
+        if (is_fault(f.judgement.verdict)) stretch_.note_fault();
         if (is_fault(f.judgement.verdict) && !f.kernel->peer) ++progress_.faults;
+        if (c < classes.size() && decides(*f.kernel) && !f.stopped) {
+          row.covered(f, classes[c]);
+          if (is_listed()) continue;
+          row.ask();
+          seen_[{f.kernel, s.dtype}].push_back({indices[c], f.judgement.verdict == Verdict::refused});
+        }
       }
     }
     progress_.done += static_cast<std::uint64_t>(std::ranges::count_if(examined, is_complete));
@@ -249,7 +230,7 @@ class Run {
     report_(progress_);
   }
 
-  void make_cases(const Subject& s, std::uint64_t chunk, std::vector<Case>& cases,
+  void make_cases(const Chosen& s, std::uint64_t chunk, std::vector<Case>& cases,
                   std::vector<std::uint64_t>& indices) const {
     for (std::uint64_t k = 0; k < cases_in(s, chunk); ++k) {
       const std::uint64_t i = chunk * chunk_ + k;
@@ -266,12 +247,102 @@ class Run {
     }
   }
 
+  bool decides(const Kernel& kernel) const { return !kernel.peer || names(options_.impls, kernel.name); }
+
+  // Of each row that refused cases, as many others. A short run has half of its budget more for them.
+  void replace_refused(const RunOptions& running) {
+    std::vector<std::pair<RowKey, std::vector<Seen>>> rows;
+    for (auto& [key, seen] : seen_)
+      if (std::ranges::any_of(seen, &Seen::refused)) rows.emplace_back(key, std::move(seen));
+    if (rows.empty()) return;
+    const std::function<bool()> over = until_half_more();
+    std::atomic<std::size_t> next{0};
+    parallel(running, [&](Examiner& examiner) {
+      const StopScope scope([this] { return stretch_.stops_cases(); });
+      for (std::size_t i = next++; i < rows.size() && !over(); i = next++)
+        replace_refused(examiner, rows[i].first, std::move(rows[i].second), over);
+    });
+    replacing_was_cut_ = stretch_.cases_over();
+  }
+
+  void replace_refused(Examiner& examiner, const RowKey& key, std::vector<Seen> seen,
+                       const std::function<bool()>& over) {
+    const Operator& op = *key.first->op;
+    std::ranges::sort(seen, {}, &Seen::index);  // whichever chunk was done first
+    Steering steering(op, key.second, mix(options_.seed, options_.shard), options_.cases);
+    {
+      const std::scoped_lock lock(generator_);
+      for (const Seen& s : seen) steering.saw(generate(op, key.second, options_.seed, s.index), s.refused);
+    }
+    {
+      const std::scoped_lock lock(mutex_);
+      progress_.doing = fmt::format("replacing what {} refused of {}", key.first->name, op.schema.name);
+      report_(progress_);
+    }
+    const Replacement what{key.first, key.second,
+                           static_cast<std::uint64_t>(std::ranges::count_if(seen, &Seen::refused)),
+                           2 * options_.cases};
+    assay::replace_refused(
+        examiner, steering, what, over,
+        [&](const Finding& f, const Case& c, std::uint64_t index) { add_extra(f, key, c, index, true); });
+  }
+
+  // Whether a short run has had half of its time more than until now.
+  std::function<bool()> until_half_more() const {
+    return [this, begun = stretch_.elapsed()] {
+      return stretch_.cases_over() || failed_ ||
+             (progress_.budget &&
+              stretch_.elapsed() > std::max(*progress_.budget, begun + *progress_.budget / 2));
+    };
+  }
+
+  // Of a case for one kernel: in place of a refused one, or towards code that has not run.
+  void add_extra(const Finding& f, const RowKey& key, const Case& c, std::uint64_t index, bool instead) {
+    const std::vector<std::string> classes = classes_of(c);
+    const std::scoped_lock lock(mutex_);
+    Tally& row = rows_.at(key);
+    row.add(f, text(c), index);
+    if (instead || was_judged(f)) row.covered(f, classes, instead);
+    if (covered_ && instead) covered_->note(f, key, c, index, true);
+    if (!instead) covered_->note_drawn(f, key);
+    if (!is_fault(f.judgement.verdict)) return;
+    stretch_.note_fault();
+    ++progress_.faults;
+  }
+
+  void begin_coverage() {
+    std::vector<const Kernel*> kernels;
+    for (const Chosen& s : subjects_) kernels.insert(kernels.end(), s.kernels.begin(), s.kernels.end());
+    covered_ = std::make_unique<CoveredCalls>(kernels);
+  }
+
+  bool draws(const Kernel& kernel) const { return decides(kernel) && !is_listed(); }
+
+  // Of each row whose code workers record, up to as many more cases as it had. A short run has half of its budget more for them.
+  void draw_towards_code(const RunOptions& running) {
+    if (!covered_) return;
+    std::vector<CoveredCalls::Row> rows = covered_->take_rows();
+    const std::function<bool()> over = until_half_more();
+    std::atomic<std::size_t> next{0};
+    parallel(running, [&](Examiner& examiner) {
+      const StopScope scope([this] { return stretch_.stops_cases(); });
+      for (std::size_t i = next++; i < rows.size() && !over(); i = next++) {
+        const RowKey key = rows[i].key;
+        CoveredCalls::draw(examiner, std::move(rows[i]), mix(options_.seed, options_.shard), options_.cases, over,
+                           [&](const Finding& f, const Case& c, std::uint64_t index) {
+                             add_extra(f, key, c, index, false);
+                           });
+      }
+    });
+    replacing_was_cut_ = replacing_was_cut_ || stretch_.cases_over();
+  }
+
   ShortRun part_that_ran() const {
     ShortRun part;
     part.budget = progress_.budget->count();
     part.of = options_.cases;
     const auto rows = static_cast<std::uint64_t>(
-        std::ranges::count_if(subjects_, [](const Subject& s) { return !s.kernels.empty(); }));
+        std::ranges::count_if(subjects_, [](const Chosen& s) { return !s.kernels.empty(); }));
     std::uint64_t of_peers = 0;
     for (const auto& [chunk, done] : done_) {
       if (done < rows) continue;  // interrupted
@@ -280,7 +351,7 @@ class Run {
       if (chunk < kPeerRounds) of_peers += cases;
     }
     std::set<std::string> left_out;
-    for (const Subject& s : subjects_) {
+    for (const Chosen& s : subjects_) {
       for (const Kernel* k : s.left_out) left_out.insert(k->name);
       for (const Kernel* k : s.kernels)
         if (is_sampled(*k, options_.impls)) part.sampled[k->name] = of_peers;
@@ -308,7 +379,9 @@ class Run {
     std::atomic<std::size_t> next{0};
     RunOptions recording = options_.run;
     recording.give_up = [this](auto waited) { return stretch_.ends_recording(waited); };
+    Allowance allowance(stretch_.recording_end(), jobs.size(), lanes());
     parallel(recording, [&](Examiner& examiner) {
+      const StopScope scope([this] { return stretch_.stops_recording(); });
       for (std::size_t i = next++; i < jobs.size(); i = next++) {
         {
           const std::scoped_lock lock(mutex_);
@@ -316,22 +389,28 @@ class Run {
               fmt::format("recording {} {} {}", jobs[i].row->op, jobs[i].row->impl, jobs[i].row->dtype);
           report_(progress_);
         }
-        if (!interrupted_) diagnose_failures(examiner, *jobs[i].kernel, jobs[i].row->failures, interrupted_);
+        const auto until = allowance.next();
+        if (!interrupted_)
+          diagnose_failures(examiner, *jobs[i].kernel, jobs[i].row->failures, interrupted_, until);
         std::vector<Verdict> shrunk;
         for (Failure& f : jobs[i].row->failures) {
+          if (stretch_.ends_files()) {
+            f.detail += " (there is no case file: the run was interrupted)";
+            continue;
+          }
           const bool first = std::ranges::find(shrunk, f.kind) == shrunk.end();
           shrunk.push_back(f.kind);
           // What did not come back once need not be waited for again when the time is over.
           const bool in_vain = f.kind == Verdict::timeout && stretch_.over();
           const int budget = first && !interrupted_ && !in_vain ? options_.shrink_budget : 0;
           record_failure(examiner, *jobs[i].kernel, f, jobs[i].row->dtype, options_.out,
-                         {.run = !in_vain, .shrink_budget = budget});
+                         {!in_vain, budget, until, &interrupted_});
         }
       }
     });
   }
 
-  std::vector<Subject> subjects_;
+  std::vector<Chosen> subjects_;
   const VerifyOptions& options_;
   const std::atomic<bool>& interrupted_;
   const std::function<void(const Progress&)>& report_;
@@ -340,7 +419,7 @@ class Run {
   // Of a list of few cases each may take long, and other lanes shall not wait for one that has several.
   const std::uint64_t chunk_ = options_.is_short                                    ? kRound
                                : is_listed() && options_.listed.size() < kFewListed ? 1
-                                                                                    : kChunk;
+                                                                                    : kCasesAtOnce;
   std::vector<Item> work_;
   std::atomic<bool> failed_{false};
   std::mutex generator_;  // the orders of subjects_, too
@@ -350,6 +429,9 @@ class Run {
   bool budget_is_spent_ = false;
   std::map<std::uint64_t, std::uint64_t> done_;  // chunk -> subjects that had it
   std::map<RowKey, Tally> rows_;
+  std::map<RowKey, std::vector<Seen>> seen_;  // of rows that decide
+  std::unique_ptr<CoveredCalls> covered_;
+  bool replacing_was_cut_ = false;
   Progress progress_;
 };
 

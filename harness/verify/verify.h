@@ -11,12 +11,16 @@
 #include <string>
 #include <vector>
 
+#include "../generate/errors.h"
 #include "../registry/registry.h"
 #include "../run/lane.h"
 #include "reports/result.h"
 #include "vocabulary/case.h"
 
 namespace assay {
+
+// Cases that are handed to a lane together; in a short run kRound.
+inline constexpr std::uint64_t kCasesAtOnce = 2 * kCasesForAnError;
 
 struct VerifyOptions {
   std::vector<std::string> patterns;  // shell globs on operator names; empty: all
@@ -33,6 +37,9 @@ struct VerifyOptions {
   std::uint64_t shards = 1;
   std::string out;  // folder for case files; empty: none are written
   RunOptions run;
+  bool strict_coverage = false;         // gaps fail a row, see reports/gaps.h
+  std::vector<std::string> may_refuse;  // globs on reasons of refusals that are no gaps
+  bool coverage = false;    // of kernels' own code, and cases drawn towards what has not run of it (coverage/covered_run.h)
   int shrink_budget = 300;  // kernel runs for each failure that is shrunk
 };
 
