@@ -101,10 +101,58 @@ std::optional<BoundBy> bound_by(const Json& limits, const BenchRow& row, const s
   return BoundBy{longest, binding->name, median_interval(shares).median};
 }
 
+// What no honest kernel can do, as it was measured in the same rounds on the same operands: to read and write the case's bytes and to do
+// its operations of single or double precision in less time than the plainest loop. How fast an elementary function can be,
+// nobody knows, nor how few operations a convolution takes (Winograd's takes fewer).
+struct HardLimit {
+  std::string what;
+  double ns;      // in the fastest round
+  double beyond;  // of its speed, from which a time is impossible
+};
+
+constexpr double kBeyondLimit = 1.03;  // limits are measured, too
+// From caches a better loop than the one that is measured may get more, and so may one that finds a part of its data in them.
+constexpr double kBeyondCaches = 2;
+constexpr std::size_t kTimesCache = 4;  // the last level, from which on next to nothing is found there again
+// A call alone costs a few nanoseconds: where the operator takes less, times of two loops say nothing about what they do.
+constexpr double kLeastLimitNs = 20;
+
+std::vector<HardLimit> hard_limits(const Json& limits, const BenchRow& row, const Json& opened,
+                                   const std::string& where) {
+  std::vector<double> stream = numbers(limits["stream"]["cpu"]);
+  const std::vector<double> streaming = numbers(limits["streaming"]["cpu"]),
+                            operation = numbers(limits["operation"]["cpu"]);
+  stream.insert(stream.end(), streaming.begin(), streaming.end());
+  std::vector<HardLimit> all;
+  if (!stream.empty()) {
+    const std::size_t bytes = opened["bytes_of_set"];
+    const bool of_memory = row.cache == Cache::dram || bytes >= kTimesCache * cache_sizes().l3;
+    all.push_back({fmt::format("to move its {} bytes, in {}", row.bytes, where), std::ranges::min(stream),
+                   of_memory ? kBeyondLimit : kBeyondCaches});
+  }
+  if (!operation.empty() && (row.dtype == "f32" || row.dtype == "f64") &&
+      row.op.find("conv") == std::string::npos)
+    all.push_back({fmt::format("for its {} operations", row.operations),
+                   std::ranges::min(operation) * static_cast<double>(row.operations), kBeyondLimit});
+  return all;
+}
+
+// Why a time cannot be that of the operator, or "". All of its interval must lie beyond the limit.
+std::string impossible_because(const Json& limits, const BenchRow& row, const Json& opened,
+                               const std::string& where) {
+  for (const HardLimit& limit : hard_limits(limits, row, opened, where))
+    if (limit.ns >= kLeastLimitNs && std::isfinite(row.ns.high) && limit.ns > limit.beyond * row.ns.high)
+      return fmt::format(
+          "a call takes {:.4g} ns, and this machine needs {:.4g} ns {}: {:.0f}% of what is possible, so what was "
+          "timed is not the operator",
+          row.ns.median, limit.ns, limit.what, 100 * limit.ns / row.ns.median);
+  return {};
+}
+
 }  // namespace
 
 std::string_view token(BenchRow::Status status) {
-  constexpr std::string_view kTokens[] = {"measured", "refused", "failed", "not_run"};
+  constexpr std::string_view kTokens[] = {"measured", "refused", "failed", "not_run", "impossible"};
   return kTokens[static_cast<std::size_t>(status)];
 }
 
@@ -284,6 +332,11 @@ std::vector<BenchRow> Bench::measure(const BenchGroup& asked) {
       row.contention = median_interval(numbers(measured["kernels"][i]["wall"])).median /
                        median_interval(numbers(measured["kernels"][i]["cpu"])).median;
       if (!by_wall) row.limit = bound_by(measured["limits"], row, times.back(), where);
+      if (!by_wall && device.empty())
+        if (std::string why = impossible_because(measured["limits"], row, opened, where); !why.empty()) {
+          row.status = BenchRow::Status::impossible;
+          row.reason = std::move(why);
+        }
     } else {
       row.status = after["status"] == "refused" ? BenchRow::Status::refused : BenchRow::Status::failed;
       row.reason = after["reason"];

@@ -40,7 +40,15 @@ struct BenchRow {
   Cache cache = Cache::warm;
   int threads = 1;
   std::string shape;  // why this case
-  enum class Status : std::uint8_t { measured, refused, failed, not_run } status = Status::not_run;
+  enum class Status : std::uint8_t {
+    measured,
+    refused,
+    failed,
+    not_run,
+    impossible
+  } status = Status::not_run;
+  // Impossible is what was measured and judged to be no time of the operator.
+  bool has_failed() const { return status == Status::failed || status == Status::impossible; }
   std::string reason;
   std::string information;
   std::string device;  // the GPU that it ran on, by whose clock `ns` is; empty: the processor

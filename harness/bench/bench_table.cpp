@@ -102,7 +102,7 @@ std::string summary_of(const std::vector<BenchRow>& rows, bool colour) {
   for (const BenchRow& r : rows) {
     cases[{r.case_text, r.cache, r.threads, r.device}].push_back(&r);
     measured += r.status == BenchRow::Status::measured;
-    failed += r.status == BenchRow::Status::failed;
+    failed += r.has_failed();
     if (r.status == BenchRow::Status::not_run) ++not_run[fmt::format("{}: {}", r.impl, r.reason)];
     if (r.status == BenchRow::Status::refused) ++refused[r.impl];
   }

@@ -9,6 +9,7 @@
 #include "../registry/subprocess.h"
 #include "../verify/machine.h"
 #include "cache_state.h"
+#include "vocabulary/stop.h"
 
 namespace assay {
 namespace {
@@ -49,6 +50,7 @@ std::string machine_fingerprint() {
 }
 
 std::string commit_here() {
+  const NoStop whole;  // a file of results names it, of an interrupted run, too
   const Finished head =
       run_program("/usr/bin/git", {"describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"});
   return head.started && head.status == 0 ? head.out.substr(0, head.out.find('\n')) : std::string();

@@ -3,7 +3,7 @@
 namespace assay {
 
 void GateTally::add(const BenchRow& row) {
-  failed += row.status == BenchRow::Status::failed ? 1 : 0;
+  failed += row.has_failed() ? 1 : 0;
   if (row.status == BenchRow::Status::measured) {
     ++timed;
     by_one_thread += row.threads == 1 ? 1 : 0;

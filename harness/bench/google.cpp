@@ -101,7 +101,7 @@ OrderedJson row_json(const BenchRow& row) {
         {"rounds", g.rounds},           {"confirmed", g.confirmed},        {"note", g.note}};
     if (!g.unseen.empty()) j["gate"]["unseen"] = g.unseen;
   }
-  if (row.status != BenchRow::Status::measured) return j;
+  if (row.status != BenchRow::Status::measured && row.status != BenchRow::Status::impossible) return j;
   j["rounds"] = row.rounds;
   j["calls"] = row.calls;
   j["clock"] = !row.device.empty() ? "device" : row.by_wall ? "wall" : "cpu";

@@ -39,6 +39,8 @@ Group::Group(const Case& c, std::vector<Contestant> contestants, std::optional<a
   State& s = *state_;
   s.options = options;
   s.random.seed(options.seed);
+  s.when.seed(~options.seed);
+  s.of = c;
   s.call = materialise(c);
   if (!s.call.error.empty()) throw CaseError(fmt::format("{}: {}", text(c), s.call.error));
   s.work = work_of(c);
@@ -131,10 +133,13 @@ std::vector<Checking> Group::check() {
         if (std::string fault = s.judge->fault(contract, results); !fault.empty())
           return failed(Checking::Status::wrong, "when it is timed, " + fault);
       }
+      if (std::string fault = s.look(p, 0); !fault.empty())
+        return failed(Checking::Status::wrong, std::move(fault));
       Checking right;
       right.information = first.information.data();
-      if (right.information.empty() && p.contestant.information)
-        right.information = p.contestant.information();
+      // What the library says of itself, and the kernel of this call.
+      if (const std::string of_all = p.contestant.information ? p.contestant.information() : ""; !of_all.empty())
+        right.information = right.information.empty() ? of_all : of_all + "; " + right.information;
       return right;
     };
     try {
@@ -182,6 +187,9 @@ std::vector<Checking> Group::check_again() {
         return failed(Checking::Status::wrong, fmt::format("after it was timed, it returned {}{}{}", status,
                                                            message[0] != 0 ? ": " : "", message.data()));
       results = results_of(*s.sets[0]);
+      s.wear(p);
+      if (std::string fault = s.look(p, 0); !fault.empty())
+        return failed(Checking::Status::wrong, "after it was timed, " + fault);
     }
     if (results == p.results) return p.checking;
     const Contract contract = parse_contract(p.contestant.contract, s.call.outputs[0].computed_in);
@@ -243,6 +251,8 @@ void Group::choose_calls(std::vector<Player*>& playing) {
 
 void Group::play_round(std::vector<Player*>& playing) {
   State& s = *state_;
+  s.look_at_some(playing);
+  drop_failed(playing);
   std::ranges::shuffle(playing, s.random);
   // Not always as many calls, so that nothing periodic on this machine keeps in step.
   const double jitter = 0.8 + 0.4 * std::uniform_real_distribution<>()(s.random);

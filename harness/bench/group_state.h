@@ -44,8 +44,9 @@ struct Player {
   Contestant contestant;
   std::vector<std::unique_ptr<Bound>> bound;  // one for each set
   Checking checking;
-  std::vector<std::vector<std::byte>> results;  // as they were when they were checked
-  double ns = 0;                                // of one call, roughly
+  std::vector<std::vector<std::byte>> results;        // as they were when they were checked
+  std::vector<std::vector<std::byte>> other_results;  // and with other data
+  double ns = 0;                                      // of one call, roughly
   double calls_of_round = 1;
   std::uint64_t calls = 0;
   Series* series = nullptr;
@@ -74,6 +75,7 @@ inline double rough_ns(const Device& device, const assay_call& call) {
 
 struct Group::State {
   GroupOptions options;
+  std::optional<Case> of;
   Call call;
   Work work;
   std::mt19937_64 random;
@@ -81,6 +83,11 @@ struct Group::State {
   std::vector<Player> players;  // contestants
   std::vector<Player> canaries;
   std::unique_ptr<SampledJudge> judge;
+  std::optional<Call> other;  // with other data; see group_spots.cpp
+  std::unique_ptr<SampledJudge> other_judge;
+  std::mt19937_64 when;  // rounds before which somebody is looked at: no part of what orders them
+  std::optional<Call> small;
+  std::unique_ptr<Operands> small_operands;
   std::optional<SecondLevel> second_level;
   std::optional<assay_kernel> exp;
   Call exp_call;
@@ -89,6 +96,12 @@ struct Group::State {
   bool fits_a_cache = true;     // so that it matters what ran before
   std::vector<Device> devices;  // of the players; empty if they run on the processor
   int copies = 1;               // of the operands on a device
+
+  // Calls that are not timed. A sentence about what is wrong, or "".
+  std::string look(Player& p,
+                   std::size_t set);  // in this memory, poisoned, with its own data and with other data
+  void wear(const Player& p);         // as many calls in all as a run with many rounds has
+  void look_at_some(std::vector<Player*>& playing);
 
   bool on_device() const { return !devices.empty(); }
 

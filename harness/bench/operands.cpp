@@ -1,5 +1,6 @@
 #include "operands.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "../run/page.h"
@@ -54,10 +55,11 @@ Operands::Operands(const Call& call, std::mt19937_64& random) : memory_(bytes(ca
   values_.assign(arguments_->values().begin(), arguments_->values().end());
   const auto moved = [&](const assay_tensor& original, const TensorData& data) {
     std::byte* const to = take(data.memory.size());
-    std::memcpy(to, data.memory.data(), data.memory.size());
+    std::ranges::copy(data.memory, to);
     tensors_.push_back(std::make_unique<assay_tensor>(original));
     tensors_.back()->data = to + (static_cast<const std::byte*>(original.data) - data.memory.data());
     inputs_.emplace_back(to, data.memory.size());
+    input_memory_.push_back(to);
     return tensors_.back().get();
   };
   for (std::size_t i = 0; i < values_.size() && i < call.arguments.size(); ++i) {
@@ -93,6 +95,14 @@ std::vector<std::byte> Operands::packed(std::size_t output) const {
   const assay_tensor& t = *outputs_[output];
   const Shape shape(t.shape, t.shape + t.ndim);
   return gather(static_cast<const std::byte*>(t.data), shape, strides_[output], t.dtype.bits / 8);
+}
+
+void Operands::load(const Call& call) {
+  std::size_t n = 0;
+  each_tensor(call, [&](const TensorData& t) {
+    if (!t.memory.empty()) std::memcpy(input_memory_[n], t.memory.data(), t.memory.size());
+    ++n;
+  });
 }
 
 void Operands::poison() {

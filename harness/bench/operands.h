@@ -30,6 +30,8 @@ class Operands {
 
   // The elements of a result in row-major order, without gaps.
   std::vector<std::byte> packed(std::size_t output) const;
+  // The numbers of this call, which is the same but for them, in place of its own.
+  void load(const Call& call);
   // Bytes that no kernel leaves behind by accident, in every result.
   void poison();
 
@@ -45,6 +47,7 @@ class Operands {
   std::vector<std::vector<std::int64_t>> strides_;
   std::vector<assay_tensor*> outputs_;
   std::vector<std::span<const std::byte>> inputs_;
+  std::vector<std::byte*> input_memory_;  // of each of these
   std::vector<std::span<std::byte>> results_;
 };
 

@@ -18,9 +18,10 @@ class SampledJudge {
   explicit SampledJudge(const Call& call);
 
   // Empty if all elements that were looked at are ones that the contract allows, else a sentence about the first that is not.
-  // Results are packed, one for each output. At most 256 elements of each, first and last among them, or as many as half a
+  // Results are packed, one for each output. At most `most` elements of each, first and last among them, or as many as half a
   // second is enough for.
-  std::string fault(const Contract& contract, const std::vector<std::vector<std::byte>>& results);
+  std::string fault(const Contract& contract, const std::vector<std::vector<std::byte>>& results,
+                    std::size_t most = 256);
 
   // Elements that the last judgement looked at.
   std::size_t looked_at() const { return looked_at_; }

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "../bench/bench_table.h"
+#include "../bench/google.h"
 
 namespace assay {
 namespace {
@@ -38,6 +40,38 @@ TEST(BenchTable, SaysThatTwoAreAsFastOnlyWhereThatIsShown) {
                       HasSubstr("as fast within 10% in 0, slower in 0, not told apart in 1 of 1 case")));
   EXPECT_THAT(texts({0.5, 0.4, 0.6}), HasSubstr("2.00× as fast as torch"));
   EXPECT_THAT(texts({2, 1.5, 3}), HasSubstr("2.00× as slow as torch"));
+}
+
+// Its time is no time of the operator: it stands in no comparison, and the run has failed.
+TEST(BenchTable, ShowsNoTimeThatIsImpossible) {
+  BenchRow row = timed_beside_torch({0.1, 0.09, 0.11});
+  row.status = BenchRow::Status::impossible;
+  row.reason = "a call takes 100 ns, and this machine needs 1000 ns to move its 32 bytes, in warm";
+  EXPECT_TRUE(row.has_failed());
+  const std::vector<BenchRow> rows{row};
+  EXPECT_THAT(
+      case_text_of(rows, false),
+      AllOf(HasSubstr("cpu.avx2           impossible: a call takes 100 ns, and this machine needs 1000 ns"),
+            Not(HasSubstr("as fast as torch")), Not(HasSubstr("100.0 ns"))));
+  EXPECT_THAT(summary_of(rows, false),
+              AllOf(HasSubstr("0 of 1 row measured, 1 failed"), Not(HasSubstr("faster in"))));
+  BenchRow other = timed_beside_torch({2, 1.5, 3});
+  other.impl = "cpu.baseline";
+  EXPECT_THAT(summary_of({row, other}, false), HasSubstr("slower in 1,"))
+      << "the next one is the best of ours";
+}
+
+// The file keeps what was measured, beside why it cannot be.
+TEST(BenchTable, TheFileKeepsAnImpossibleTime) {
+  BenchRow row = timed_beside_torch({0.1, 0.09, 0.11});
+  row.status = BenchRow::Status::impossible;
+  row.reason = "too fast";
+  const nlohmann::ordered_json j = row_json(row);
+  EXPECT_EQ(j["status"], "impossible");
+  EXPECT_EQ(j["reason"], "too fast");
+  EXPECT_EQ(j["ns"]["median"], 100);
+  row.status = BenchRow::Status::failed;
+  EXPECT_FALSE(row_json(row).contains("ns"));
 }
 
 }  // namespace

@@ -218,9 +218,8 @@ TEST(BenchGroup, TimesWhatIsRightAndSaysWhyNotOtherwise) {
   EXPECT_EQ(group.limits().element.cpu.size(), 0u);
   const std::vector<Checking> last = group.check_again();
   EXPECT_EQ(last[0].status, Checking::Status::right);
-  EXPECT_THAT(last[3].reason, HasSubstr("after it was timed, out[0] is -1"));
-  EXPECT_EQ(last[4].reason,
-            fmt::format("after it was timed, it returned {}: not twice on Mondays", ASSAY_REFUSED));
+  EXPECT_THAT(last[3].reason, HasSubstr("out[0] is -1"));
+  EXPECT_THAT(last[4].reason, HasSubstr(fmt::format("it returned {}: not twice on Mondays", ASSAY_REFUSED)));
 }
 
 // What is twice as slow by its own clock is found to be, in every state of the caches.

@@ -36,11 +36,13 @@ static int wrong(const assay_call* call) {
   return ASSAY_OK;
 }
 
+#define LOOKS 20 /* calls: more than those before anything is timed, and fewer than the rounds of a test have */
+
 /* Right when it is looked at first, wrong ever after. */
 static int wrong_later(const assay_call* call) {
   static int calls = 0;
   relu(call);
-  if (calls++ > 0) ((float*)call->outputs[0]->data)[0] = -1;
+  if (calls++ >= LOOKS) ((float*)call->outputs[0]->data)[0] = -1;
   return ASSAY_OK;
 }
 
@@ -100,7 +102,7 @@ static int answers(const assay_call* call) {
 static int refuses_later(const assay_call* call) {
   static int calls = 0;
   relu(call);
-  if (++calls == 1) return ASSAY_OK;
+  if (++calls <= LOOKS) return ASSAY_OK;
   snprintf(call->message, call->message_capacity, "not twice on Mondays");
   return ASSAY_REFUSED;
 }
