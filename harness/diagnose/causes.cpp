@@ -8,6 +8,7 @@
 
 #include "narrow.h"
 #include "tried.h"
+#include "vocabulary/stop.h"
 
 namespace assay::diagnose {
 namespace {
@@ -49,46 +50,10 @@ class Search {
       : calls_(calls), elements_(calls), suspects_(suspects), interrupted_(interrupted) {}
 
   void singles(std::chrono::steady_clock::time_point until) {
-    const Dtype dtype = calls_[0]->call().outputs[0].computed_in;
-    for (std::size_t i = 0; i < suspects_.size(); ++i) {
-      if (is_over(until)) {
-        found_.complete = false;
-        return;
-      }
-      if (!suspects_[i].dtypes.contains(dtype)) continue;
-      const Hypothesis h{{&suspects_[i]}};
-      Predictions p(h, calls_);
-      if (!p.any()) continue;
-      ++found_.tested;
-      if (!shows(p, !suspects_[i].contract.empty())) {
-        found_.untestable.push_back(suspects_[i].name);
-        continue;
-      }
-      found_.testable.push_back(suspects_[i].name);
-      changing_.push_back(i);
-      if (std::ranges::any_of(elements_.first_wrong(), [&](const auto& at) { return p.admits(at); }))
-        add(h, std::move(p), i);
-    }
+    within(until, [this] { try_singles(); });
   }
-
   void pairs(std::chrono::steady_clock::time_point until) {
-    for (const std::size_t i : changing_)
-      for (const std::size_t j : changing_) {
-        if (i >= j || !together(suspects_[i], suspects_[j])) continue;
-        if (is_over(until)) {
-          found_.complete = false;
-          return;
-        }
-        ++found_.pairs;
-        const Hypothesis h{{&suspects_[i], &suspects_[j]}};
-        Predictions p(h, calls_);
-        // Two faults that lose all that goes in admit anything.
-        const bool promises_less = !suspects_[i].contract.empty() || !suspects_[j].contract.empty();
-        if (p.any() &&
-            std::ranges::all_of(elements_.first_wrong(), [&](const auto& at) { return p.admits(at); }) &&
-            shows(p, promises_less))
-          add(h, std::move(p), suspects_.size() + i + j);
-      }
+    within(until, [this] { try_pairs(); });
   }
 
   bool enough_for_pairs() const {
@@ -136,8 +101,54 @@ class Search {
   }
 
  private:
-  bool is_over(std::chrono::steady_clock::time_point until) const {
-    return (interrupted_ != nullptr && *interrupted_) || std::chrono::steady_clock::now() > until;
+  // On large data a single fault may take longer than all of them may: what tries it ends, too.
+  template <class Work>
+  void within(std::chrono::steady_clock::time_point until, const Work& work) {
+    const StopScope scope([this, until] {
+      return (interrupted_ != nullptr && *interrupted_) || std::chrono::steady_clock::now() > until;
+    });
+    try {
+      work();
+    } catch (const Stopped&) {
+      found_.complete = false;
+    }
+  }
+
+  void try_singles() {
+    const Dtype dtype = calls_[0]->call().outputs[0].computed_in;
+    for (std::size_t i = 0; i < suspects_.size(); ++i) {
+      stop_now();
+      if (!suspects_[i].dtypes.contains(dtype)) continue;
+      const Hypothesis h{{&suspects_[i]}};
+      Predictions p(h, calls_);
+      if (!p.any()) continue;
+      ++found_.tested;
+      if (!shows(p, !suspects_[i].contract.empty())) {
+        found_.untestable.push_back(suspects_[i].name);
+        continue;
+      }
+      found_.testable.push_back(suspects_[i].name);
+      changing_.push_back(i);
+      if (std::ranges::any_of(elements_.first_wrong(), [&](const auto& at) { return p.admits(at); }))
+        add(h, std::move(p), i);
+    }
+  }
+
+  void try_pairs() {
+    for (const std::size_t i : changing_)
+      for (const std::size_t j : changing_) {
+        if (i >= j || !together(suspects_[i], suspects_[j])) continue;
+        stop_now();
+        ++found_.pairs;
+        const Hypothesis h{{&suspects_[i], &suspects_[j]}};
+        Predictions p(h, calls_);
+        // Two faults that lose all that goes in admit anything.
+        const bool promises_less = !suspects_[i].contract.empty() || !suspects_[j].contract.empty();
+        if (p.any() &&
+            std::ranges::all_of(elements_.first_wrong(), [&](const auto& at) { return p.admits(at); }) &&
+            shows(p, promises_less))
+          add(h, std::move(p), suspects_.size() + i + j);
+      }
   }
 
   // Two wrong formulas are no stacked cause that anybody would believe. Of one tensor two are, if one says where its elements are

@@ -37,15 +37,15 @@ struct Causes {
   std::size_t tried = 0, tried_diverging = 0;  // elements
   std::size_t tested = 0;                      // single faults that change something in this call
   std::size_t pairs = 0;                       // pairs of faults
-  bool complete = true;                        // false: time ran out
+  bool complete = true;                        // false: time ran out before all of them were tried
   bool without_numbers =
       false;  // every result is NaN or infinite, which tells no cause from another: none was tried
 };
 
-// For how long causes are tried: single ones, and then pairs, which are tried if no single one explains all. None is begun after
-// somebody has interrupted.
+// For how long causes are tried: single ones, and then pairs, which are tried if no single one explains all. After somebody has
+// interrupted, or where a StopScope ends the work, none is.
 struct Patience {
-  std::chrono::milliseconds singles{600'000};
+  std::chrono::milliseconds singles{60'000};
   std::chrono::milliseconds pairs{10'000};
   const std::atomic<bool>* interrupted = nullptr;
 };

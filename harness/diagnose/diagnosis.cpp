@@ -12,6 +12,7 @@
 #include "narrow.h"
 #include "showing.h"
 #include "suspects.h"
+#include "vocabulary/stop.h"
 
 namespace assay::diagnose {
 namespace {
@@ -81,6 +82,11 @@ Named named(const Cause& c) {
 }
 
 constexpr double kNearOne = 0x1p-6;
+#ifdef ASSAY_SANITIZED
+constexpr std::chrono::seconds kMostAcquitting{120};
+#else
+constexpr std::chrono::seconds kMostAcquitting{5};  // for what the results need
+#endif
 
 // Whether a parameter gives every element: which is a cause, where factors of results by their places are a description.
 bool gives_all(const std::vector<Inverted>& inverted) {
@@ -163,96 +169,164 @@ std::vector<std::string> blind(const Operator& op, const Causes& causes) {
 
 }  // namespace
 
-std::string strangers_contract() {
-  std::string fields;
-  for (const std::string_view f : kFunctionNames) fields += fmt::format("{}=4ulp ", f);
-  return fields +
-         "div=2 sqrt=2 moments=updating affine=folded signed_zero=ignore -- what common libraries do";
-}
-
 Diagnosis diagnose(Evidence& evidence, const Options& options) {
   Evidence* const one[] = {&evidence};
   return diagnose(one, options);
 }
 
-Diagnosis diagnose(std::span<Evidence* const> calls, const Options& options) {
-  Evidence& evidence =
-      **std::ranges::max_element(calls, {}, [](const Evidence* e) { return e->diverging(); });
-  const Operator& op = *evidence.call().op;
-  Diagnosis d;
-  d.op = op.schema.name;
-  d.contract = text(evidence.contract());
-  for (const Evidence* e : calls) {
-    d.elements += e->elements();
-    d.judged += e->judged();
-    d.diverging += e->diverging();
-    d.undecidable += e->undecidable();
+namespace {
+
+// The parts of a diagnosis, in order. Each may be ended by a StopScope; what was found before it stays.
+class Diagnoser {
+ public:
+  Diagnoser(std::span<Evidence* const> calls, const Options& options)
+      : calls_(calls),
+        options_(options),
+        evidence_(**std::ranges::max_element(calls, {}, [](const Evidence* e) { return e->diverging(); })),
+        suspects_(suspects_of(*evidence_.call().op)) {}
+
+  Diagnosis diagnose() {
+    const auto begin = std::chrono::steady_clock::now();
+    count();
+    attempt([this] { find(); });
+    if (d_.fault)
+      explain();
+    else
+      attempt([this] { acquit(); });
+    d_.searched = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    return std::move(d_);
   }
-  if (evidence.worst()) d.worst = place(evidence, *evidence.worst());
-  const std::vector<Variant> suspects = suspects_of(op);
-  const Causes causes = find_causes(calls, suspects, options.patience);
-  d.tried = causes.tried;
-  d.tried_diverging = causes.tried_diverging;
-  d.tested = causes.tested;
-  d.pairs = causes.pairs;
-  d.complete = causes.complete;
-  if (causes.without_numbers)
-    d.skipped.push_back(
-        "Every result that was looked at is NaN or infinite, as many faults would give: no cause can be told from "
-        "another. Finite inputs, or fewer of them, may show more.");
-  d.untestable = causes.untestable;
-  d.blind = blind(op, causes);
-  d.fault = d.diverging > 0;
-  if (!d.fault) {
-    if (options.separate && !d.untestable.empty()) {
-      Showing s = showing(evidence.call(), evidence.contract(), suspects, d.untestable);
-      d.shown = s.causes;
-      if (s.causes > 0) d.showing = std::move(s.case_text);
+
+ private:
+  template <class Work>
+  void attempt(const Work& work) {
+    try {
+      work();
+    } catch (const Stopped&) {
+      d_.complete = false;
     }
-    return d;
   }
-  for (std::size_t o = 0; o < evidence.call().outputs.size(); ++o)
-    if (evidence.has(static_cast<int>(o))) d.where.push_back(where(evidence, static_cast<int>(o)));
-  for (const Cause& c : causes.causes) d.causes.push_back(named(c));
-  for (const Cause& c : causes.same) d.same.push_back(named(c));
-  for (const Cause& c : causes.weaker) d.weaker.push_back(named(c));
-  d.inverted = invert(evidence);
-  const std::vector<Inverted>& inverted = d.inverted;
-  // Parameters that give every element say more than a cause which only promises less, and admits these results among others.
-  const bool recovered = calls.size() == 1 && std::ranges::any_of(d.inverted, [](const Inverted& i) {
-                           return i.reproduced >= kAllOfThem;
-                         });
-  bool explained = !causes.causes.empty() && causes.causes[0].explains_all;
-  if (explained && recovered && causes.causes[0].discriminating == 0 &&
-      !d.causes[0].name.starts_with("arithmetic.functions")) {
-    explained = false;
-    d.weaker.insert(d.weaker.begin(), d.causes.begin(), d.causes.end());
-    d.causes.clear();
-    d.same.clear();
+
+  void count() {
+    d_.op = evidence_.call().op->schema.name;
+    d_.contract = text(evidence_.contract());
+    for (const Evidence* e : calls_) {
+      d_.elements += e->elements();
+      d_.judged += e->judged();
+      d_.diverging += e->diverging();
+      d_.undecidable += e->undecidable();
+    }
+    d_.fault = d_.diverging > 0;
+    if (evidence_.worst()) d_.worst = place(evidence_, *evidence_.worst());
   }
-  if (explained && !causes.same.empty() && options.separate) d.separating = separating(causes, evidence);
-  // What only promises less than the reference fits many results: one that a few elements needed is no proof.
-  const bool certain = explained && causes.same.empty() && causes.causes[0].discriminating > 0;
-  if (explained)
-    d.kind =
-        certain || d.tried_diverging >= kEnoughToChoose ? Diagnosis::Kind::named : Diagnosis::Kind::ambiguous;
-  else if (const std::optional<Fill> fill =
-               calls.size() == 1 && !gives_all(inverted) ? fill_of(evidence) : std::nullopt) {
-    d.causes = {{fill->name, fill->says, d.tried_diverging, 0, d.tried_diverging, d.tried_diverging, true}};
-    for (const ReadAsZeros& r : fill->or_read_as_zeros)
-      d.same.push_back({r.name, r.says, d.tried_diverging, 0, d.tried_diverging, d.tried_diverging, true});
-    if (!d.same.empty())
-      d.advice = "What is unwritten keeps what was in memory before, and what is read as zeros does not.";
-    d.kind = fill->certain ? Diagnosis::Kind::named : Diagnosis::Kind::ambiguous;
-  } else if (const std::optional<int> bits =
-                 is_recovered_otherwise(inverted) ? std::nullopt : bits_of_approximation(calls)) {
-    d.causes = {approximation(*bits, d.tried_diverging)};
-    d.kind = Diagnosis::Kind::named;
-  } else if (!d.inverted.empty())
-    d.kind = Diagnosis::Kind::recovered;
-  else
-    d.kind = d.causes.empty() ? Diagnosis::Kind::unknown : Diagnosis::Kind::partly;
-  return d;
+
+  void find() {
+    causes_ = find_causes(calls_, suspects_, options_.patience);
+    d_.tried = causes_.tried;
+    d_.tried_diverging = causes_.tried_diverging;
+    d_.tested = causes_.tested;
+    d_.pairs = causes_.pairs;
+    d_.complete = causes_.complete;
+    if (causes_.without_numbers)
+      d_.skipped.push_back(
+          "Every result that was looked at is NaN or infinite, as many faults would give: no cause can be told from "
+          "another. Finite inputs, or fewer of them, may show more.");
+    d_.untestable = causes_.untestable;
+    d_.blind = blind(*evidence_.call().op, causes_);
+  }
+
+  // Where there is no fault.
+  void acquit() {
+    if (options_.stranger && calls_.size() == 1) {
+      const auto until = std::chrono::steady_clock::now() + kMostAcquitting;
+      const StopScope limit([until] { return std::chrono::steady_clock::now() > until; });
+      try {
+        d_.strictest = strictest(evidence_);
+      } catch (const Stopped&) {
+        d_.skipped.push_back(fmt::format(
+            "What the kernel must be allowed, so that these results are right, was not found out in {} s: how wide their bound is "
+            "beside what kernels err is not known.",
+            kMostAcquitting.count()));
+      }
+      if (d_.strictest && !d_.strictest->decided()) d_.kind = Diagnosis::Kind::undecided;
+    }
+    show();
+  }
+
+  // A case that shows more.
+  void show() {
+    if (!options_.separate || d_.untestable.empty()) return;
+    Showing s = showing(evidence_.call(), evidence_.contract(), suspects_, d_.untestable);
+    d_.shown = s.causes;
+    if (s.causes > 0) d_.showing = std::move(s.case_text);
+  }
+
+  void explain() {
+    attempt([this] {
+      for (std::size_t o = 0; o < evidence_.call().outputs.size(); ++o)
+        if (evidence_.has(static_cast<int>(o))) d_.where.push_back(where(evidence_, static_cast<int>(o)));
+    });
+    for (const Cause& c : causes_.causes) d_.causes.push_back(named(c));
+    for (const Cause& c : causes_.same) d_.same.push_back(named(c));
+    for (const Cause& c : causes_.weaker) d_.weaker.push_back(named(c));
+    attempt([this] { d_.inverted = invert(evidence_); });
+    // Parameters that give every element say more than a cause which only promises less, and admits these results among others.
+    const bool recovered = calls_.size() == 1 && std::ranges::any_of(d_.inverted, [](const Inverted& i) {
+                             return i.reproduced >= kAllOfThem;
+                           });
+    explained_ = !causes_.causes.empty() && causes_.causes[0].explains_all;
+    if (explained_ && recovered && causes_.causes[0].discriminating == 0 &&
+        !d_.causes[0].name.starts_with("arithmetic.functions")) {
+      explained_ = false;
+      d_.weaker.insert(d_.weaker.begin(), d_.causes.begin(), d_.causes.end());
+      d_.causes.clear();
+      d_.same.clear();
+    }
+    if (explained_ && !causes_.same.empty() && options_.separate)
+      attempt([this] { d_.separating = separating(causes_, evidence_); });
+    d_.kind = d_.causes.empty() ? Diagnosis::Kind::unknown : Diagnosis::Kind::partly;
+    if (!d_.inverted.empty()) d_.kind = Diagnosis::Kind::recovered;
+    attempt([this] { conclude(); });
+  }
+
+  void conclude() {
+    // What only promises less than the reference fits many results: one that a few elements needed is no proof.
+    const bool certain = explained_ && causes_.same.empty() && causes_.causes[0].discriminating > 0;
+    if (explained_) {
+      d_.kind = certain || d_.tried_diverging >= kEnoughToChoose ? Diagnosis::Kind::named
+                                                                 : Diagnosis::Kind::ambiguous;
+      return;
+    }
+    if (const std::optional<Fill> fill =
+            calls_.size() == 1 && !gives_all(d_.inverted) ? fill_of(evidence_) : std::nullopt) {
+      d_.causes = {
+          {fill->name, fill->says, d_.tried_diverging, 0, d_.tried_diverging, d_.tried_diverging, true}};
+      for (const ReadAsZeros& r : fill->or_read_as_zeros)
+        d_.same.push_back(
+            {r.name, r.says, d_.tried_diverging, 0, d_.tried_diverging, d_.tried_diverging, true});
+      if (!d_.same.empty())
+        d_.advice = "What is unwritten keeps what was in memory before, and what is read as zeros does not.";
+      d_.kind = fill->certain ? Diagnosis::Kind::named : Diagnosis::Kind::ambiguous;
+    } else if (const std::optional<int> bits =
+                   is_recovered_otherwise(d_.inverted) ? std::nullopt : bits_of_approximation(calls_)) {
+      d_.causes = {approximation(*bits, d_.tried_diverging)};
+      d_.kind = Diagnosis::Kind::named;
+    }
+  }
+
+  std::span<Evidence* const> calls_;
+  const Options& options_;
+  Evidence& evidence_;  // of the call in which most elements diverge
+  std::vector<Variant> suspects_;
+  Causes causes_;
+  bool explained_ = false;
+  Diagnosis d_;
+};
+
+}  // namespace
+
+Diagnosis diagnose(std::span<Evidence* const> calls, const Options& options) {
+  return Diagnoser(calls, options).diagnose();
 }
 
 }  // namespace assay::diagnose

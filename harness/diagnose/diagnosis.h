@@ -15,6 +15,7 @@
 #include "inversion.h"
 #include "reports/style.h"
 #include "stages.h"
+#include "strictest.h"
 
 namespace assay::diagnose {
 
@@ -45,6 +46,7 @@ struct Diagnosis {
     partly,     // causes explain a part
     unknown,
     no_results,  // there is nothing to look for causes in
+    undecided,   // every element is inside a bound that acquits nearly anything
   };
   Kind kind = Kind::no_fault;
   bool fault = false;  // something diverges, or what was recorded was a fault
@@ -66,19 +68,23 @@ struct Diagnosis {
   std::size_t shown = 0;             // how many
   std::string advice;                // how to tell them apart where no case does
   std::vector<std::string> skipped;  // why some causes were not tried
-  std::optional<Staging> stages;     // if the call was recorded with them
+  std::optional<Strictest> strictest;  // where there is no fault, by a kernel of which nothing is known
+  std::optional<Staging> stages;       // if the call was recorded with them
   std::size_t tested = 0, pairs = 0;
-  bool complete = true;
+  bool complete = true;  // false: the search ended before all causes were tried, or all was looked at
+  double searched = 0;   // seconds
 };
 
 struct Options {
   Patience patience;
+  // Of the kernel nothing is known: where nothing diverges, what it must be allowed is found out.
+  bool stranger = false;
   bool separate =
       true;  // look for a case that tells the same ones apart, or that shows what this data cannot
 };
 
 // Of one call, or of several of one operator by one kernel, which must have one cause. Places are those of the call in which most
-// elements diverge.
+// elements diverge. What a StopScope ends is left out, and `complete` says so.
 Diagnosis diagnose(std::span<Evidence* const> calls, const Options& options = {});
 Diagnosis diagnose(Evidence& evidence, const Options& options = {});
 
@@ -90,9 +96,7 @@ std::string to_json(const std::vector<Diagnosis>& all);
 // Where results diverge.
 std::string to_svg(const std::vector<Diagnosis>& all);
 
-// What a kernel of strangers, of which nothing is known, may do: what compilers and common libraries of functions do.
-std::string strangers_contract();
-// The same for people.
+// strangers_contract() for people.
 inline constexpr std::string_view kOfStrangers =
     "what common libraries do: sums in any order, functions within 4 ulp, divisions and roots within 2; --contract says it better";
 

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "vocabulary/stop.h"
+
 namespace assay::diagnose {
 namespace {
 
@@ -14,6 +16,15 @@ std::vector<T> spread(const std::vector<T>& all, std::size_t most) {
   std::vector<T> some;
   for (std::size_t k = 0; k < most; ++k) some.push_back(all[k * all.size() / most]);
   return some;
+}
+
+// 0, 1, 2, .., and then so many of each octave.
+std::vector<std::int64_t> denser_at_the_beginning(std::uint64_t size) {
+  constexpr double kStep = 0x1.2p0;
+  std::vector<std::int64_t> all;
+  for (double at = 0; at < static_cast<double>(size); at = std::max(at + 1, std::floor(at * kStep)))
+    all.push_back(static_cast<std::int64_t>(at));
+  return all;
 }
 
 bool same_bits(double a, double b) {
@@ -33,7 +44,6 @@ Evidence::Evidence(const Call& call, Contract contract, ExpectedOutputs actual, 
       actual_(std::move(actual)),
       rounding_(std::move(rounding)) {
   actual_.resize(call.outputs.size());
-  std::vector<Element> others;
   for (std::size_t o = 0; o < call.outputs.size(); ++o) {
     masks_.emplace_back(expectation_.values(static_cast<int>(o)).size());
     if (actual_[o]) judge(static_cast<int>(o));
@@ -44,15 +54,41 @@ Evidence::Evidence(const Call& call, Contract contract, ExpectedOutputs actual, 
     for (std::uint64_t e = 0; e < masks_[o].size(); ++e)
       (masks_[o][e] ? wrong : right).emplace_back(static_cast<int>(o), static_cast<std::int64_t>(e));
   }
-  for (const auto& [output, at] : spread(wrong, kMostTried)) {
-    Element e = element(output, at);
+  for (Element& e : sampled(spread(wrong, kMostTried)))
     if (e.diverges) tried_.push_back(std::move(e));
-  }
   tried_diverging_ = tried_.size();
-  for (const auto& [output, at] : spread(right, kMostTried)) {
-    Element e = element(output, at);
+  for (Element& e : sampled(spread(right, kMostTried)))
     if (!e.diverges && !e.right.undecidable()) tried_.push_back(std::move(e));
+  std::vector<std::pair<int, std::int64_t>> first;
+  for (std::size_t o = 0; o < masks_.size(); ++o)
+    if (actual_[o])
+      for (const std::int64_t at : denser_at_the_beginning(masks_[o].size()))
+        first.emplace_back(static_cast<int>(o), at);
+  for (Element& e : sampled(std::move(first)))
+    if (!e.right.undecidable()) beginnings_.push_back(std::move(e));
+}
+
+void Evidence::look_up(int output, std::span<const std::int64_t> elements) {
+  if (expectation_.integers(output) != nullptr) return;
+  const std::vector<std::size_t> all(elements.begin(), elements.end());
+  expectation_.intervals(output, all, contract_);
+}
+
+// In the order in which references read them fastest.
+std::vector<Element> Evidence::sampled(std::vector<std::pair<int, std::int64_t>> places) {
+  const auto row = [&](const std::pair<int, std::int64_t>& p) {
+    return std::pair(p.first, expectation_.row(p.first, p.second));
+  };
+  std::ranges::stable_sort(places, {}, row);
+  for (std::size_t o = 0; o < masks_.size(); ++o) {
+    std::vector<std::int64_t> of_output;
+    for (const auto& [output, at] : places)
+      if (output == static_cast<int>(o)) of_output.push_back(at);
+    look_up(static_cast<int>(o), of_output);
   }
+  std::vector<Element> all;
+  for (const auto& [output, at] : places) all.push_back(element(output, at));
+  return all;
 }
 
 double Evidence::actual(int output, std::int64_t at) const {
@@ -109,6 +145,7 @@ void Evidence::judge(int output) {
   std::vector<std::int64_t> others;
   for (std::size_t e = 0; e < values.size(); ++e) {
     const auto at = static_cast<std::int64_t>(e);
+    stop_point_at(at);
     if (exact ? element(output, at).diverges : !same_bits(actual(output, at), round_to(values[e], f)))
       others.push_back(at);
   }
@@ -126,6 +163,7 @@ void Evidence::judge(int output) {
     std::ranges::sort(looked_at);
     looked_at.erase(std::unique(looked_at.begin(), looked_at.end()), looked_at.end());
   }
+  look_up(output, looked_at);
   double widest = 0, worst = worst_ ? worst_->right.error_over_bound(worst_->actual) : -1;
   for (const std::int64_t at : looked_at) {
     const Element e = element(output, at);

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "../diff/compare.h"
@@ -40,6 +42,8 @@ class Evidence {
   Expectation& expectation() { return expectation_; }
   // What may have come.
   Interval interval(int output, std::int64_t at);
+  // Finds those of all these elements at once, which is cheaper than one after the other.
+  void look_up(int output, std::span<const std::int64_t> elements);
   bool has(int output) const { return actual_[static_cast<std::size_t>(output)].has_value(); }
   double actual(int output, std::int64_t at) const;
   const std::vector<std::byte>& packed(int output) const {
@@ -55,7 +59,11 @@ class Evidence {
   std::uint64_t undecidable() const { return undecidable_; }
   const std::optional<Element>& worst() const { return worst_; }  // farthest outside its interval
 
-  const std::vector<Element>& tried() const { return tried_; }  // those that diverge first
+  // Those that diverge first; each kind row by row.
+  const std::vector<Element>& tried() const { return tried_; }
+  // Of each output a few, of either kind and the denser the nearer to its beginning: where results run along a row, their bounds are
+  // tight there.
+  const std::vector<Element>& beginnings() const { return beginnings_; }
   std::size_t tried_diverging() const { return tried_diverging_; }
   // Which elements of an output diverge. Of those that are not judged: that differ from the reference by more than
   // any judged one may.
@@ -63,6 +71,7 @@ class Evidence {
 
  private:
   void judge(int output);
+  std::vector<Element> sampled(std::vector<std::pair<int, std::int64_t>> places);
   Element element(int output, std::int64_t at);
 
   Expectation expectation_;
@@ -72,6 +81,7 @@ class Evidence {
   std::vector<diff::Mask> masks_;
   std::vector<Element> tried_;
   std::size_t tried_diverging_ = 0;
+  std::vector<Element> beginnings_;
   std::uint64_t elements_ = 0, judged_ = 0, diverging_ = 0, undecidable_ = 0;
   std::optional<Element> worst_;
 };

@@ -71,7 +71,8 @@ std::optional<std::vector<Solution>> straight(Function& y, const std::vector<Obs
   std::size_t bent = 0, informing = 0;
   for (const Observed& o : elements) {
     const auto i = static_cast<std::size_t>(o.at);
-    Solution s{.at = o.at, .fits = of_the_reference || !o.diverges};
+    Solution s{
+        .at = o.at, .fits = of_the_reference || !o.diverges, .diverges = !of_the_reference && o.diverges};
     const double slope = (b[i] - a[i]) / 0.5, expected = b[i] + slope;
     const double wanted = of_the_reference ? o.right : o.came;
     const bool finite = std::isfinite(slope) && std::isfinite(c[i]) && std::isfinite(wanted);
@@ -116,7 +117,7 @@ std::optional<std::vector<Solution>> near(Function& y, const std::vector<Observe
   for (const Observed& o : elements) {
     const auto i = static_cast<std::size_t>(o.at);
     const double slope = (high[i] - low[i]) / (2 * h);
-    Solution s{.at = o.at, .fits = !o.diverges};
+    Solution s{.at = o.at, .fits = !o.diverges, .diverges = o.diverges};
     if (std::isfinite(slope) && slope != 0 && std::isfinite(o.came)) {
       s.value = p1 + (o.came - middle[i]) / slope;
       s.within = o.within / std::fabs(slope);
@@ -201,11 +202,14 @@ class Inverter {
     const std::vector<double>& values = evidence_.expectation().values(output_);
     const std::size_t step = std::max<std::size_t>(1, values.size() / kMostEquations);
     // A stride that shares no factor with a dimension of a power of two, so that all places of a row are met.
-    for (std::size_t e = 0; e < values.size(); e += step | 1) {
-      const auto at = static_cast<std::int64_t>(e);
+    std::vector<std::int64_t> places;
+    for (std::size_t e = 0; e < values.size(); e += step | 1) places.push_back(static_cast<std::int64_t>(e));
+    evidence_.look_up(output_, places);
+    for (const std::int64_t at : places) {
       const Interval i = evidence_.interval(output_, at);
       if (i.undecidable()) continue;
-      Observed o{at, evidence_.actual(output_, at), values[e], 0, !i.contains(evidence_.actual(output_, at))};
+      Observed o{at, evidence_.actual(output_, at), values[static_cast<std::size_t>(at)], 0,
+                 !i.contains(evidence_.actual(output_, at))};
       o.within = (i.lower <= i.upper ? i.upper - i.lower : 0) +
                  spacing(std::max(std::fabs(o.came), std::fabs(o.right)), dtype_);
       diverging_ += o.diverges ? 1 : 0;
@@ -242,7 +246,7 @@ class Inverter {
                    : 0]
           .push_back(&o);
     if (elements_.size() < 6 * groups) return false;
-    std::size_t agreeing = 0;
+    std::size_t agreeing = 0, diverging_agreeing = 0;
     std::vector<double> factors, offsets, within;
     for (const auto& group : by_index) {
       const Observed *low = nullptr, *high = nullptr;
@@ -261,13 +265,17 @@ class Inverter {
         const bool numbers = std::isfinite(o->right) && std::isfinite(o->came);
         const bool agrees = numbers ? std::fabs(factor * o->right + offset - o->came) <= slack : !o->diverges;
         agreeing += agrees ? 1 : 0;
+        diverging_agreeing += agrees && o->diverges ? 1 : 0;
       }
       factors.push_back(factor);
       offsets.push_back(offset);
       within.push_back(unsure);
     }
     const double share = static_cast<double>(agreeing) / static_cast<double>(elements_.size());
-    if (share < kLeastAgreeing) return false;
+    // Where few elements diverge, what says nothing of them is in agreement with all others.
+    if (share < kLeastAgreeing ||
+        static_cast<double>(diverging_agreeing) < kLeastOfDiverging * static_cast<double>(diverging_))
+      return false;
     const double scale = std::abs(std::ranges::max(elements_, {}, [](const Observed& o) {
                                     return std::isfinite(o.right) ? std::fabs(o.right) : 0;
                                   }).right);

@@ -91,6 +91,8 @@ std::string heading(const Diagnosis& d, Style style) {
       return style.bad("Parameters recovered");
     case Diagnosis::Kind::partly:
       return style.doubtful("Explained in part");
+    case Diagnosis::Kind::undecided:
+      return style.doubtful("Not decided");
     case Diagnosis::Kind::unknown:
       break;
   }
@@ -109,13 +111,21 @@ json named_json(const std::vector<Named>& all) {
   return j;
 }
 
-constexpr std::string_view kKinds[] = {"no_fault", "named",   "ambiguous", "recovered",
-                                       "partly",   "unknown", "no_results"};
+constexpr std::string_view kKinds[] = {"no_fault", "named",   "ambiguous",  "recovered",
+                                       "partly",   "unknown", "no_results", "undecided"};
 
 json number_json(double x) {
   if (std::isnan(x)) return nullptr;
   if (std::isinf(x)) return x > 0 ? "inf" : "-inf";
   return x;
+}
+
+json strictest_json(const Strictest& s) {
+  json needs = json::array();
+  for (const Allowance& a : s.needs)
+    needs.push_back({{"clause", a.clause}, {"says", a.says}, {"excess", number_json(a.excess)}});
+  return {{"contract", s.contract},      {"needs", std::move(needs)},         {"looked_at", s.looked_at},
+          {"used", number_json(s.used)}, {"typical", number_json(s.typical)}, {"decided", s.decided()}};
 }
 
 json diagnosis_json(const Diagnosis& d) {
@@ -144,7 +154,8 @@ json diagnosis_json(const Diagnosis& d) {
          {"showing_case", d.showing ? json(*d.showing) : json(nullptr)},
          {"tested", d.tested},
          {"pairs", d.pairs},
-         {"complete", d.complete}};
+         {"complete", d.complete},
+         {"seconds", d.searched}};
   for (const Where& w : d.where) {
     json one{{"output", w.output}, {"diverging", w.diverging}, {"elements", w.elements}};
     if (w.rule)
@@ -164,13 +175,46 @@ json diagnosis_json(const Diagnosis& d) {
                               {"dimension", i.dimension ? json(*i.dimension) : json(nullptr)},
                               {"reproduced", i.reproduced}});
   }
+  j["strictest"] = d.strictest ? strictest_json(*d.strictest) : json(nullptr);
   j["stages"] = d.stages ? to_json(*d.stages) : json(nullptr);
   return j;
 }
 
-}  // namespace
+// "12,000", "4.4e+09", "1.3"
+std::string times(double x) {
+  return x < 10    ? fmt::format("{:.3g}", x)
+         : x < 1e6 ? grouped(static_cast<std::uint64_t>(x))
+                   : fmt::format("{:.2g}", x);
+}
 
-std::string summary(const Diagnosis& d) {
+std::string how_wide(const Strictest& s) {
+  return fmt::format(
+      "{} times as wide as kernels of this kind err on this data, of which these results err {} times as much",
+      times(1 / s.typical), times(s.used / s.typical));
+}
+
+std::string strictest_text(const Strictest& s) {
+  std::string all =
+      line(fmt::format("The strictest contract under which {} elements looked at are right: {}.",
+                       grouped(s.looked_at), s.contract));
+  if (s.needs.empty())
+    all += line(
+        "So they are right as results of a kernel that rounds each operation once, and adds in 16 partial sums or more.");
+  for (const Allowance& a : s.needs)
+    all += line(fmt::format(
+        "They need a kernel that {} ({}): without it {}.", a.says, a.clause,
+        std::isfinite(a.excess)
+            ? fmt::format("the farthest would be {} bounds from the right result", times(a.excess))
+            : "no error at all would be allowed where they have one"));
+  if (s.decided()) return all;
+  return all +
+         line(
+             "That bound is " + how_wide(s) +
+             ": a fault of that size would not be seen. A contract that says what the kernel does decides it "
+             "(--contract), or a call with fewer terms, or with numbers whose mean is nearer to zero.");
+}
+
+std::string verdict(const Diagnosis& d) {
   switch (d.kind) {
     case Diagnosis::Kind::no_fault:
       return "no fault: every element is inside its bound";
@@ -191,6 +235,8 @@ std::string summary(const Diagnosis& d) {
     case Diagnosis::Kind::partly:
       return fmt::format("explains {} of {} diverging elements: {} ({})", d.causes[0].explained,
                          d.tried_diverging, d.causes[0].says, d.causes[0].name);
+    case Diagnosis::Kind::undecided:
+      return "not decided: inside a bound that is " + how_wide(*d.strictest);
     case Diagnosis::Kind::unknown:
       break;
   }
@@ -199,6 +245,18 @@ std::string summary(const Diagnosis& d) {
       return fmt::format("unknown; {} diverges {}{}", w.output, w.rule->text == "everywhere" ? "" : "where ",
                          w.rule->text);
   return "unknown";
+}
+
+// Where time did not suffice.
+std::string how_it_ended(const Diagnosis& d) {
+  return fmt::format("the search for a cause ended after {:.1f} s, before everything was tried", d.searched);
+}
+
+}  // namespace
+
+std::string summary(const Diagnosis& d) {
+  return d.complete || d.kind == Diagnosis::Kind::no_results ? verdict(d)
+                                                             : verdict(d) + "; " + how_it_ended(d);
 }
 
 std::string to_text(const Diagnosis& d, Style style) {
@@ -210,9 +268,10 @@ std::string to_text(const Diagnosis& d, Style style) {
     return s;
   }
   if (d.stages) s += to_text(*d.stages);
-  if (d.kind == Diagnosis::Kind::no_fault && d.elements == 0)
+  const bool inside = d.kind == Diagnosis::Kind::no_fault || d.kind == Diagnosis::Kind::undecided;
+  if (inside && d.elements == 0)
     s += line("The results have no elements: nothing can be wrong, and nothing is shown to be right.");
-  else if (d.kind == Diagnosis::Kind::no_fault) {
+  else if (inside) {
     s += line(fmt::format(
         "All {} elements are inside the bound of what a right kernel can give{}.", grouped(d.judged),
         d.judged < d.elements
@@ -222,6 +281,7 @@ std::string to_text(const Diagnosis& d, Style style) {
       s += line(
           fmt::format("Of {} any result would pass: the numbers that go in are too large, infinite or NaN.",
                       counted(d.undecidable, "element")));
+    if (d.strictest) s += strictest_text(*d.strictest);
   } else {
     if (d.kind == Diagnosis::Kind::named || d.kind == Diagnosis::Kind::ambiguous) {
       if (d.kind == Diagnosis::Kind::ambiguous)
@@ -249,9 +309,12 @@ std::string to_text(const Diagnosis& d, Style style) {
         s += line(fmt::format("In part: {} {} ({}). {}", d.op, c.says, c.name, proof(c, d)));
     if (d.tested > 0 && (d.kind == Diagnosis::Kind::unknown || d.kind == Diagnosis::Kind::partly))
       s += line(fmt::format("None of {} known causes{} explains it.", d.tested,
-                            d.pairs > 0 ? fmt::format(", nor of {} pairs of them{},", grouped(d.pairs),
-                                                      d.complete ? "" : " (time was up)")
-                                        : ""));
+                            d.pairs > 0 ? fmt::format(", nor of {} pairs of them,", grouped(d.pairs)) : ""));
+    if (!d.complete) {
+      std::string ended = how_it_ended(d);
+      ended[0] = 'T';
+      s += line(ended + ".");
+    }
     s += "\n";
     for (const Where& w : d.where) s += where_text(w, d.where.size() > 1);
     s += line(fmt::format("Farthest: {}.", d.worst));

@@ -9,6 +9,8 @@
 #include <random>
 #include <thread>
 
+#include "vocabulary/stop.h"
+
 namespace assay::diagnose {
 namespace {
 
@@ -151,7 +153,8 @@ std::vector<std::vector<double>> moved_within(const Call& call,
   for (unsigned k = 0; k < (elements > kMany ? kAtRandomOfMany : kAtRandom); ++k)
     attempts.push_back({Signs::Kind::at_random, 0, k + 1});
   std::atomic<std::size_t> next = 0;
-  const auto work = [&] {
+  const auto work = [&, over = StopScope::of_this_thread()] {
+    const StopScope scope(over);
     for (std::size_t k = next++; k < attempts.size(); k = next++) attempt(attempts[k]);
   };
   std::vector<std::future<void>> others;

@@ -17,6 +17,7 @@
 #include "../verify/verify.h"
 #include "reports/text.h"
 #include "suspects.h"
+#include "vocabulary/stop.h"
 
 namespace assay::diagnose {
 namespace {
@@ -77,6 +78,7 @@ Scores score_one(const Operator& op, Dtype dtype, const ScoreOptions& options, s
   for (std::size_t i = 0; i < std::min<std::size_t>(3, cases.size()) && !interrupted; ++i) {
     Evidence evidence(cases[i].second, strict, outputs_of(variants[0], cases[i].second));
     const Diagnosis d = diagnose(evidence, quickly);
+    stop_now();
     if (d.kind != Diagnosis::Kind::no_fault) all.alarms.push_back(text(cases[i].first) + ": " + summary(d));
   }
   std::size_t number = 0;
@@ -105,6 +107,7 @@ Scores score_one(const Operator& op, Dtype dtype, const ScoreOptions& options, s
     std::vector<Evidence*> calls;
     for (const auto& e : evidence) calls.push_back(e.get());
     const Diagnosis d = diagnose(calls, quickly);
+    stop_now();  // it may have ended before it named the cause
     result.place = place_of(v.name, d);
     result.said = summary(d);
     all.scores.push_back(std::move(result));
@@ -147,8 +150,13 @@ Scores score(const std::vector<const Operator*>& operators, const std::vector<Dt
                                          : std::max(1u, std::thread::hardware_concurrency());
   for (unsigned t = 0; t < jobs; ++t)
     threads.emplace_back([&] {
+      const StopScope scope([&] { return interrupted.load(); });
       for (std::size_t i = next++; i < work.size() && !interrupted; i = next++) {
-        parts[i] = score_one(*work[i].first, work[i].second, options, i, generator, interrupted);
+        try {
+          parts[i] = score_one(*work[i].first, work[i].second, options, i, generator, interrupted);
+        } catch (const Stopped&) {
+          return;
+        }
         const std::scoped_lock lock(said);
         progress(++done, work.size(), fmt::format("{} {}", work[i].first->schema.name, name(work[i].second)));
       }

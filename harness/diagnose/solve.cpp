@@ -28,6 +28,28 @@ void settle(std::vector<const Solution*>& group, double& value, double& within) 
   within = best[best.size() / 2]->within;
 }
 
+bool is_near(const Solution& s, double value, double within) {
+  return std::fabs(s.value - value) <= 2 * (s.within + within);
+}
+
+// Of those near the value, each by how well it is known: some say far more of the number than the others.
+double weighted_mean(const std::vector<const Solution*>& group, double value, double within) {
+  double sum = 0, weights = 0;
+  for (const Solution* s : group) {
+    if (!is_near(*s, value, within) || !(s->within > 0)) continue;
+    const double weight = 1 / (s->within * s->within);
+    sum += weight * (s->value - value);
+    weights += weight;
+  }
+  return std::isfinite(weights) && weights > 0 ? value + sum / weights : value;
+}
+
+// Whether the element comes out with this number: that nothing better is known of the number is no reason.
+bool explains(const Solution& s, double value) {
+  constexpr double kRounding = 0x1p-20;
+  return std::fabs(s.value - value) <= 2 * s.within + kRounding * std::fabs(value);
+}
+
 }  // namespace
 
 std::optional<Agreement> agreement_along(const std::vector<Solution>& solutions, const Shape& shape,
@@ -44,15 +66,25 @@ std::optional<Agreement> agreement_along(const std::vector<Solution>& solutions,
   if (inform < 2 * groups) return std::nullopt;
   Agreement a{
       .dimension = dimension, .values = std::vector<double>(groups), .within = std::vector<double>(groups)};
-  std::size_t agreeing = 0;
+  std::size_t agreeing = 0, diverging = 0, diverging_agreeing = 0;
+  const auto count = [&](const Solution& s, bool agrees) {
+    agreeing += agrees ? 1 : 0;
+    diverging += s.diverges ? 1 : 0;
+    diverging_agreeing += s.diverges && agrees ? 1 : 0;
+  };
   for (std::size_t g = 0; g < groups; ++g) {
     settle(by_index[g], a.values[g], a.within[g]);
+    const double precise = weighted_mean(by_index[g], a.values[g], a.within[g]);
     for (const Solution* s : by_index[g])
-      agreeing += std::fabs(s->value - a.values[g]) <= 2 * (s->within + a.within[g]) ? 1 : 0;
+      count(*s, s->diverges ? explains(*s, precise) : is_near(*s, a.values[g], a.within[g]));
   }
-  for (const Solution& s : solutions) agreeing += !s.informs && s.fits ? 1 : 0;
+  for (const Solution& s : solutions)
+    if (!s.informs) count(s, s.fits);
   a.share = static_cast<double>(agreeing) / static_cast<double>(solutions.size());
-  if (a.share < kLeastAgreeing) return std::nullopt;
+  // Where few elements diverge, numbers that say nothing of them are in agreement with all others.
+  if (a.share < kLeastAgreeing ||
+      static_cast<double>(diverging_agreeing) < kLeastOfDiverging * static_cast<double>(diverging))
+    return std::nullopt;
   return a;
 }
 

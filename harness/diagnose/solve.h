@@ -13,9 +13,10 @@ namespace assay::diagnose {
 struct Solution {
   std::int64_t at = 0;  // the element, row-major
   double value = 0;
-  double within = 0;     // half the width of what it may be
-  bool informs = false;  // false: the element does not depend on it, or too little
-  bool fits = true;      // of one that does not inform: whether it is as it must be
+  double within = 0;      // half the width of what it may be
+  bool informs = false;   // false: the element does not depend on it, or too little
+  bool fits = true;       // of one that does not inform: whether it is as it must be
+  bool diverges = false;  // with what was given: the number is to explain it
 };
 
 // Numbers that agree: one for all elements, or one for each index of a dimension.
@@ -26,13 +27,13 @@ struct Agreement {
   double share = 0;  // of the elements that are as these numbers say
 };
 
-// The agreement with the fewest numbers that at least 99% of the elements are part of, and that has at least twice as many
-// elements that inform as numbers.
+// The agreement with the fewest numbers that at least 99% of the elements are part of, and 90% of those that diverge, and that has at
+// least twice as many elements that inform as numbers.
 std::optional<Agreement> agreement(const std::vector<Solution>& solutions, const Shape& shape);
 // The same, of these numbers: one for all elements, or one for each index.
 std::optional<Agreement> agreement_along(const std::vector<Solution>& solutions, const Shape& shape,
                                          std::optional<int> dimension);
 
-inline constexpr double kLeastAgreeing = 0.99;
+inline constexpr double kLeastAgreeing = 0.99, kLeastOfDiverging = 0.9;
 
 }  // namespace assay::diagnose

@@ -8,6 +8,8 @@
 #include <numeric>
 #include <vector>
 
+#include "vocabulary/stop.h"
+
 namespace assay::diff {
 namespace {
 
@@ -30,6 +32,7 @@ class Pairs {
   double share(const Place& place, std::int64_t step) const {
     std::int64_t tried = 0, alike = 0;
     for (std::int64_t i = 0; i < count(); i += step) {
+      stop_point_at(i);
       const std::int64_t from = place(i);
       if (from < 0) continue;
       ++tried;

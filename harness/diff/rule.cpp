@@ -7,6 +7,7 @@
 
 #include "conditions.h"
 #include "sample.h"
+#include "vocabulary/stop.h"
 
 namespace assay::diff {
 namespace {
@@ -58,6 +59,7 @@ std::vector<Scored> scored(const Sample& sample, const std::vector<Condition>& c
 Score counted(const Mask& set, const std::function<bool(std::uint64_t)>& at) {
   Score s;
   for (std::uint64_t e = 0; e < set.size(); ++e) {
+    stop_point_at(static_cast<std::int64_t>(e));
     const bool is_in = set[e];
     s.in += is_in ? 1 : 0;
     if (at(e)) (is_in ? s.named_in : s.named_out) += 1;

@@ -100,6 +100,28 @@ Rejection meaning(const py::error_already_set& error) {
   return rejection(std::string(py::str(error.type().attr("__name__"))), what(error));
 }
 
+// Whether a result's elements lie elsewhere than was asked for. PyTorch lays results out as it likes, like an input most often.
+bool lies_otherwise(const py::object& result, const assay_tensor& asked) {
+  const auto strides = py::tuple(result.attr("stride")());
+  for (std::size_t d = 0; d < strides.size(); ++d)
+    if (asked.shape[d] > 1 && strides[d].cast<std::int64_t>() != asked.strides[d]) return true;
+  return false;
+}
+
+bool is_asked_for(const TorchOperator& op, const assay_call& call, std::size_t i) {
+  return op.mask < 0 || call.arguments[op.mask].as.integers[i] != 0;
+}
+
+// Whether one of the results that are asked for does.
+bool any_lies_otherwise(const TorchOperator& op, const py::object& made, const assay_call& call) {
+  for (std::size_t i = 0; i < call.output_count; ++i)
+    if (is_asked_for(op, call, i) &&
+        lies_otherwise(py::isinstance<py::tuple>(made) ? py::object(made[py::int_(i)]) : made,
+                       *call.outputs[i]))
+      return true;
+  return false;
+}
+
 int store_results(const TorchOperator& op, const py::object& result, const assay_call* call) {
   if (call->output_count == 0) return ASSAY_OK;
   const bool several = py::isinstance<py::tuple>(result) || py::isinstance<py::list>(result);
@@ -108,8 +130,7 @@ int store_results(const TorchOperator& op, const py::object& result, const assay
     return say(call, 1,
                fmt::format("torch returned {} results, the rule says {}", returned, call->output_count));
   for (std::size_t i = 0; i < returned; ++i) {
-    // What is not asked for may be None, or be there all the same.
-    if (op.mask >= 0 && call->arguments[op.mask].as.integers[i] == 0) continue;
+    if (!is_asked_for(op, *call, i)) continue;  // it may be None, or be there all the same
     const py::object one = several ? py::object(result[py::int_(i)]) : result;
     if (const std::string why = op.tensors->store(one, *call->outputs[i]); !why.empty())
       return say(call, 1, why);
@@ -136,7 +157,11 @@ int run(const TorchOperator& op, const assay_call* call) {
         return say(call, 1, brief(what(error)));
     }
   }
-  return store_results(op, result, call);
+  const int status = store_results(op, result, call);
+  if (status == ASSAY_OK && call->information_capacity != 0 && any_lies_otherwise(op, result, *call))
+    std::snprintf(call->information, call->information_capacity,
+                  "lays its result out otherwise: a copy is in its time");
+  return status;
 }
 
 struct Described {
@@ -233,7 +258,8 @@ struct PythonCall {
     if (!made) return false;
     try {
       for (std::size_t i = 0; i < to.size(); ++i)
-        to[i].attr("copy_")(py::isinstance<py::tuple>(made) ? py::object(made[py::int_(i)]) : made);
+        if (!to[i].is_none())
+          to[i].attr("copy_")(py::isinstance<py::tuple>(made) ? py::object(made[py::int_(i)]) : made);
     } catch (const py::error_already_set&) {
       return false;
     }
@@ -265,34 +291,20 @@ PythonCall plain_call(const TorchOperator& op, const assay_call& call, const ToT
   return {op.function, positional, keywords.empty() ? py::object() : py::object(keywords), {}};
 }
 
-// Whether elements lie alike in two tensors of one shape.
-bool same_strides(const py::object& a, const py::object& b) {
-  const auto shape = py::tuple(a.attr("shape"));
-  const auto of_a = py::tuple(a.attr("stride")()), of_b = py::tuple(b.attr("stride")());
-  for (std::size_t d = 0; d < shape.size(); ++d)
-    if (shape[d].cast<std::int64_t>() > 1 && !of_a[d].equal(of_b[d])) return false;
-  return true;
-}
-
-// PyTorch lays results out as it likes, like an input most often: work that was asked for, and that others do, is then left out.
-void copy_where_it_lies_otherwise(PythonCall& plain, const assay_call& call, const auto& wrap) {
-  const py::object made = plain.result();
-  if (!made) return;
+// Where results are copied that lie otherwise than was asked for: work that others do, and that was else left out. Empty if none does.
+std::vector<py::object> copied_to(const TorchOperator& op, const PythonCall& plain, const assay_call& call) {
   std::vector<py::object> to;
-  bool alike = true;
-  for (std::size_t i = 0; i < call.output_count; ++i) {
-    const py::object one = py::isinstance<py::tuple>(made) ? py::object(made[py::int_(i)]) : made;
-    if (!py::hasattr(one, "stride")) return;  // not asked for
-    to.push_back(wrap(*call.outputs[i]));
-    alike = alike && same_strides(one, to.back());
-  }
-  if (!alike) plain.to = std::move(to);
+  const py::object made = plain.result();
+  if (!made || !any_lies_otherwise(op, made, call)) return to;
+  for (std::size_t i = 0; i < call.output_count; ++i)
+    to.push_back(is_asked_for(op, call, i) ? tensor_for(op, *call.outputs[i]) : py::object(py::none()));
+  return to;
 }
 
 PythonCall faster_call(const TorchOperator& op, const assay_call& call) {
   const auto wrap = [&](const assay_tensor& t) { return op.tensors->wrap(t); };
   PythonCall plain = plain_call(op, call, wrap);
-  copy_where_it_lies_otherwise(plain, call, wrap);
+  plain.to = copied_to(op, plain, call);
   if (!op.out_function || op.out_keywords.size() != call.output_count) return plain;
   py::dict with_out;
   if (plain.keywords)
@@ -354,7 +366,12 @@ py::object call_on_device(const assay_call& call) {
   const PythonCall plain = plain_call(op, call, [&](const assay_tensor& t) { return tensor_for(op, t); });
   const py::object partial = py::module_::import("functools").attr("partial");
   const py::dict keywords = plain.keywords ? py::dict(plain.keywords) : py::dict();
-  return partial(plain.function, *py::tuple(plain.positional), **keywords);
+  const py::object alone = partial(plain.function, *py::tuple(plain.positional), **keywords);
+  const std::vector<py::object> to = copied_to(op, plain, call);
+  if (to.empty()) return alone;
+  py::tuple places(to.size());
+  for (std::size_t i = 0; i < to.size(); ++i) places[i] = to[i];
+  return op.device->with_copies(alone, places);
 }
 
 int store_results(const py::object& result, const assay_call* call) {

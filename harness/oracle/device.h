@@ -32,6 +32,9 @@ class TorchDevice {
   // The same of zeros.
   py::object zeros(const assay_tensor& tensor) const;
 
+  // `call`, and after it a copy of each of its results to the tensor there in its place; None: no copy. It returns these.
+  py::object with_copies(const py::object& call, const py::tuple& to) const;
+
   // Of the last device that was made. Its functions may be called by one thread.
   static const assay_device_timing* timing();
 
