@@ -10,7 +10,8 @@
 //
 //   limits      what the machine can do at most, of one core: bytes or operations a second
 //   cache       where the data lay before each call: warm, l2 or dram
-//   status      measured, refused, failed or not_run, with a reason
+//   status      measured, refused, failed or not_run, with a reason; or impossible: faster than the machine moves its bytes or does its
+//               operations, so that what was timed is not the operator
 //   contention  elapsed time / processor time
 //   limit       the time that the machine needs at least, what binds it, and which share of that speed was reached
 //   best_peer   time of this kernel / time of the fastest other library; below 1 is faster; intervals of 99%
@@ -38,8 +39,9 @@ enum class SpeedVerdict : std::uint8_t { unchanged, same, improved, ambiguous, r
 inline constexpr std::array<std::string_view, 5> kGateTokens{"UNCHANGED", "SAME", "IMPROVED", "AMBIGUOUS",
                                                              "REGRESSED"};
 
-enum class MeasuredStatus : std::uint8_t { measured, refused, failed, not_run };
-inline constexpr std::array<std::string_view, 4> kBenchStatuses{"measured", "refused", "failed", "not_run"};
+enum class MeasuredStatus : std::uint8_t { measured, refused, failed, not_run, impossible };
+inline constexpr std::array<std::string_view, 5> kBenchStatuses{"measured", "refused", "failed", "not_run",
+                                                                "impossible"};
 
 struct Spread {
   double value = 0, low = 0, high = 0;
@@ -86,8 +88,9 @@ struct Measurement {
   // Where operands lie, and whose clock was read: "warm", "warm on NVIDIA H200".
   std::string place() const { return device.empty() ? cache : cache + " on " + device; }
   bool measured() const { return status == MeasuredStatus::measured && ns.value > 0; }
+  bool has_failed() const { return status == MeasuredStatus::failed || status == MeasuredStatus::impossible; }
   // What a run of benchmarks fails for; a peer that is wrong is the peer's affair.
-  bool fails() const { return status == MeasuredStatus::failed && !peer; }
+  bool fails() const { return has_failed() && !peer; }
   // The same machine code as the base's, which is not timed.
   bool unchanged() const { return gate && gate->verdict == SpeedVerdict::unchanged; }
 };

@@ -68,6 +68,7 @@ void add_performance(Page& page);   // of each benchmark file: gate, limits, pee
 
 void add_matrix(Page& page, const ReportedRun& run);
 void add_coverage(Page& page, const ReportedRun& run);
+void add_code(Page& page, const RunResult& run);  // of runs with --coverage
 void add_speed(Page& page, const BenchmarkFile& file);       // gate, peers, limits
 void add_heat_table(Page& page, const BenchmarkFile& file);  // share of the limit, operator by kernel
 void add_side_by_side(Page& page, const BenchmarkFile& file);

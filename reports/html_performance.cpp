@@ -17,7 +17,7 @@ namespace {
 int urgency(const BenchmarkFile& file, const Measurement& row) {
   const SpeedVerdict verdict = row.gate ? shown_verdict(file, *row.gate) : SpeedVerdict::same;
   if (verdict == SpeedVerdict::regressed) return 0;
-  if (row.status == MeasuredStatus::failed) return 1;
+  if (row.has_failed()) return 1;
   if (verdict == SpeedVerdict::ambiguous) return 2;
   if (verdict == SpeedVerdict::improved) return 3;
   return row.measured() ? 4 : 5;
@@ -43,7 +43,7 @@ enum BenchState {
 
 BenchState state_of(const BenchmarkFile& file, const Measurement& row) {
   if (row.unchanged()) return kUnchanged;
-  if (row.status == MeasuredStatus::failed) return kFailed;
+  if (row.has_failed()) return kFailed;
   if (row.status == MeasuredStatus::refused) return kRefused;
   if (row.status == MeasuredStatus::not_run) return kNotRun;
   if (!row.gate) return kMeasured;

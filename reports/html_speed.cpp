@@ -86,10 +86,10 @@ void add_failed_calls(Page& page, const BenchmarkFile& file) {
   constexpr std::size_t kMostFailed = 200;
   std::vector<const Measurement*> rows;
   for (const Measurement& row : file.rows)
-    if (row.status == MeasuredStatus::failed) rows.push_back(&row);
+    if (row.has_failed()) rows.push_back(&row);
   if (rows.empty()) return;
   std::stable_partition(rows.begin(), rows.end(), [](const Measurement* row) { return row->fails(); });
-  page.topic("Failed", "wrong results, a crash, or no return: such a kernel has no time");
+  page.topic("Failed", "wrong results, a crash, no return, or a time that is impossible: such a kernel has no time");
   page.body +=
       "<div class=\"wide\"><table class=\"list\"><thead><tr><th scope=\"col\">kernel and case</th>"
       "<th scope=\"col\">why</th></tr></thead><tbody>\n";

@@ -146,6 +146,7 @@ void add_verification(Page& page) {
       add_faults(page, run, suspicious, 1);
     }
     add_coverage(page, run);
+    add_code(page, run.run);
   }
 }
 

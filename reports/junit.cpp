@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "gaps.h"
 #include "junit_suites.h"
 #include "text.h"
 
@@ -25,6 +26,12 @@ std::string details(const Row& row) {
     text += fmt::format("worst error/bound: {:.4g}\nundecidable elements: {:.3g}%\n", row.worst,
                         100 * row.undecidable());
   if (!row.information.empty()) text += fmt::format("implementation: {}\n", row.information);
+  if (row.judged > 0) text += fmt::format("judged cases: {} (asked for: {})\n", row.judged, row.asked);
+  for (const std::string& gap : gaps(row)) text += fmt::format("gap: {}\n", gap);
+  if (row.code) {
+    text += fmt::format("coverage: {}\n", words(*row.code));
+    for (const CodeGap& gap : row.code->gaps) text += fmt::format("not run: {}\n", words(gap));
+  }
   for (const auto& [reason, cases] : row.refused)
     text += fmt::format("refused {} cases: {}\n", cases, reason);
   for (const Failure& f : row.failures) {
@@ -41,6 +48,9 @@ std::string details(const Row& row) {
 std::string message(const Row& row) {
   if (!row.reason.empty())
     return fmt::format("{}: {}", token(row.verdict), without_words(row.verdict, row.reason));
+  if (const std::vector<std::string> found = gaps(row);
+      row.strict && !is_fault(row.verdict) && !found.empty())
+    return fmt::format("gap: {}", found[0]);
   if (row.verdict == Verdict::refused && !row.refused.empty())
     return fmt::format("refused: {}", row.refused.begin()->first);
   if (!row.failures.empty()) return fmt::format("{}: {}", token(row.verdict), row.failures.front().detail);

@@ -75,10 +75,10 @@ void add_to(JunitSuites& suites, const BenchmarkFile& file, const std::string& p
                    speed_text(row)};
     if (row.fails()) {
       test.kind = JunitKind::error;
-      test.type = "failed";
+      test.type = row.status == MeasuredStatus::impossible ? "impossible" : "failed";
     } else if (row.unchanged()) {
       test.kind = JunitKind::passed;
-    } else if (row.status == MeasuredStatus::failed) {
+    } else if (row.has_failed()) {
       test.kind = JunitKind::skipped;
       test.message = "a peer fails, which does not decide the run; " + row.reason;
     } else if (row.status != MeasuredStatus::measured) {

@@ -124,7 +124,7 @@ void add_against_peers(std::string& out, const BenchmarkFile& file) {
 void add_failed_rows(std::string& out, const BenchmarkFile& file) {
   std::vector<const Measurement*> failed;
   for (const Measurement& row : file.rows)
-    if (row.status == MeasuredStatus::failed) failed.push_back(&row);
+    if (row.has_failed()) failed.push_back(&row);
   if (failed.empty()) return;
   std::stable_partition(failed.begin(), failed.end(), [](const Measurement* row) { return row->fails(); });
   out += fmt::format("\n### Failed ({})\n\n| kernel | case | cache | why |\n|---|---|---|---|\n",

@@ -100,6 +100,13 @@ void add_text(std::string& all, const std::string& text) {
     all = text;
 }
 
+void add_class(ClassCount& sum, const ClassCount& part) {
+  sum.judged += part.judged;
+  sum.refused += part.refused;
+  sum.ordinary = sum.ordinary || part.ordinary;
+  sum.reasons.insert(part.reasons.begin(), part.reasons.end());
+}
+
 class MergedRow {
  public:
   void add(const Row& part) {
@@ -112,6 +119,11 @@ class MergedRow {
       for (std::size_t v = 0; v < sum_.counts.size(); ++v) sum_.counts[v] += part.counts[v];
       for (const auto& [reason, cases] : part.refused) sum_.refused[reason] += cases;
       for (const auto& [reason, cases] : part.undeclared) sum_.undeclared[reason] += cases;
+      sum_.asked += part.asked;
+      sum_.judged += part.judged;
+      sum_.instead += part.instead;
+      for (const auto& [name, count] : part.classes) add_class(sum_.classes[name], count);
+      sum_.strict = sum_.strict || part.strict;
       sum_.elements += part.elements;
       sum_.undecidable_elements += part.undecidable_elements;
       sum_.undecidable_cases += part.undecidable_cases;

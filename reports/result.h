@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "code_coverage.h"
 #include "counted_line.h"
 #include "verdict.h"
 
@@ -27,6 +29,15 @@ struct Failure {
   std::string plugin = {};  // path of a plugin kernel's library, which a replay has to name; else empty
 };
 
+// Of the calls of one class ("stride all 2", "layout channels_last"): how many the kernel was judged on, and how many it refused.
+struct ClassCount {
+  std::uint64_t judged = 0;
+  std::uint64_t refused = 0;
+  bool ordinary = false;               // calls of networks are of this class
+  std::set<std::string> reasons = {};  // of the refusals
+  friend bool operator==(const ClassCount&, const ClassCount&) = default;
+};
+
 // operator x kernel x dtype
 struct Row {
   std::string op;
@@ -39,6 +50,13 @@ struct Row {
   std::array<std::uint64_t, kVerdicts> counts{};
   std::map<std::string, std::uint64_t> refused;     // reason -> cases
   std::map<std::string, std::uint64_t> undeclared;  // those of them not declared beforehand by the kernel
+  std::uint64_t asked =
+      0;  // cases that were generated for the row to judge, without those in place of refused ones; 0: of a list
+  std::uint64_t judged = 0;                   // cases whose results were judged
+  std::uint64_t instead = 0;                  // those of them that were drawn in place of refused ones
+  std::map<std::string, ClassCount> classes;  // of calls; of rows that decide
+  bool strict = false;                        // what gaps() says fails the row
+  std::vector<std::string> may_refuse;        // globs on reasons whose refusals are no gaps
   std::uint64_t elements = 0;
   std::uint64_t undecidable_elements = 0;
   std::uint64_t undecidable_cases = 0;  // in which more than kUndecidableLimit of the elements are
@@ -47,6 +65,7 @@ struct Row {
   std::string reason;                   // why not_run, or a summary of what failed
   std::string information;              // which code ran (oneDNN's impl_info_str), distinct values joined
   std::vector<Failure> failures;
+  std::optional<CodeCoverage> code;  // of runs with --coverage alone
 
   double undecidable() const { return elements == 0 ? 0 : double(undecidable_elements) / double(elements); }
 };
@@ -93,6 +112,7 @@ struct RunResult {
   std::optional<FixtureCount> fixtures;
   std::vector<Row> rows;              // sorted by operator, dtype, impl
   std::vector<CountedLine> accesses;  // most wasteful first; of runs with --check alone
+  std::vector<LibraryCoverage> code;  // of runs with --coverage alone
 };
 
 }  // namespace assay

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "gaps.h"
+
 namespace assay {
 namespace {
 
@@ -50,6 +52,7 @@ std::vector<std::string> command_of(const Row& row, const Failure& failure) {
 bool fails(const Row& row, const Rules& rules) {
   if (!rules.decides(row)) return false;
   if (is_fault(row.verdict) || row.verdict == Verdict::vacuous) return true;
+  if (row.strict && !gaps(row).empty()) return true;
   return std::any_of(row.refused.begin(), row.refused.end(),
                      [&](const auto& refusal) { return !rules.declared(row, refusal.first); });
 }

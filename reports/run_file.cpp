@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "file.h"
+#include "gaps.h"
 #include "json_reader.h"
 #include "machine_json.h"
 #include "row.h"
@@ -46,27 +47,89 @@ Json to_json(const Failure& f) {
   return failure;
 }
 
+// A line for each class, for there are many.
+void add_classes(const Row& row, Json& object) {
+  if (row.classes.empty()) return;
+  Json judged = Json::object(), refused = Json::object(), reasons = Json::object();
+  for (const auto& [name, count] : row.classes) {
+    judged[name] = count.judged;
+    if (count.refused > 0) refused[name] = count.refused;
+    if (count.judged == 0 && !count.reasons.empty()) reasons[name] = count.reasons;
+  }
+  object["classes"] = {
+      {"judged", std::move(judged)}, {"refused", std::move(refused)}, {"reasons", std::move(reasons)}};
+}
+
+// The same of all rows of an operator.
+Json ordinary_classes_of(const RunResult& run) {
+  std::map<std::string, std::set<std::string>> classes;
+  for (const Row& row : run.rows)
+    for (const auto& [name, count] : row.classes)
+      if (count.ordinary) classes[row.op].insert(name);
+  return classes;
+}
+
+Json to_json(const std::vector<CodeGap>& gaps) {
+  Json list = Json::array();
+  for (const CodeGap& g : gaps)
+    list.push_back({{"function", g.function},
+                    {"file", g.file},
+                    {"lines", g.lines},
+                    {"blocks", g.blocks},
+                    {"unjudged", g.unjudged}});
+  return list;
+}
+
+Json to_json(const CodeCoverage& c) {
+  if (!c.reason.empty()) return {{"reason", c.reason}};
+  return {{"file", c.file},   {"blocks", c.blocks},   {"ran", c.ran}, {"unjudged", c.unjudged},
+          {"drawn", c.drawn}, {"reached", c.reached}, {"cut", c.cut}, {"not_run", to_json(c.gaps)}};
+}
+
+Json to_json(const LibraryCoverage& c) {
+  Json files = Json::array();
+  for (const FileCoverage& f : c.files)
+    files.push_back(
+        {{"file", f.file}, {"blocks", f.blocks}, {"ran", f.ran}, {"lines_not_run", f.lines_not_run}});
+  return {{"library", c.library},
+          {"reason", c.reason},
+          {"blocks", c.blocks},
+          {"ran", c.ran},
+          {"unjudged", c.unjudged},
+          {"files", std::move(files)},
+          {"never_entered", to_json(c.never_entered)}};
+}
+
 Json to_json(const Row& row) {
   Json failures = Json::array();
   for (const Failure& f : row.failures) failures.push_back(to_json(f));
-  return {{"op", row.op},
-          {"impl", row.impl},
-          {"peer", row.peer},
-          {"named", row.named},
-          {"dtype", row.dtype},
-          {"verdict", token(row.verdict)},
-          {"cases", row.cases},
-          {"counts", by_token(row.counts)},
-          {"refused", by_reason(row.refused)},
-          {"undeclared", by_reason(row.undeclared)},
-          {"elements", row.elements},
-          {"undecidable", number(row.undecidable())},
-          {"undecidable_cases", row.undecidable_cases},
-          {"worst", number(row.worst)},
-          {"worst_case", row.worst_case},
-          {"reason", row.reason},
-          {"information", row.information},
-          {"failures", std::move(failures)}};
+  Json object = {{"op", row.op},
+                 {"impl", row.impl},
+                 {"peer", row.peer},
+                 {"named", row.named},
+                 {"dtype", row.dtype},
+                 {"verdict", token(row.verdict)},
+                 {"cases", row.cases},
+                 {"counts", by_token(row.counts)},
+                 {"refused", by_reason(row.refused)},
+                 {"undeclared", by_reason(row.undeclared)},
+                 {"elements", row.elements},
+                 {"undecidable", number(row.undecidable())},
+                 {"undecidable_cases", row.undecidable_cases},
+                 {"worst", number(row.worst)},
+                 {"worst_case", row.worst_case},
+                 {"reason", row.reason},
+                 {"information", row.information},
+                 {"failures", std::move(failures)}};
+  if (row.asked > 0) object["asked"] = row.asked;
+  if (row.judged > 0) object["judged"] = row.judged;
+  if (row.instead > 0) object["instead"] = row.instead;
+  add_classes(row, object);
+  if (row.code) object["coverage"] = to_json(*row.code);
+  if (row.strict) object["strict"] = true;
+  if (!row.may_refuse.empty()) object["may_refuse"] = row.may_refuse;
+  if (const std::vector<std::string> found = gaps(row); !found.empty()) object["gaps"] = found;
+  return object;
 }
 
 Json to_json(const Machine& m) {
@@ -119,6 +182,73 @@ void read_shares(const JsonReader& value, Row& row) {
   row.undecidable_cases = value.count_or("undecidable_cases", share > kUndecidableLimit ? row.cases : 0);
 }
 
+void read_classes(const JsonReader& value, Row& row) {
+  for (const auto& [name, n] : value.at("judged").members()) row.classes[name].judged = n.count();
+  for (const auto& [name, n] : value.at("refused").members()) row.classes[name].refused = n.count();
+  for (const auto& [name, reasons] : value.at("reasons").members())
+    for (const JsonReader& reason : reasons.items()) row.classes[name].reasons.insert(reason.text());
+}
+
+void read_ordinary(const JsonReader& names, const std::string& op, RunResult& run) {
+  for (const JsonReader& name : names.items())
+    for (Row& row : run.rows)
+      if (row.op == op && !row.classes.empty()) row.classes[name.text()].ordinary = true;
+}
+
+std::vector<CodeGap> read_code_gaps(const JsonReader& value) {
+  std::vector<CodeGap> gaps;
+  for (const JsonReader& g : value.items())
+    gaps.push_back({g.at("function").text(), g.at("file").text(), g.at("lines").text(),
+                    g.at("blocks").count(), g.at("unjudged").boolean()});
+  return gaps;
+}
+
+CodeCoverage read_code(const JsonReader& value) {
+  CodeCoverage c;
+  c.reason = value.text_or("reason", "");
+  if (!c.reason.empty()) return c;
+  c.file = value.at("file").text();
+  c.blocks = value.at("blocks").count();
+  c.ran = value.at("ran").count();
+  c.unjudged = value.at("unjudged").count();
+  if (c.ran > c.blocks || c.unjudged > c.blocks - c.ran) value.at("ran").fail("more blocks than there are");
+  c.drawn = value.at("drawn").count();
+  c.reached = value.at("reached").count();
+  c.cut = value.at("cut").boolean();
+  c.gaps = read_code_gaps(value.at("not_run"));
+  return c;
+}
+
+LibraryCoverage read_library(const JsonReader& value) {
+  LibraryCoverage c{value.at("library").text(),
+                    value.at("reason").text(),
+                    value.at("blocks").count(),
+                    value.at("ran").count(),
+                    value.at("unjudged").count(),
+                    {},
+                    read_code_gaps(value.at("never_entered"))};
+  if (c.ran > c.blocks || c.unjudged > c.blocks - c.ran) value.at("ran").fail("more blocks than there are");
+  for (const JsonReader& f : value.at("files").items()) {
+    FileCoverage& file = c.files.emplace_back(
+        FileCoverage{f.at("file").text(), f.at("blocks").count(), f.at("ran").count(), {}});
+    for (const JsonReader& line : f.at("lines_not_run").items()) file.lines_not_run.push_back(line.count());
+  }
+  return c;
+}
+
+// Files of older versions have none of it.
+void read_coverage(const JsonReader& value, Row& row) {
+  row.asked = value.count_or("asked", 0);
+  row.judged = value.count_or("judged", 0);
+  row.instead = value.count_or("instead", 0);
+  if (row.instead > row.judged) value.at("instead").fail("more cases than were judged");
+  if (const JsonReader::Optional classes = value.find("classes")) read_classes(*classes, row);
+  if (const JsonReader::Optional code = value.find("coverage")) row.code = read_code(*code);
+  if (const JsonReader::Optional strict = value.find("strict")) row.strict = strict->boolean();
+  if (const JsonReader::Optional globs = value.find("may_refuse"))
+    for (const JsonReader& glob : globs->items()) row.may_refuse.push_back(glob.text());
+}
+
 Row read_row(const JsonReader& value) {
   Row row;
   row.op = value.at("op").text();
@@ -148,6 +278,7 @@ Row read_row(const JsonReader& value) {
   row.information = value.text_or("information", "");
   for (const JsonReader& failure : value.at("failures").items())
     row.failures.push_back(read_failure(failure));
+  read_coverage(value, row);
   return row;
 }
 
@@ -222,10 +353,13 @@ std::string to_json(const RunResult& run) {
                              {"left_out", run.short_run->left_out},
                              {"sampled", by_reason(run.short_run->sampled)},
                              {"not_built", run.short_run->not_built}};
+  if (Json ordinary = ordinary_classes_of(run); !ordinary.empty())
+    document["ordinary_classes"] = std::move(ordinary);
   if (run.fixtures)
     document["fixtures"] = {{"source", run.fixtures->source},
                             {"found", run.fixtures->found},
                             {"left_out", by_reason(run.fixtures->left_out)}};
+  for (const LibraryCoverage& c : run.code) document["coverage"].push_back(to_json(c));
   for (const CountedLine& l : run.accesses) document["accesses"].push_back(to_json(l));
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -246,6 +380,10 @@ RunResult run_from_json(std::string_view text, const std::string& name) {
   if (const JsonReader::Optional part = root.find("short_run")) run.short_run = read_short_run(*part);
   if (const JsonReader::Optional fixtures = root.find("fixtures")) run.fixtures = read_fixtures(*fixtures);
   for (const JsonReader& row : root.at("results").items()) run.rows.push_back(read_row(row));
+  if (const JsonReader::Optional ordinary = root.find("ordinary_classes"))
+    for (const auto& [op, names] : ordinary->members()) read_ordinary(names, op, run);
+  if (const JsonReader::Optional code = root.find("coverage"))
+    for (const JsonReader& library : code->items()) run.code.push_back(read_library(library));
   if (const JsonReader::Optional accesses = root.find("accesses"))
     for (const JsonReader& line : accesses->items()) run.accesses.push_back(read_access(line));
   return run;

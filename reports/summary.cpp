@@ -110,7 +110,7 @@ void add_benches(Headline& headline, const Report& report) {
       if (row.fails())
         failed.push_back(&row);
       else
-        peers_failed += row.status == MeasuredStatus::failed ? 1 : 0;
+        peers_failed += row.has_failed() ? 1 : 0;
     }
     const auto counts = gate_counts(b);
     // Code is unchanged whatever the machine was like; what else was seen on one that is not fit says nothing.

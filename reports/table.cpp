@@ -8,6 +8,8 @@
 #include <set>
 #include <vector>
 
+#include "code_list.h"
+#include "gaps.h"
 #include "grid.h"
 #include "short_run.h"
 #include "style.h"
@@ -74,6 +76,13 @@ std::string refused_by_peers(const RunResult& run, const Rules& rules, const Sty
          paragraph(fmt::format("{}", fmt::join(parts, ", ")), "  ", "  ") + "\n";
 }
 
+std::string in_their_place(const RunResult& run, const Rules& rules) {
+  std::uint64_t instead = 0;
+  for (const Row& row : run.rows)
+    if (rules.decides(row)) instead += row.instead;
+  return instead > 0 ? fmt::format(" {} were judged in their place.", counted(instead, "other case")) : "";
+}
+
 std::string refused(const RunResult& run, const Rules& rules, const Style& style) {
   std::map<std::string, Refusal> refusals;
   std::uint64_t cases = 0;
@@ -90,7 +99,8 @@ std::string refused(const RunResult& run, const Rules& rules, const Style& style
   const std::string peers = refused_by_peers(run, rules, style);
   if (refusals.empty()) return peers;
   std::string out = heading(style, "Refused",
-                            fmt::format("{} that kernels say they do not support.", counted(cases, "case")));
+                            fmt::format("{} that kernels say they do not support.{}", counted(cases, "case"),
+                                        in_their_place(run, rules)));
   std::size_t listed = 0;
   for (const auto& [reason, refusal] : refusals) {
     if (listed++ == kMostReasons) {
@@ -125,6 +135,9 @@ std::string summary(const Row& row, const Rules& rules) {
                           100 * row.undecidable(), 100 * kUndecidableLimit)
             : "vacuous: none of its cases could have shown a fault");
   }
+  if (row.strict && rules.decides(row))
+    if (const std::vector<std::string> found = gaps(row); !found.empty())
+      parts.push_back(found.size() == 1 ? found[0] : fmt::format("{}; and {} more gaps", found[0], found.size() - 1));
   std::uint64_t undeclared = 0;
   for (const auto& [reason, n] : row.refused)
     if (rules.decides(row) && !rules.declared(row, reason)) undeclared += n;
@@ -212,26 +225,43 @@ std::string faults(const RunResult& run, const Rules& rules, const Style& style,
 // "12 pass, 1 refused" of the rows that decide, or of the others.
 std::string row_counts(const RunResult& run, const Rules& rules, bool decides) {
   std::map<Verdict, std::uint64_t> counts;
-  std::uint64_t undeclared = 0;
+  std::uint64_t undeclared = 0, with_gaps = 0;
   for (const Row& row : run.rows) {
     if (rules.decides(row) != decides) continue;
     const bool otherwise_well = !is_fault(row.verdict) && row.verdict != Verdict::vacuous;
-    ++(otherwise_well && fails(row, rules) ? undeclared : counts[row.verdict]);
+    if (otherwise_well && decides && row.strict && !gaps(row).empty())
+      ++with_gaps;
+    else
+      ++(otherwise_well && fails(row, rules) ? undeclared : counts[row.verdict]);
   }
   std::vector<std::string> parts;
+  if (with_gaps > 0) parts.push_back(fmt::format("{} with gaps", grouped(with_gaps)));
   if (undeclared > 0) parts.push_back(fmt::format("{} with undeclared refusals", grouped(undeclared)));
   for (const auto& [verdict, n] : counts) parts.push_back(counted(n, verdict));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+// Of how many rows something stays unknown.
+std::string left_unknown(const RunResult& run, const Rules& rules) {
+  const auto rows = std::ranges::count_if(
+      run.rows, [&](const Row& row) { return rules.decides(row) && !gaps(row).empty(); });
+  return rows == 0 ? ""
+                   : fmt::format(
+                         " {} gaps in what was judged: see \"Gaps\" above.",
+                         rows == 1 ? "1 row has" : grouped(static_cast<std::uint64_t>(rows)) + " rows have");
+}
+
 std::string conclusion(const RunResult& run, const Rules& rules, const Style& style) {
   std::uint64_t cases = 0;
+  std::uint64_t refused = 0;
   std::uint64_t failing = 0;
   std::size_t deciding = 0;
   for (const Row& row : run.rows) {
     cases += row.cases;
     if (fails(row, rules)) ++failing;
-    if (rules.decides(row)) ++deciding;
+    if (!rules.decides(row)) continue;
+    ++deciding;
+    refused += count_of(row, Verdict::refused);
   }
   const std::string ours = deciding == 0 ? "" : fmt::format(" ({})", row_counts(run, rules, true));
   const std::string peers =
@@ -257,6 +287,7 @@ std::string conclusion(const RunResult& run, const Rules& rules, const Style& st
   else
     verdict = fmt::format("{} in {}{}.{}", run.complete ? "PASSED: no fault" : "NO FAULT SO FAR",
                           counted(deciding, "row"), ours, peers);
+  verdict += left_unknown(run, rules);
   std::string out;
   if (!run.complete) {
     const std::string text = paragraph(
@@ -270,8 +301,9 @@ std::string conclusion(const RunResult& run, const Rules& rules, const Style& st
   std::string line = paragraph(verdict, "", "  ");
   line.pop_back();
   const std::string figures =
-      fmt::format("{} in {}, seed {}{}.", counted(cases, "case"), duration(run.seconds), run.seed,
-                  run.shard ? ", shard " + printable(*run.shard) : "");
+      fmt::format("{}{} in {}, seed {}{}.", counted(cases, "case"),
+                  refused > 0 ? fmt::format(", {} of them refused,", grouped(refused)) : "",
+                  duration(run.seconds), run.seed, run.shard ? ", shard " + printable(*run.shard) : "");
   const std::size_t last = line.rfind('\n') + 1;  // 0 if there is one line only
   line += (width(line) - last + 1 + width(figures) <= kTextWidth ? " " : "\n") + figures;
   const std::string note = short_run_note(run);
@@ -313,8 +345,9 @@ std::string table(const RunResult& run, const Rules& rules, const TableOptions& 
   std::string out = grid(run, rules, style);
   if (!out.empty()) out += legend(style);
   return out + fixtures(run, style) + not_run(run, style) + refused(run, rules, style) +
-         suspicious(run, style) + peers_that_disagree(run, rules, style, options) +
-         faults(run, rules, style, options) + conclusion(run, rules, style);
+         gap_list(run, rules, style) + code_list(run, style) + suspicious(run, style) +
+         peers_that_disagree(run, rules, style, options) + faults(run, rules, style, options) +
+         conclusion(run, rules, style);
 }
 
 }  // namespace assay

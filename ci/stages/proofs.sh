@@ -74,6 +74,9 @@ stage_verify() {
   attempt ci/cuda_budget --self-test
   attempt ci/cuda_budget --jobs "$jobs"
   if grep '^cuda_budget: not run' "$log" | sed 's/^/  /' | grep .; then add 0 0 1; fi
+  # Lines of our kernels that no case runs. It builds them once more, which is too much for each commit.
+  attempt ci/coverage --self-test
+  [ -z "$nightly" ] || attempt ci/coverage --jobs "$jobs"
   # Lists, each of which begins with another line for another rotation.
   local list
   for list in cpu peer cuda; do case_lines "ci/${list}_cases.txt" | rotated > "$logs/${list}_cases.txt"; done

@@ -13,7 +13,7 @@ std::vector<std::string> seeds() {
   std::vector<std::string> all{
       "f32: exp=2ulp ftz=yes -- src/exp.c, tested over every float\nbf16: compute=bf16 -- src/sum.c:40",
       "f16,bf16: accumulate=f32 chain=blocked(64) tanh=1ulp+1e-9abs -- here",
-      "chain=pairwise(8) alignment=64 moments=updating affine=folded algorithm=winograd -- there",
+      "chain=partial(16) alignment=64 moments=updating affine=folded algorithm=winograd -- there",
       "erf=4e-7abs div=1 sqrt=0.5 tiny=1e-38 -- manual"};
   for (const ContractField& f : contract_fields())
     all.push_back(std::string(f.name) + "=" + std::string(f.values.substr(0, f.values.find(' '))) + " -- x");

@@ -21,6 +21,7 @@
 #include "reports/text.h"
 #include "shared_flags.h"
 #include "terminal.h"
+#include "vocabulary/stop.h"
 
 namespace assay {
 namespace {
@@ -186,7 +187,7 @@ int bench_command(BenchFlags& flags) {
   };
   // A peer that is wrong is the peer's affair, unless it was asked for by name.
   for (const BenchRow& r : rows)
-    if (r.status == BenchRow::Status::failed && (!r.peer || names(options.impls, r.impl))) return kFaultFound;
+    if (r.has_failed() && (!r.peer || names(options.impls, r.impl))) return kFaultFound;
   if (interrupted()) return kInterrupted;
   return count(BenchRow::Status::measured) == 0 ? kEnvironment : kAllWell;
 }
@@ -225,7 +226,9 @@ void add_bench(CLI::App& app, Command& chosen) {
   command->footer(
       "Kernels of one case are timed in one process, on the same memory, in turns: every round times each of them in\n"
       "random order, and what is compared are their ratios within rounds. Only kernels whose results are right, by a\n"
-      "sample of elements under their contracts, are timed; results are looked at again afterwards. Times are the\n"
+      "sample of elements under their contracts, are timed; results are looked at again between rounds, with other\n"
+      "data at the same addresses, and afterwards. A time is impossible, and fails the run, that is shorter than this\n"
+      "machine needs to move the bytes or do the operations. Times are the\n"
       "thread's own (with several threads: the wall's), medians with 99% intervals (±?: too few rounds to have one).\n\n"
       "The limit of a row is what its formula needs at least, measured in the same rounds: moving its bytes on the\n"
       "same memory, its operations as fused multiply-adds in registers, its elementary functions at the speed of our\n"
@@ -339,6 +342,8 @@ void add_bench(CLI::App& app, Command& chosen) {
     chosen = [flags] {
       try {
         return bench_command(*flags);
+      } catch (const Stopped&) {
+        throw;
       } catch (const std::exception& error) {
         if (!interrupted()) throw;
         complain(

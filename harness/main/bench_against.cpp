@@ -198,7 +198,7 @@ int bench_against(const BenchFlags& flags) {
     if (!complete) fmt::print("\nInterrupted: {}\n", compared);
     print(tally, style);
     for (const BenchRow& r : rows)
-      if (r.status == BenchRow::Status::failed || (r.gate && r.gate->verdict == GateVerdict::regressed))
+      if (r.has_failed() || (r.gate && r.gate->verdict == GateVerdict::regressed))
         fmt::print("{}", line_of(r, style));
   }
   switch (tally.end()) {

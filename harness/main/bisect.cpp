@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "commands.h"
+#include "interrupt.h"
 #include "number_checks.h"
 #include "reports/file.h"
 #include "shared_flags.h"
@@ -35,6 +36,7 @@ int bisect_command(const BisectFlags& flags) {
   options.contract = contract_of_flag(flags.contract);
   options.diagnosis.patience.pairs =
       std::chrono::milliseconds(static_cast<std::int64_t>(flags.seconds * 1000));
+  options.diagnosis.patience.interrupted = &interrupted();
   Bisection b;
   {
     ProgressLine line;

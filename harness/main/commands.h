@@ -33,6 +33,7 @@ using Command = std::function<int()>;
 void add_verify(CLI::App& app, Command& chosen);
 void add_replay(CLI::App& app, Command& chosen);
 void add_explain(CLI::App& app, Command& chosen);
+void add_bounds(CLI::App& app, Command& chosen);
 void add_ops(CLI::App& app, Command& chosen);
 void add_merge(CLI::App& app, Command& chosen);
 void add_selftest(CLI::App& app, Command& chosen);

@@ -13,6 +13,7 @@
 #include "../verify/recorded.h"
 #include "../verify/verify.h"
 #include "commands.h"
+#include "interrupt.h"
 #include "number_checks.h"
 #include "reports/file.h"
 #include "reports/text.h"
@@ -33,7 +34,10 @@ struct DiagnoseFlags {
 };
 
 diagnose::Options options(const DiagnoseFlags& flags) {
-  return {.patience = {.pairs = std::chrono::milliseconds(static_cast<std::int64_t>(flags.seconds * 1000))}};
+  const std::chrono::milliseconds pairs(static_cast<std::int64_t>(flags.seconds * 1000));
+  diagnose::Options o{.patience = {.pairs = pairs, .interrupted = &interrupted()}};
+  o.patience.singles = std::max(o.patience.singles, pairs);
+  return o;
 }
 
 // That of the flag, or else what is called `otherwise`. Throws std::invalid_argument if that does not parse.
@@ -84,7 +88,7 @@ class RecordedKernel {
     if (!registry_) {
       // A library that the file names may be anybody's.
       registry_ = load_registry(plugins_, selects_torch({call_.impl}));
-      examiner_ = std::make_shared<Examiner>(make_zygotes(), RunOptions{});
+      examiner_ = std::make_shared<Examiner>(make_zygotes(), until_interrupted());
     }
     const auto found = std::ranges::find_if(registry_->kernels(), [&](const Kernel& k) {
       return k.name == call_.impl && k.op == call.op && k.unavailable.empty();
@@ -173,6 +177,7 @@ std::vector<Diagnosis> of_file(const DiagnoseFlags& flags) {
   ProgressLine line;
   for (std::size_t n = 0; n < file.calls.size(); ++n) {
     if (flags.call >= 0 && static_cast<int>(n) != flags.call) continue;
+    if (interrupted()) break;
     line.show(file.calls[n].case_text);
     all.push_back(
         at_place(fmt::format("{}, call {}", flags.file, n), [&] { return of_call(flags, file, n); }));
@@ -189,7 +194,9 @@ Diagnosis of_results(const DiagnoseFlags& flags, const diagnose::GivenCall& give
     if (auto says = diagnose::read_result(r, given.call, outputs, rounding)) said.push_back(*std::move(says));
   diagnose::Evidence evidence(given.call, contract(flags, diagnose::strangers_contract(), given.call),
                               std::move(outputs), std::move(rounding));
-  Diagnosis d = diagnose::diagnose(evidence, options(flags));
+  diagnose::Options how = options(flags);
+  how.stranger = flags.contract.empty();
+  Diagnosis d = diagnose::diagnose(evidence, how);
   d.skipped.insert(d.skipped.end(), said.begin(), said.end());
   d.case_text = given.case_text;
   d.impl = whose;
@@ -282,8 +289,10 @@ int diagnose_command(const DiagnoseFlags& flags) {
   }
   if (!flags.json.empty()) write_file(flags.json, to_json(all));
   if (!flags.svg.empty()) write_file(flags.svg, to_svg(all));
-  const bool fault = std::ranges::any_of(all, &Diagnosis::fault);
-  return fault ? kFaultFound : kAllWell;
+  if (interrupted()) return kInterrupted;
+  const bool well = std::ranges::none_of(
+      all, [](const Diagnosis& d) { return d.fault || d.kind == Diagnosis::Kind::undecided; });
+  return well ? kAllWell : kFaultFound;
 }
 
 }  // namespace
@@ -300,8 +309,9 @@ void add_diagnose(CLI::App& app, Command& chosen) {
       "are right included. The cause is named with the elements that prove it, those that cannot be told from it on this data, and\n"
       "a case that tells them apart. If no single cause explains all, pairs are tried. Parameters are also computed back from\n"
       "results, so that a fault nobody listed shows as what was used: \"1.07 times those given\". Results of a kernel about which\n"
-      "nothing is known are judged as those of common libraries are, or by --contract (`assay ops --help` explains its fields). A file with fewer bits\n"
-      "than the result has (f16 of f32) is taken for a rounded one, and judged within that rounding.\n"
+      "nothing is known are judged as those of common libraries are, or by --contract (`assay ops --help` explains its fields). Where\n"
+      "they are right, the strictest contract is named under which they are; where its bound is so wide that it says little, \"Not\n"
+      "decided\". A file with fewer bits than the result has (f16 of f32) is taken for a rounded one, and judged within that rounding.\n"
       "A case file may also hold how tensors were elsewhere on their way: stages/source/weight in the model's file, received as the\n"
       "operator was handed it, packed as the engine keeps it, executed as the kernel read it, after when it had returned, and read/out\n"
       "the result as its consumer read it. Then the verdict is (a) parameters, (a') packing, (b) changed later, naming the tensor whose\n"
@@ -309,7 +319,10 @@ void add_diagnose(CLI::App& app, Command& chosen) {
       "A library that a case file names is loaded only if --plugin names it, too.\n"
       "It cannot see: faults whose results lie inside the bound, as f32 sums over thousands of terms of either sign have; results\n"
       "of another algorithm (Winograd), which diverge without a fault of this kind; what happened before or behind the call.\n\n"
-      "Exit code 0: no fault; 1: a fault, named or not; 2: a file or an argument is wrong.");
+      "Single causes are tried for a minute at most, or as long as --time says if that is more; where the time ends the search, the output\n"
+      "says so.\n\n"
+      "Exit code 0: no fault; 1: a fault, named or not, or results inside a bound that is too wide to decide; 2: a file or an\n"
+      "argument is wrong; 130: interrupted, with what was found.");
   auto flags = std::make_shared<DiagnoseFlags>();
   command->add_option("FILE", flags->file, "a case file (.h5)")->type_name("");
   command->add_option("--call", flags->call, "only this call of the file, counted from 0")

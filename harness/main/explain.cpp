@@ -22,12 +22,14 @@
 #include "../judge/judge.h"
 #include "../run/lane.h"
 #include "commands.h"
+#include "interrupt.h"
 #include "reports/file.h"
 #include "reports/text.h"
 #include "reports/verdict.h"
 #include "shared_flags.h"
 #include "vocabulary/case.h"
 #include "vocabulary/check.h"
+#include "vocabulary/stop.h"
 
 namespace assay {
 namespace {
@@ -65,9 +67,12 @@ std::vector<Width> widths(Expectation& expectation, const Contract& contract) {
     Width& width = all.emplace_back();
     width.result = output_name(*call.op, o);
     width.elements = (n + step - 1) / step;
+    std::vector<std::size_t> places;
+    for (std::size_t e = 0; e < n; e += step) places.push_back(e);
+    const Expectation::Intervals& intervals = expectation.intervals(static_cast<int>(o), places, contract);
     std::vector<double> finite;
-    for (std::size_t e = 0; e < n; e += step) {
-      const Interval& i = expectation.interval(static_cast<int>(o), static_cast<std::int64_t>(e), contract);
+    for (const std::size_t e : places) {
+      const Interval& i = intervals[e];
       if (i.undecidable())
         ++width.undecidable;
       else if (const double w = i.relative_width(); std::isfinite(w))
@@ -89,8 +94,9 @@ std::vector<Explained> explain(const Registry& registry, const Call& call) {
     all.emplace_back().kernel = k;
     if (k->unavailable.empty()) tasks.push_back({k, &call});
   }
-  Lane lane(make_zygotes(), RunOptions{});
+  Lane lane(make_zygotes(), until_interrupted());
   const std::vector<Outcome> outcomes = lane.run(tasks);
+  stop_now();
   Expectation expectation(call);
   bool chosen = false;
   std::size_t next = 0;

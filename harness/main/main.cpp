@@ -20,11 +20,13 @@
 #include "../variants/variant.h"
 #include "../verify/verify.h"
 #include "commands.h"
+#include "interrupt.h"
 #include "reports/file.h"
 #include "reports/text.h"
 #include "terminal.h"
 #include "vocabulary/case.h"
 #include "vocabulary/operators.h"
+#include "vocabulary/stop.h"
 
 namespace assay {
 namespace {
@@ -49,8 +51,13 @@ std::vector<std::string> given_words;
 bool is_worker(int argc, char** argv) { return argc > 1 && std::strcmp(argv[1], "worker") == 0; }
 
 int run_command(const Command& command) {
+  catch_interrupts(kEndsAtOnce);  // commands that have something to write then ask for more time
+  const StopScope scope([] { return interrupted().load(); });
   try {
     return command();
+  } catch (const Stopped&) {
+    complain("interrupted");
+    return kInterrupted;
   } catch (const UsageError& e) {
     complain(e.what());
     return kWrongUsage;
@@ -167,6 +174,7 @@ int assay_main(int argc, char** argv) {
   add_verify(app, chosen);
   add_replay(app, chosen);
   add_explain(app, chosen);
+  add_bounds(app, chosen);
   add_ops(app, chosen);
   add_merge(app, chosen);
   add_selftest(app, chosen);

@@ -14,17 +14,20 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "../coverage/runtime.h"
 #include "../fixtures/fixture.h"
 #include "../registry/parts.h"
 #include "../verify/examine.h"
 #include "../verify/recorded.h"
 #include "../verify/verify.h"
 #include "commands.h"
+#include "interrupt.h"
 #include "reports/file.h"
 #include "reports/text.h"
 #include "shared_flags.h"
 #include "vocabulary/access_counts.h"
 #include "vocabulary/operators.h"
+#include "vocabulary/stop.h"
 
 namespace assay {
 namespace {
@@ -62,7 +65,10 @@ Now try_kernel(Examiner& examiner, const Replayable& r, const Kernel& kernel, Ve
   Now now{kernel.name, Verdict::pass, {}, runs, 0};
   for (int i = 0; i < runs; ++i) {
     std::vector<Call> call{r.call};
-    const Judgement j = examiner.examine(std::move(call), choices, kernels)[0].findings[0].judgement;
+    const Finding finding =
+        examiner.examine(std::move(call), choices, kernels, {.further = Further::all}, {&r.parsed, 1})[0].findings[0];
+    if (finding.stopped) throw Stopped();
+    const Judgement& j = finding.judgement;
     if (i == 0 || j.verdict > now.verdict) {
       now.verdict = j.verdict;
       now.detail = j.detail;
@@ -137,8 +143,9 @@ std::vector<std::string> variables_of(const RecordedCall& call, const std::strin
     if (equals == std::string::npos || equals == 0)
       throw FileError(fmt::format("{}: attribute variables has \"{}\", which is not NAME=VALUE", where, v));
     const std::string variable = v.substr(0, equals);
-    // What the run that recorded it had of its own, by `assay verify --check`.
-    if (variable == kAccessCountsVariable || variable == kCheckVariable) continue;
+    // What the run that recorded it had of its own, by `assay verify --check` or `--coverage`.
+    if (variable == kAccessCountsVariable || variable == kCheckVariable || variable == kCoverageVariable)
+      continue;
     const char* const inherited = std::getenv(variable.c_str());
     if (is_for_the_user(variable) && (inherited == nullptr || v.substr(equals + 1) != inherited))
       refused.push_back(v);
@@ -202,7 +209,7 @@ class Replayer {
  private:
   const Registry& registry_;
   const ReplayFlags& flags_;
-  Examiner examiner_{make_zygotes(), {}};
+  Examiner examiner_{make_zygotes(), until_interrupted()};
   std::deque<Kernel> prepared_;  // the examiner knows kernels by their addresses
 };
 
@@ -278,7 +285,8 @@ void add_replay(CLI::App& app, Command& chosen) {
       "Runs the calls of a case file with the recorded data, bit for bit, on the recorded kernel or on those of\n"
       "--impl. A call that was unstable runs a hundred times. A file comes from anywhere: a library that it names is\n"
       "loaded only if --plugin names it, and variables that decide which code runs (LD_PRELOAD) are not set.\n"
-      "Exit code 1: a fault shows again; 0: none does; 2: the file or an argument is wrong; 3: no kernel could be run here.");
+      "Exit code 1: a fault shows again; 0: none does; 2: the file or an argument is wrong; 3: no kernel could be run here;\n"
+      "130: interrupted, and what --json asks for is not written.");
   auto flags = std::make_shared<ReplayFlags>();
   command->add_option("FILE", flags->file, "a case file (.h5)")->required()->type_name("");
   command->add_option("--impl", flags->impls, "shell globs on kernel names instead of the recorded kernel")

@@ -7,7 +7,10 @@
 #include <algorithm>
 
 #include "../diagnose/score.h"
+#include "../generate/paths.h"
+#include "../selftest/path_trial.h"
 #include "../selftest/report.h"
+#include "../selftest/state_trial.h"
 #include "../variants/variant.h"
 #include "../verify/verify.h"
 #include "commands.h"
@@ -33,12 +36,31 @@ std::string patterns_text(const SelftestFlags& flags) {
                                         : fmt::format("{}", fmt::join(flags.options.patterns, " "));
 }
 
-void check_variants(const SelftestOptions& options) {
+// What is planted beside variants, of this operator.
+struct Beside {
+  std::string name, says;
+};
+std::vector<Beside> planted_beside_variants(const Operator& op) {
+  std::vector<Beside> all;
+  const std::vector<Path> paths = paths_of(op, {});
+  for (const PathFault& fault : kPathFaults)
+    for (const Path& p : paths)
+      if (fault.kernel == kZeros || has_stateful(op))
+        all.push_back({path_variant(fault, p), fmt::format("{} for such calls", fault.says)});
+  for (const StatefulKind* kind : stateful_faults(op))
+    all.push_back({std::string(kind->name), std::string(kind->says)});
+  return all;
+}
+
+void check_variants(const SelftestOptions& options, bool diagnosis) {
   const std::vector<const Operator*> chosen = select_operators(options.patterns);
   for (const std::string& glob : options.variants) {
     const bool matches = std::ranges::any_of(chosen, [&](const Operator* op) {
       return std::ranges::any_of(
-          variants_of(*op), [&](const Variant& v) { return v.name != "none" && selects({glob}, v.name); });
+                 variants_of(*op),
+                 [&](const Variant& v) { return v.name != "none" && selects({glob}, v.name); }) ||
+             (!diagnosis && std::ranges::any_of(planted_beside_variants(*op),
+                                                [&](const Beside& b) { return selects({glob}, b.name); }));
     });
     if (!matches)
       throw UsageError(
@@ -72,17 +94,20 @@ void check_plugins(const Registry& registry, const SelftestFlags& flags) {
 }
 
 void list_variants(const SelftestOptions& options) {
-  for (const Operator* op : select_operators(options.patterns))
+  for (const Operator* op : select_operators(options.patterns)) {
     for (const Variant& v : variants_of(*op))
       if (v.name != "none" && selects(options.variants, v.name))
         fmt::print("{} {}: {}\n", op->schema.name, v.name, v.says);
+    for (const Beside& b : planted_beside_variants(*op))
+      if (selects(options.variants, b.name)) fmt::print("{} {}: {}\n", op->schema.name, b.name, b.says);
+  }
 }
 
 // How well `assay diagnose` names what is planted.
 int score_diagnosis(const SelftestFlags& flags) {
   const SelftestOptions& o = flags.options;
   diagnose::Scores scores;
-  catch_interrupts();
+  catch_interrupts(kEndsInOrder);
   {
     ProgressLine line;
     scores =
@@ -104,7 +129,7 @@ int selftest_command(SelftestFlags& flags) {
   check_files({{"--json", flags.json}}, flags.plugins);
   if (flags.list && !flags.json.empty())
     throw UsageError("--list and --json exclude each other: the list of what would be planted is text");
-  check_variants(options);
+  check_variants(options, flags.diagnosis);
   if (flags.list) {
     list_variants(options);
     return kAllWell;
@@ -115,7 +140,7 @@ int selftest_command(SelftestFlags& flags) {
   options.plugins = !flags.plugins.empty();
   if (options.plugins) check_plugins(*registry, flags);
   options.run.time_limit = std::chrono::seconds(10);
-  catch_interrupts();
+  catch_interrupts(kEndsInOrder);
   SelftestResult result;
   {
     ProgressLine line;
@@ -139,6 +164,7 @@ void add_selftest(CLI::App& app, Command& chosen) {
       "A variant is the operator's reference with one thing wrong: an argument ignored, a tail lost, sums in bf16, memory\n"
       "that is not the kernel's. Each runs as a kernel does, on the cases that `assay verify` gives the operator, under the\n"
       "contract of our own kernel; a fault that changes few of these gets further ones, until it had as many, and is listed.\n"
+      "Others are our own kernel, wrong on one path (paths.*, stale_paths.*, unwritten_paths.*) or by what it remembers (state.*).\n"
       "The columns on the right say what other ways of comparing would have found on the same cases:\n"
       "torch.testing.assert_close with its defaults, allclose with 1e-2, and a normalized mean squared error of 1e-7.\n"
       "A fault that survives fails the run (exit code 1), and so does a right kernel that is called wrong, or a fault that is found\n"

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "../coverage/runtime.h"
 #include "../generate/check_case.h"
 #include "../registry/configured.h"
 #include "../registry/parts.h"
@@ -20,6 +21,7 @@
 #include "number_checks.h"
 #include "report_files.h"
 #include "reports/file.h"
+#include "reports/gaps.h"
 #include "reports/html.h"
 #include "reports/junit.h"
 #include "reports/merge.h"
@@ -52,6 +54,8 @@ struct VerifyFlags {
   double timeout = 10;
   bool check = false;
   bool thorough = false;
+  bool classes = false;
+  bool coverage = false;
   CLI::Option* cases = nullptr;
 };
 
@@ -187,6 +191,11 @@ int verify_command(VerifyFlags& flags) {
     flags.variables.push_back(fmt::format("{}={}", kAccessCountsVariable, accesses->path().string()));
     flags.variables.push_back(fmt::format("{}=1", kCheckVariable));
   }
+  options.coverage = flags.coverage;
+  if (flags.coverage) {
+    if (fixtures) throw UsageError("--coverage and --fixtures exclude each other: recorded cases are what they are");
+    flags.variables.push_back(fmt::format("{}=1", kCoverageVariable));
+  }
   registry->set_variables(flags.variables);
   if (!flags.only.empty()) options.listed = {parse_case(flags.only)};
   if (!flags.list.empty()) options.listed = listed_cases(flags.list, options.patterns);
@@ -194,7 +203,7 @@ int verify_command(VerifyFlags& flags) {
   options.is_short = !flags.thorough && !flags.check && flags.cases->count() == 0 && !options.time &&
                      options.listed.empty() && !fixtures;
 
-  catch_interrupts();
+  catch_interrupts(kEndsInOrder);
   RunResult result;
   {
     ProgressLine line;
@@ -214,6 +223,7 @@ int verify_command(VerifyFlags& flags) {
     if (!flags.only.empty())
       if (const Checked checked = check_case(options.listed[0]); !checked.ok())
         text = fmt::format("Wrong arguments, which a kernel must reject: {}\n\n{}", checked.error, text);
+    if (flags.classes) text = fmt::format("{}{}", class_table(result, {}), text);
     if (!result.accesses.empty()) text = fmt::format("{}\n{}", access_table(result.accesses), text);
     write_or_complain(complained, [&] { write_file("-", text); });
   }
@@ -249,14 +259,23 @@ void add_verify(CLI::App& app, Command& chosen) {
       "  assay verify --thorough                        every case on every kernel\n"
       "  assay verify prelu 'softmax*' --dtype f32      two operators, one dtype\n"
       "  assay verify mm --plugin ./libmine.so --impl 'plugin:*'   your own kernel\n"
+      "  assay verify mm --plugin ./libmine.so --impl 'plugin:*' --coverage   and what of its code nothing has run\n"
       "  assay verify --case prelu:f32:self=2x6x5x7,weight=6:seed=1\n"
       "  assay verify --cases-from ci/cpu_cases.txt 'softmax*'   those of a list that are of these operators\n"
       "  assay verify 'softmax*' --impl cuda.emulated --check   CUDA kernels without a GPU, under a checker\n"
       "  assay verify --fixtures cases/fixtures         recorded cases; what was recorded is judged too\n\n"
+      "--coverage: build the plugin with\n"
+      "  clang -g -fsanitize-coverage=trace-pc-guard,pc-table,trace-cmp ...   or\n"
+      "  gcc -g -fsanitize-coverage=trace-pc,trace-cmp ...                    as well as with its other flags, -fPIC -shared.\n"
+      "Each row then says how many blocks of its functions ran in cases that were judged, and which lines did not. Sizes, strides and\n"
+      "attributes are set to what the kernel compares them with, so that branches for certain sizes are tried. Needs llvm-symbolizer\n"
+      "or addr2line for lines; without, places are offsets.\n\n"
       "Exit codes: 0 all well; 1 a fault was found; 2 wrong usage, unreadable input, or output that cannot be written;\n"
       "3 the environment lacks what was asked for, something could not be run, or nothing ran; 130 interrupted.\n"
-      "A run that --time cuts short exits by what it did.\n"
-      "Ctrl-C, SIGTERM, or SIGHUP (a terminal that closes; not under nohup) ends a run early: what it did is reported and written.");
+      "A run that --time cuts short exits by what it did. A fifth of it, one minute at most, is for failures if there are any. Without\n"
+      "--time a row's failures get 10 s for the search for a cause and 20 s for each smaller case, and all rows together five minutes;\n"
+      "a failure for which that did not suffice says so.\n"
+      "Ctrl-C, SIGTERM, or SIGHUP (a terminal that closes; not under nohup) ends a run within about two seconds: what it did is reported and written.");
   auto flags = std::make_shared<VerifyFlags>();
   VerifyOptions& o = flags->options;
   add_choice(*command, o.patterns, flags->dtypes);
@@ -319,6 +338,23 @@ void add_verify(CLI::App& app, Command& chosen) {
       ->check(whole_number())
       ->capture_default_str()
       ->type_name("N");
+  command->add_flag(
+      "--classes", flags->classes,
+      "list which classes of calls were judged in each row, which only refused, and which never called");
+  command->add_flag(
+      "--coverage", flags->coverage,
+      "of kernels built with -fsanitize-coverage: name the lines and blocks of their code that no judged case ran, and draw up to as "
+      "many cases again towards those (below)");
+  command->add_flag(
+      "--strict-coverage", o.strict_coverage,
+      "a row fails that has gaps: fewer judged cases than half of those asked for (100 at most), or a class "
+      "of ordinary calls of which every one was refused");
+  command
+      ->add_option(
+          "--may-refuse", o.may_refuse,
+          "a shell glob on reasons: calls refused for these are no gaps ('only groups 1'); may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("GLOB");
   command->add_option("--shard", flags->shard, "run this part only; `assay merge` joins the parts")
       ->capture_default_str()
       ->type_name("I/N");

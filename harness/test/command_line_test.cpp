@@ -45,7 +45,7 @@ TEST_F(CommandLine, LeavesKernelsOut) {
 TEST_F(CommandLine, SaysWhatItIs) {
   const Finished help = assay({});
   EXPECT_EQ(help.status, 0);
-  for (const char* command : {"verify", "replay", "explain", "ops", "merge", "selftest"})
+  for (const char* command : {"verify", "replay", "explain", "bounds", "ops", "merge", "selftest"})
     EXPECT_THAT(help.out, HasSubstr(command));
   const Finished version = assay({"--version"});
   EXPECT_EQ(version.status, 0);
@@ -172,6 +172,39 @@ TEST_F(CommandLine, NoCaseFileOfAnotherRunIsLost) {
   EXPECT_EQ(run("2"), 2 * first);
 }
 
+// It takes one case in eight: others stand in the place of those that it refused.
+TEST_F(CommandLine, AKernelThatRefusesMostIsJudgedOnAsManyCases) {
+  const std::vector<std::string> narrow{"relu",   "--plugin",      ASSAY_COMMAND_TEST_PLUGIN,
+                                        "--impl", "plugin:narrow", "--dtype",
+                                        "f32",    "--cases",       "120"};
+  const auto run = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), narrow.begin(), narrow.end());
+    return verify(more);
+  };
+  const Finished f = run({"--json", file("run.json"), "--classes", "--junit", file("run.xml")});
+  EXPECT_EQ(f.status, 0) << f.out << f.err;
+  std::ifstream in(file("run.json"));
+  const json row = json::parse(in)["results"][0];
+  EXPECT_EQ(row["judged"], 120);
+  EXPECT_EQ(row["asked"], 120);
+  EXPECT_EQ(row["counts"]["refused"], row["instead"]);
+  EXPECT_GT(row["instead"], 60);
+  EXPECT_EQ(row["undeclared"], json::object());
+  ASSERT_FALSE(row["gaps"].empty());
+  EXPECT_THAT(f.out, HasSubstr("shape of 4 dimensions  only refused: only one dimension"));
+  EXPECT_THAT(f.out, HasSubstr("1 row has gaps in what was judged"));
+  std::ifstream xml(file("run.xml"));
+  EXPECT_THAT(std::string(std::istreambuf_iterator<char>(xml), {}),
+              HasSubstr("gap: every call of the class"));
+
+  const Finished strict = run({"--strict-coverage"});
+  EXPECT_EQ(strict.status, 1) << strict.out;
+  EXPECT_THAT(strict.out, HasSubstr("FAILED: 1 of 1 row at fault (1 with gaps)"));
+  EXPECT_EQ(run({"--strict-coverage", "--may-refuse", "only *"}).status, 0);
+  EXPECT_EQ(run({"--strict-coverage", "--may-refuse", "only one dim"}).status, 1)
+      << "a glob is of the whole reason";
+}
+
 // A name that no file system takes, and two that differ at the end.
 TEST_F(CommandLine, KernelsMayHaveLongNames) {
   const Finished f = verify({"relu", "--plugin", ASSAY_COMMAND_TEST_PLUGIN, "--impl", "plugin:long*",
@@ -194,8 +227,8 @@ TEST_F(CommandLine, KernelsMayHaveLongNames) {
 }
 
 TEST_F(CommandLine, ACutRunLeavesAValidReport) {
-  const Finished timed =
-      verify({"relu", "mm", "--impl", "cpu.*", "--cases", "1000000", "--time", "2s", "--json", "-"});
+  const Finished timed = verify({"relu", "mm", "--impl", "cpu.*", "--cases", "1000000", "--time",
+                                 kSanitized ? "8s" : "2s", "--json", "-"});
   EXPECT_EQ(timed.status, 0) << timed.err;
   json run = json::parse(timed.out);
   EXPECT_EQ(run["complete"], false);

@@ -40,6 +40,21 @@ static int refuses(const assay_call* call) {
   return ASSAY_REFUSED;
 }
 
+/* Rows alone, contiguous, and it says so beforehand. */
+static int rows_only(const assay_call* call) {
+  const assay_tensor* x = call->arguments[0].as.tensor;
+  const assay_tensor* y = call->outputs[0];
+  if (x->ndim == 1 && x->dtype.code == ASSAY_FLOAT && x->dtype.bits == 32 && x->strides[0] == 1 &&
+      y->strides[0] == 1)
+    return ASSAY_OK;
+  snprintf(call->message, call->message_capacity, x->ndim == 1 ? "only contiguous f32" : "only one dimension");
+  return ASSAY_REFUSED;
+}
+
+static int narrow(const assay_call* call) {
+  return rows_only(call) == ASSAY_OK ? right(call) : ASSAY_REFUSED;
+}
+
 #define TEN(x) x x x x x x x x x x
 #define SCHEMA "relu(Tensor self) -> Tensor"
 static const assay_kernel kernels[] = {
@@ -49,6 +64,7 @@ static const assay_kernel kernels[] = {
     {.size = sizeof(assay_kernel), .schema = SCHEMA, .name = "long" TEN(TEN("name")) "2", .run = wrong},
     {.size = sizeof(assay_kernel), .schema = "tanh(Tensor self) -> Tensor", .name = "hangs", .run = hangs},
     {.size = sizeof(assay_kernel), .schema = "exp(Tensor self) -> Tensor", .name = "crashes", .run = crashes},
+    {.size = sizeof(assay_kernel), .schema = SCHEMA, .name = "narrow", .run = narrow, .refuses = rows_only},
     {.size = sizeof(assay_kernel), .schema = SCHEMA, .name = "bytes", .run = right, .refuses = refuses},
 };
 

@@ -17,7 +17,9 @@
 namespace assay {
 namespace {
 
-constexpr long kRounds = 3;
+using ::testing::HasSubstr;
+
+constexpr long kRounds = 20;  // more than the looks before, between and after them, which copy always
 
 class OracleCopy : public testing::Test {
  protected:
@@ -28,22 +30,29 @@ class OracleCopy : public testing::Test {
     make_environment();
   }
 
-  // Calls of Tensor.copy_ while the case is timed: those of the sample that is looked at before and after, too.
-  long copies(const std::string& text) const {
+  struct Timed {
+    long copies =
+        0;  // calls of Tensor.copy_ while the case is timed: those of the sample that is looked at before and after, too
+    std::string out;
+  };
+  // On a GPU, in place of which is the processor, by torch.cuda.
+  Timed timed(const std::string& text, const std::string& impl = "torch") const {
     const std::string log = (root() / "copies").string();
     std::filesystem::remove(log);
     const Finished f = run_program(
-        ASSAY_PROGRAM, {"bench", "--case", text, "--impl", "torch", "--rounds", std::to_string(kRounds)},
-        {"ASSAY_TORCH_PYTHON=" + (root() / "bin/python3").string(), "ASSAY_TEST_COPIES=" + log});
+        ASSAY_PROGRAM, {"bench", "--case", text, "--impl", impl, "--rounds", std::to_string(kRounds)},
+        {"ASSAY_TORCH_PYTHON=" + (root() / "bin/python3").string(), "ASSAY_TEST_COPIES=" + log,
+         "ASSAY_TORCH_CUDA=cpu"});
     EXPECT_EQ(f.status, 0) << f.out << f.err;
     std::ifstream lines(log);
-    return std::count(std::istreambuf_iterator<char>(lines), {}, '\n');
+    return {std::count(std::istreambuf_iterator<char>(lines), {}, '\n'), f.out};
   }
+  long copies(const std::string& text) const { return timed(text).copies; }
 
  private:
   std::filesystem::path root() const { return folder_.path(); }
 
-  // A virtual environment whose torch counts.
+  // A virtual environment whose torch counts copies to tensors of several dimensions: bandwidth is measured with others.
   void make_environment() const {
     const Finished torch = run_program(
         ASSAY_PYTHON, {"-c", "import torch, os; print(os.path.dirname(torch.__path__[0]), end='')"});
@@ -61,8 +70,9 @@ class OracleCopy : public testing::Test {
            "import torch\n"
            "plain = torch.Tensor.copy_\n"
            "def copy_(self, *arguments, **keywords):\n"
-           "    with open(os.environ['ASSAY_TEST_COPIES'], 'a') as log:\n"
-           "        log.write('copied\\n')\n"
+           "    if self.dim() > 1:\n"
+           "        with open(os.environ['ASSAY_TEST_COPIES'], 'a') as log:\n"
+           "            log.write('copied\\n')\n"
            "    return plain(self, *arguments, **keywords)\n"
            "torch.Tensor.copy_ = copy_\n";
   }
@@ -88,6 +98,18 @@ TEST_F(OracleCopy, IsOfEveryResult) {
 TEST_F(OracleCopy, IsNotMadeForTheStrideOfADimensionOfOne) {
   EXPECT_LT(copies("max_pool2d_with_indices:f32:self=[2x1x8x8]@channels_last,kernel_size=[2,2]"),
             2 * kRounds);
+}
+
+// On a device they are made beside the call as well. The row says so, where it is so.
+TEST_F(OracleCopy, IsTimedOnADevice) {
+  for (const char* impl : {"torch", "torch.cuda"}) {
+    const Timed alike = timed("clone:f32:self=[64x32]", impl),
+                otherwise = timed("clone:f32:self=[64x32]@permuted(1,0)", impl);
+    EXPECT_LT(alike.copies, kRounds) << impl;
+    EXPECT_GE(otherwise.copies, alike.copies + kRounds) << impl;
+    EXPECT_THAT(alike.out, ::testing::Not(HasSubstr("a copy is in its time"))) << impl;
+    EXPECT_THAT(otherwise.out, HasSubstr("a copy is in its time")) << impl;
+  }
 }
 
 }  // namespace

@@ -272,6 +272,46 @@ TEST(SelftestCommand, FailsWhereDataAreTooFew) {
   EXPECT_THAT(f.out, HasSubstr("relu results.nan_as_zero (f32): stores 0 instead of NaN"));
 }
 
+// A fast path that gives zeros, for each kind of call that networks make; with a few cases some are never taken.
+TEST(SelftestCommand, PlantsFastPathsThatAreWrong) {
+  const std::vector<std::string> paths{"convolution", "max_pool2d", "--dtype",    "f32",
+                                       "--variant",   "paths.*",    "--no-rivals"};
+  const auto run = [&](const std::string& cases) {
+    std::vector<std::string> arguments = paths;
+    arguments.insert(arguments.end(), {"--cases", cases});
+    return selftest_of(arguments);
+  };
+  const Finished all = run("250");
+  EXPECT_EQ(all.status, 0) << all.out;
+  const Finished few = run("30");
+  EXPECT_EQ(few.status, 1) << few.out;
+  EXPECT_THAT(few.out, HasSubstr("gives zeros for calls of: "));
+  EXPECT_THAT(selftest_of({"mm", "--variant", "paths.*", "--list"}).out,
+              HasSubstr("mm paths.all sizes from 128 on: gives zeros for such calls"));
+}
+
+// Where cases are too few for it, what is wrong after calls of other data, or after 1,000, survives.
+TEST(SelftestCommand, PlantsFaultsOfState) {
+  const auto run = [&](std::vector<std::string> more) {
+    std::vector<std::string> arguments{"softmax.int", "argmax", "--dtype", "f32"};
+    std::ranges::move(more, std::back_inserter(arguments));
+    return selftest_of(arguments);
+  };
+  const Finished all = run({"--variant", "state.*", "--json", "-"});
+  EXPECT_EQ(all.status, 0) << all.out << all.err;
+  const json document = json::parse(all.out);
+  EXPECT_EQ(document["score"]["found"], 14);
+  for (const json& p : document["planted"])
+    EXPECT_TRUE(p["variant"] != "state.wrong_from_call_1000" || p["by"]["allclose 1e-2"] == false)
+        << "250 cases call it 500 times";
+  const Finished paths = run({"--variant", "stale_paths.*,unwritten_paths.*", "--no-rivals"});
+  EXPECT_EQ(paths.status, 0) << paths.out;
+  EXPECT_THAT(run({"--variant", "stale_paths.*", "--no-rivals", "--cases", "3"}).out,
+              HasSubstr("leaves what it gave for the call before for calls of: "));
+  EXPECT_THAT(run({"--variant", "state.*", "--list"}).out,
+              HasSubstr("argmax state.wrong_from_call_1000: gives zeros from its 1,000th call on"));
+}
+
 TEST(SelftestCommand, SaysWhatItWouldPlantAndWhatIsWrongWithItsArguments) {
   const Finished list = selftest_of({"softmax.int", "--variant", "dim.*", "--list"});
   EXPECT_EQ(list.status, 0);

@@ -7,14 +7,19 @@
 #include "reports/file.h"
 #include "reports/file_kind.h"
 #include "reports/history_file.h"
+#include "reports/html.h"
+#include "reports/junit_report.h"
+#include "reports/markdown.h"
 #include "reports/selftest_file.h"
 
 namespace assay {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 std::string reading_error(const std::function<void()>& read) {
@@ -33,6 +38,39 @@ std::string bench_error_with(std::string_view from, std::string_view to) {
   EXPECT_NE(at, std::string::npos) << from;
   text.replace(at, from.size(), to);
   return reading_error([&] { bench_from_json(text, "bench.json"); });
+}
+
+// A row that is faster than the machine can be has its time, and has failed.
+constexpr std::string_view kMeasured = "\"status\": \"measured\", \"reason\": \"\"",
+                           kImpossible =
+                               "\"status\": \"impossible\", \"reason\": \"207% of what is possible\"";
+
+std::string sample_with_an_impossible_row() {
+  std::string text(kBenchSample);
+  text.replace(text.find(kMeasured), kMeasured.size(), kImpossible);
+  return text;
+}
+
+TEST(BenchFile, AnImpossibleRowHasFailed) {
+  const BenchmarkFile file = bench_from_json(sample_with_an_impossible_row(), "bench.json");
+  const Measurement& row = file.rows.at(0);
+  EXPECT_EQ(row.status, MeasuredStatus::impossible);
+  EXPECT_TRUE(row.has_failed());
+  EXPECT_FALSE(row.measured());
+  EXPECT_FALSE(file.rows.at(1).has_failed());
+  EXPECT_EQ(row.reason, "207% of what is possible");
+}
+
+TEST(BenchFile, ReportsSayThatATimeIsImpossible) {
+  Report report;
+  report.benches.push_back(bench_from_json(sample_with_an_impossible_row(), "bench.json"));
+  EXPECT_THAT(junit(report), HasSubstr("<error type=\"impossible\" message=\"207% of what is possible\">"));
+  EXPECT_THAT(html(report),
+              AllOf(HasSubstr("or a time that is impossible"), HasSubstr("207% of what is possible")));
+  EXPECT_THAT(markdown(report), AllOf(HasSubstr("### Failed (1)"), HasSubstr("207% of what is possible")));
+  report.benches[0] = bench_from_json(kBenchSample, "bench.json");
+  for (const std::string& text : {junit(report), html(report), markdown(report)})
+    EXPECT_THAT(text, Not(HasSubstr("impossible")));
 }
 
 TEST(BenchFile, IsRead) {

@@ -47,7 +47,8 @@ Faults: each with the smallest case that shows it and the command that runs it a
       diagnosis before the cases were made small: slope is 0
       assay verify --impl cpu.avx2 --case 'prelu:f32:self=2x3@offset(1),weight=3'
 
-FAILED: 1 of 4 rows at fault (1 pass, 1 refused, 1 not run, 1 diverged). Peers: 1 crashed. 40 cases in 1.5 s, seed 42.
+FAILED: 1 of 4 rows at fault (1 pass, 1 refused, 1 not run, 1 diverged). Peers: 1 crashed.
+40 cases, 10 of them refused, in 1.5 s, seed 42.
 )");
 }
 
@@ -72,7 +73,7 @@ TEST(Table, EndsWithTheAnswer) {
       conclusion({absent}),
       "NOTHING RAN: this machine lacks what every kernel needs; see \"Not run\" above. 0 cases in 0.0 s, seed 0.");
   EXPECT_EQ(conclusion({row_of("relu", "cpu", "f32", {{Verdict::refused, 2}}), absent}),
-            "NOTHING RAN: every case was refused; see \"Refused\" above. 2 cases in 0.0 s, seed 0.");
+            "NOTHING RAN: every case was refused; see \"Refused\" above. 2 cases, 2 of them refused, in 0.0 s, seed 0.");
   Row empty = row_of("relu", "cpu", "f32", {});
   empty.reason = kNoCases;
   EXPECT_EQ(conclusion({empty}),
@@ -82,7 +83,7 @@ TEST(Table, EndsWithTheAnswer) {
   undeclared.refused = undeclared.undeclared = {{"not today", 1}};
   EXPECT_EQ(
       conclusion({good, undeclared}),
-      "FAILED: 1 of 2 rows at fault (1 with undeclared refusals, 1 pass). 1,202 cases in 0.0 s, seed 0.");
+      "FAILED: 1 of 2 rows at fault (1 with undeclared refusals, 1 pass). 1,202 cases, 1 of them refused, in 0.0 s, seed 0.");
   RunResult stopped;
   stopped.rows = {row_of("relu", "cpu", "f32", {}), absent};
   stopped.rows[0].reason = kNoCases;
