@@ -133,6 +133,14 @@ struct EpsilonBesideTheRoot {
   }
 };
 
+struct StatisticsOfTheBatch {
+  template <class S>
+  S operator()(const Tensor<S>& input, const Tensor<S>* weight, const Tensor<S>* bias, const Tensor<S>*,
+               const Tensor<S>*, bool, double, double eps, const Index& i) const {
+    return channel_statistics(input, i[1], eps).normal(input.at(i.number()), weight, bias, i[1]);
+  }
+};
+
 struct VarianceAsDeviation {
   template <class S>
   S operator()(const Tensor<S>& input, const Tensor<S>* weight, const Tensor<S>* bias,
@@ -157,7 +165,10 @@ const EnrolledWrong batch_norm_wrong[] = {
     EnrolledWrong{wrong_formula<ops::native_batch_norm, EpsilonBesideTheRoot, BatchNormMean, BatchNormRstd>(
         "epsilon_beside_the_root", "divides by sqrt(var) + eps")},
     EnrolledWrong{wrong_formula<ops::native_batch_norm, VarianceAsDeviation, BatchNormMean, BatchNormRstd>(
-        "variance_as_deviation", "divides by the running variance, without the root")}};
+        "variance_as_deviation", "divides by the running variance, without the root")},
+    EnrolledWrong{wrong_formula<ops::native_batch_norm, StatisticsOfTheBatch, BatchNormMean, BatchNormRstd>(
+        "statistics_of_the_batch",
+        "takes the mean and variance of the batch for the running ones, as in training")}};
 
 }  // namespace
 }  // namespace assay

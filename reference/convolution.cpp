@@ -1,5 +1,6 @@
 #include "ops/convolution.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "products.h"
@@ -162,7 +163,26 @@ struct ConvolutionGradBias {
 
 // ---- Wrong ones ----------------------------------------------------------------------------------------------
 
-struct Flipped {
+// What is around the image, in place of zeros. A position along a dimension becomes one inside, or stays outside.
+struct Reflected {
+  static std::int64_t into(std::int64_t at, std::int64_t size) {
+    return at < 0 ? -at : at >= size ? 2 * size - 2 - at : at;
+  }
+};
+struct Repeated {
+  static std::int64_t into(std::int64_t at, std::int64_t size) {
+    return std::clamp<std::int64_t>(at, 0, size - 1);
+  }
+};
+struct Periodic {
+  static std::int64_t into(std::int64_t at, std::int64_t size) { return (at % size + size) % size; }
+};
+struct Zeros {
+  static std::int64_t into(std::int64_t at, std::int64_t) { return at; }
+};
+
+template <class Around, bool flipped = false>
+struct WrongConvolution {
   template <class S>
   S operator()(const Tensor<S>& input, const Tensor<S>& weight, const Tensor<S>* bias,
                std::span<const std::int64_t> stride, std::span<const std::int64_t> padding,
@@ -176,10 +196,11 @@ struct Flipped {
     const std::int64_t first = i[1] / (weight.size(0) / groups) * channels;
     const S total = sum<S>(taps * channels, [&](std::int64_t k) {
       const std::int64_t r = k % taps, c = k / taps;
-      const std::int64_t at = window.target(i, r, weight.shape(), input.shape());
+      const std::int64_t at = window.target_by(Around::into, i, r, weight.shape(), input.shape());
       if (at < 0) return S(0);
+      const std::int64_t tap = flipped ? taps - 1 - r : r;
       return input.at((i[0] * input.size(1) + first + c) * image + at) *
-             weight.at((i[1] * channels + c + 1) * taps - 1 - r);
+             weight.at((i[1] * channels + c) * taps + tap);
     });
     return bias == nullptr ? total : total + (*bias)(i[1]);
   }
@@ -190,8 +211,15 @@ const EnrolledReference convolution_reference[] = {
     EnrolledReference{reference<ops::convolution_backward, ConvolutionGradInput, ConvolutionGradWeight,
                                 ConvolutionGradBias>()}};
 
-const EnrolledWrong convolution_wrong[] = {EnrolledWrong{
-    wrong_formula<ops::convolution, Flipped>("flipped", "turns the window round, as mathematicians do")}};
+const EnrolledWrong convolution_wrong[] = {
+    EnrolledWrong{wrong_formula<ops::convolution, WrongConvolution<Zeros, true>>(
+        "flipped", "turns the window round, as mathematicians do")},
+    EnrolledWrong{wrong_formula<ops::convolution, WrongConvolution<Reflected>>(
+        "padded_by_reflection", "pads with the image reflected at its border, instead of zeros")},
+    EnrolledWrong{wrong_formula<ops::convolution, WrongConvolution<Repeated>>(
+        "padded_by_the_edge", "pads with the elements at the image's border, instead of zeros")},
+    EnrolledWrong{wrong_formula<ops::convolution, WrongConvolution<Periodic>>(
+        "padded_by_wrapping", "pads with the image's other side, as if it were periodic, instead of zeros")}};
 
 }  // namespace
 }  // namespace assay

@@ -142,6 +142,22 @@ struct RootMeanSquare {
   }
 };
 
+// Over other elements than the normalised dimensions: over the rows, one by one along them; or over everything.
+template <bool of_everything>
+struct LayerNormOverRows {
+  template <class S>
+  S operator()(const Tensor<S>& input, Sizes normalized_shape, const Tensor<S>* weight, const Tensor<S>* bias,
+               double eps, const Index& i) const {
+    const std::int64_t n = elements(normalized_shape), all = elements(input.shape()), k = i.number() % n;
+    const std::int64_t terms = of_everything ? all : all / n;
+    const Statistics<S> s = once<S>(of_everything ? 0 : k, [&] {
+      return Statistics<S>::of(
+          moments(terms, input, [&](std::int64_t t) { return of_everything ? t : t * n + k; }), terms, eps);
+    });
+    return s.normal(input.at(i.number()), weight, bias, k);
+  }
+};
+
 template <class Wrong>
 struct LayerNormWith {
   static RowShape rows(const Inputs& in, Sizes shape) { return normalized_rows(in, shape); }
@@ -181,6 +197,13 @@ const EnrolledWrong layer_norm_wrong[] = {
     EnrolledWrong{
         wrong_formula<ops::native_layer_norm, LayerNormWith<RootMeanSquare>, LayerNormMean, LayerNormRstd>(
             "root_mean_square", "does not take the mean away")},
+    EnrolledWrong{
+        wrong_formula<ops::native_layer_norm, LayerNormOverRows<false>, LayerNormMean, LayerNormRstd>(
+            "over_the_other_dimensions",
+            "takes mean and variance over the dimensions in front of the normalised ones")},
+    EnrolledWrong{
+        wrong_formula<ops::native_layer_norm, LayerNormOverRows<true>, LayerNormMean, LayerNormRstd>(
+            "over_everything", "takes mean and variance over all dimensions")},
     EnrolledWrong{
         wrong_formula<ops::native_layer_norm_backward, LayerNormGradInput, WithoutRstd, LayerNormGradBias>(
             "weight_without_rstd", "does not divide by the standard deviation in the gradient of weight")}};

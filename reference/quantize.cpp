@@ -27,25 +27,61 @@ struct DequantizePerTensor {
 
 // ---- Wrong ones ----------------------------------------------------------------------------------------------
 
+// To integers otherwise than to nearest, ties to even.
 struct TiesUpwards {
+  template <class S>
+  static S rounded(const S& x) {
+    return floor(x + S(0.5));
+  }
+};
+struct TiesAway {
+  template <class S>
+  static S rounded(const S& x) {
+    return select(x < S(0), -floor(-x + S(0.5)), floor(x + S(0.5)));
+  }
+};
+struct Truncated {
+  template <class S>
+  static S rounded(const S& x) {
+    return trunc(x);
+  }
+};
+struct Floored {
+  template <class S>
+  static S rounded(const S& x) {
+    return floor(x);
+  }
+};
+
+template <class By>
+struct QuantizedBy {
   template <class S>
   S operator()(const Tensor<S>& self, double scale, std::int64_t zero_point, Dtype dtype,
                const Index& i) const {
     const IntegerRange range = integer_range(dtype);
     const S steps = maximum(minimum(self[i] / param<S>(scale), S(1024)), S(-1024));
-    const S q = floor(steps + S(0.5)) + S(static_cast<double>(zero_point));
+    const S q = By::rounded(steps) + S(static_cast<double>(zero_point));
     return select(is_nan(self[i]), S(range.least), maximum(minimum(q, S(range.greatest)), S(range.least)));
   }
 };
 
-struct Truncated {
+struct ZeroPointFirst {
   template <class S>
   S operator()(const Tensor<S>& self, double scale, std::int64_t zero_point, Dtype dtype,
                const Index& i) const {
     const IntegerRange range = integer_range(dtype);
     const S steps = maximum(minimum(self[i] / param<S>(scale), S(1024)), S(-1024));
-    const S q = trunc(steps) + S(static_cast<double>(zero_point));
+    const S q = cast<S>(steps + S(static_cast<double>(zero_point)), Dtype::i32);
     return select(is_nan(self[i]), S(range.least), maximum(minimum(q, S(range.greatest)), S(range.least)));
+  }
+};
+
+struct SymmetricRange {
+  template <class S>
+  S operator()(const Tensor<S>& self, double scale, std::int64_t zero_point, Dtype dtype,
+               const Index& i) const {
+    const S q = QuantizePerTensor{}(self, scale, zero_point, dtype, i);
+    return maximum(q, S(integer_range(dtype).least + 1));
   }
 };
 
@@ -72,10 +108,18 @@ const EnrolledReference quantize_reference[] = {
     EnrolledReference{reference<ops::dequantize_per_tensor, DequantizePerTensor>()}};
 
 const EnrolledWrong quantize_wrong[] = {
-    EnrolledWrong{
-        wrong_formula<ops::quantize_per_tensor, TiesUpwards>("ties_upwards", "rounds ties upwards")},
-    EnrolledWrong{
-        wrong_formula<ops::quantize_per_tensor, Truncated>("truncated", "cuts off instead of rounding")},
+    EnrolledWrong{wrong_formula<ops::quantize_per_tensor, QuantizedBy<TiesUpwards>>("ties_upwards",
+                                                                                    "rounds ties upwards")},
+    EnrolledWrong{wrong_formula<ops::quantize_per_tensor, QuantizedBy<TiesAway>>(
+        "ties_away", "rounds ties away from zero, as C's round")},
+    EnrolledWrong{wrong_formula<ops::quantize_per_tensor, QuantizedBy<Truncated>>(
+        "truncated", "cuts off instead of rounding")},
+    EnrolledWrong{wrong_formula<ops::quantize_per_tensor, QuantizedBy<Floored>>(
+        "floored", "rounds down instead of to nearest")},
+    EnrolledWrong{wrong_formula<ops::quantize_per_tensor, ZeroPointFirst>(
+        "zero_point_first", "adds the zero point before it rounds")},
+    EnrolledWrong{wrong_formula<ops::quantize_per_tensor, SymmetricRange>(
+        "symmetric_range", "leaves the least integer out: -127 instead of -128")},
     EnrolledWrong{wrong_formula<ops::quantize_per_tensor, Wrapped>(
         "wrapped", "keeps the low 8 bits of what does not fit")},
     EnrolledWrong{wrong_formula<ops::dequantize_per_tensor, ZeroPointLast>(

@@ -1,5 +1,8 @@
 #include "ops/softmax.h"
 
+#include <algorithm>
+
+#include "once.h"
 #include "reference_of.h"
 
 namespace assay {
@@ -79,6 +82,32 @@ struct WithoutMaximum {
   }
 };
 
+// Over `dim` and the dimension in front of it; or over everything.
+template <bool of_everything>
+struct OverMoreDimensions {
+  template <class S>
+  S operator()(const Tensor<S>& self, std::int64_t dim, std::optional<Dtype>, const Index& i) const {
+    if (i.rank() == 0) return exp(self.at(0) - self.at(0));
+    const auto last = static_cast<int>(dim < 0 ? dim + i.rank() : dim), first = std::max(last - 1, 0);
+    // Elements (o, k, i), of which k is in both dimensions.
+    const Fibers behind(i.shape(), last), in_front(i.shape(), first);
+    const std::int64_t inner = of_everything ? 1 : behind.inner;
+    const std::int64_t outer = of_everything ? 1 : in_front.outer;
+    const std::int64_t n = behind.outer * behind.size * behind.inner / (inner * outer);
+    const std::int64_t block = i.number() / (n * inner), place = i.number() % inner;
+    const auto x = [&](std::int64_t k) { return self.at((block * n + k) * inner + place); };
+    struct Both {
+      S max, total;
+    };
+    const Both& both = once<S>(block * inner + place, [&] {
+      S max = x(0);
+      for (std::int64_t k = 1; k < n; ++k) max = maximum(max, x(k));
+      return Both{max, sum<S>(n, [&](std::int64_t k) { return exp(x(k) - max); })};
+    });
+    return exp(self.at(i.number()) - both.max) / both.total;
+  }
+};
+
 struct LogOfSoftmax {
   static constexpr std::string_view row = "dim";
 
@@ -119,6 +148,10 @@ const EnrolledReference softmax_reference[] = {
 const EnrolledWrong softmax_wrong[] = {
     EnrolledWrong{wrong_formula<ops::softmax_int, WithoutMaximum>("without_maximum",
                                                                   "does not take the maximum away first")},
+    EnrolledWrong{wrong_formula<ops::softmax_int, OverMoreDimensions<false>>(
+        "over_two_dimensions", "runs over dim and the dimension in front of it together")},
+    EnrolledWrong{wrong_formula<ops::softmax_int, OverMoreDimensions<true>>(
+        "over_everything", "runs over all dimensions together")},
     EnrolledWrong{wrong_formula<ops::log_softmax_int, LogOfSoftmax>(
         "log_of_softmax", "takes the logarithm of softmax, which may be 0")},
     EnrolledWrong{wrong_formula<ops::softmax_backward_data, SumOfGradients>(

@@ -29,6 +29,15 @@ struct Window {
       return at[static_cast<int>(d) + 2] * of(stride, d) - of(padding, d) + tap * of(dilation, d);
     });
   }
+  // The same with `into(position, size)` in place of a position along a dimension of the image.
+  template <class Into>
+  std::int64_t target_by(const Into& into, const Index& at, std::int64_t r,
+                         std::span<const std::int64_t> weight, std::span<const std::int64_t> image) const {
+    return find(r, weight, image, [&](std::size_t d, std::int64_t tap) {
+      return into(at[static_cast<int>(d) + 2] * of(stride, d) - of(padding, d) + tap * of(dilation, d),
+                  image[d + 2]);
+    });
+  }
   // The other way: the element of `image` from which tap r looks at position `at`. -1 if there is none.
   std::int64_t source(const Index& at, std::int64_t r, std::span<const std::int64_t> weight,
                       std::span<const std::int64_t> image) const {

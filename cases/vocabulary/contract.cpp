@@ -101,7 +101,8 @@ const std::vector<Field>& fields() {
         {{"chain", "any | blocked(B) | pairwise(B) | partial(P)",
           "how many additions a term of a sum passes through at most"},
          [](Contract& c, std::string_view v) { c.chain = chain(v); }},
-        {{"div", "number", "unit roundoffs a division takes beyond the correct rounding"},
+        {{"div", "number",
+          "unit roundoffs a division takes beyond the correct rounding; none where the divisor is a power of two"},
          [](Contract& c, std::string_view v) { c.div_extra = number<double>(v); }},
         {{"sqrt", "number", "unit roundoffs a square root takes beyond the correct rounding"},
          [](Contract& c, std::string_view v) { c.sqrt_extra = number<double>(v); }},
@@ -134,10 +135,13 @@ const std::vector<Field>& fields() {
            if ((c.alignment & (c.alignment - 1)) != 0 || c.alignment > 4096)
              throw std::invalid_argument(fmt::format("\"{}\" is not a power of two up to 4096", v));
          }},
-        {{"moments", "two_pass | updating",
-          "updating: means and variances may be those of parts, merged one into the other, as Welford does"},
+        {{"moments", "two_pass | updating | one_pass",
+          "updating: means and variances may be those of parts, merged one into the other, as Welford does; one_pass: of the sums "
+          "of x and of x^2"},
          [](Contract& c, std::string_view v) {
-           c.moments = choice(v, "updating", "two_pass") ? MomentsBy::updating : MomentsBy::two_pass;
+           c.moments = v == "one_pass"                     ? MomentsBy::one_pass
+                       : choice(v, "updating", "two_pass") ? MomentsBy::updating
+                                                           : MomentsBy::two_pass;
          }},
         {{"affine", "direct | folded", "folded: x * scale + shift in place of (x - mean) * scale"},
          [](Contract& c, std::string_view v) { c.folded_affine = choice(v, "folded", "direct"); }},

@@ -61,7 +61,9 @@ struct Chain {
 //              be the smaller one, by d = mean_B - mean_A, mean = mean_A + d n_B / n and squares = squares_A + squares_B +
 //              d^2 n_A n_B / n, a single x also by squares_A + d (x - mean) (Welford 1962; Chan, Golub and LeVeque 1983).
 //              No number takes part in more than log2(n) merges in which A is the smaller one. Two passes are as good.
-enum class MomentsBy : std::uint8_t { two_pass, updating };
+//   one_pass   the sums of x and of x^2; the mean, and the sum of x^2 less n times the squared mean: next to nothing is left of it
+//              where the mean is large beside the spread. Two passes are as good.
+enum class MomentsBy : std::uint8_t { two_pass, updating, one_pass };
 
 enum class Algorithm : std::uint8_t { direct, winograd, fft };
 

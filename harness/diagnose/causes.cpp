@@ -46,11 +46,19 @@ bool is_better(const Tried& a, const Tried& b) {
 class Search {
  public:
   Search(std::span<Evidence* const> calls, const std::vector<Variant>& suspects,
-         const std::atomic<bool>* interrupted)
-      : calls_(calls), elements_(calls), suspects_(suspects), interrupted_(interrupted) {}
+         const std::vector<Variant>& further, const std::atomic<bool>* interrupted)
+      : calls_(calls), elements_(calls), suspects_(suspects), further_(further), interrupted_(interrupted) {}
 
   void singles(std::chrono::steady_clock::time_point until) {
-    within(until, [this] { try_singles(); });
+    within(until, [this] {
+      for (std::size_t i = 0; i < suspects_.size(); ++i)
+        if (try_single(suspects_[i], i)) changing_.push_back(i);
+    });
+  }
+  void further(std::chrono::steady_clock::time_point until) {
+    within(until, [this] {
+      for (std::size_t i = 0; i < further_.size(); ++i) try_single(further_[i], suspects_.size() + i);
+    });
   }
   void pairs(std::chrono::steady_clock::time_point until) {
     within(until, [this] { try_pairs(); });
@@ -69,6 +77,24 @@ class Search {
     return std::ranges::any_of(elements_.wrong(), is_number) ||
            std::ranges::any_of(elements_.right(), is_number);
   }
+  // What explains all that was tried is held against all elements: the best of them first.
+  void confirm(std::chrono::steady_clock::time_point until) {
+    within(until, [this] {
+      std::vector<Tried*> order;
+      for (Tried& t : tried_)
+        if (t.cause.explains_all && !t.cause.whole) order.push_back(&t);
+      std::ranges::sort(order, [](const Tried* a, const Tried* b) { return is_better(*a, *b); });
+      for (Tried* t : order) {
+        t->cause.whole = on_the_whole(calls_, t->predictions);
+        if (!t->cause.whole->holds()) t->cause.explains_all = false;
+      }
+    });
+  }
+  bool any_wrong() const { return !elements_.wrong().empty(); }
+  bool any_proves_all() const {
+    return std::ranges::any_of(
+        tried_, [](const Tried& t) { return t.cause.explains_all && t.cause.discriminating > 0; });
+  }
   bool any_explains_all() const {
     return std::ranges::any_of(tried_, [](const Tried& t) { return t.cause.explains_all; });
   }
@@ -85,7 +111,8 @@ class Search {
       if (!c.explains_all) {
         const bool worth =
             static_cast<double>(c.explained) > kLeastShare * static_cast<double>(elements_.wrong().size());
-        if (!order[0]->cause.explains_all && worth && found_.causes.size() < kMostShown && c.broken == 0 &&
+        const bool contradicted = c.broken > 0 || (c.whole && c.whole->broken > 0);
+        if (!order[0]->cause.explains_all && worth && found_.causes.size() < kMostShown && !contradicted &&
             c.matched > 0)
           found_.causes.push_back(c);
         continue;
@@ -114,24 +141,22 @@ class Search {
     }
   }
 
-  void try_singles() {
-    const Dtype dtype = calls_[0]->call().outputs[0].computed_in;
-    for (std::size_t i = 0; i < suspects_.size(); ++i) {
-      stop_now();
-      if (!suspects_[i].dtypes.contains(dtype)) continue;
-      const Hypothesis h{{&suspects_[i]}};
-      Predictions p(h, calls_);
-      if (!p.any()) continue;
-      ++found_.tested;
-      if (!shows(p, !suspects_[i].contract.empty())) {
-        found_.untestable.push_back(suspects_[i].name);
-        continue;
-      }
-      found_.testable.push_back(suspects_[i].name);
-      changing_.push_back(i);
-      if (std::ranges::any_of(elements_.first_wrong(), [&](const auto& at) { return p.admits(at); }))
-        add(h, std::move(p), i);
+  // Whether it would show.
+  bool try_single(const Variant& suspect, std::size_t order) {
+    stop_now();
+    if (!suspect.dtypes.contains(calls_[0]->call().outputs[0].computed_in)) return false;
+    const Hypothesis h{{&suspect}};
+    Predictions p(h, calls_);
+    if (!p.any()) return false;
+    ++found_.tested;
+    if (!shows(p, !suspect.contract.empty())) {
+      found_.untestable.push_back(suspect.name);
+      return false;
     }
+    found_.testable.push_back(suspect.name);
+    if (std::ranges::any_of(elements_.first_wrong(), [&](const auto& at) { return p.admits(at); }))
+      add(h, std::move(p), order);
+    return true;
   }
 
   void try_pairs() {
@@ -146,8 +171,8 @@ class Search {
         const bool promises_less = !suspects_[i].contract.empty() || !suspects_[j].contract.empty();
         if (p.any() &&
             std::ranges::all_of(elements_.first_wrong(), [&](const auto& at) { return p.admits(at); }) &&
-            shows(p, promises_less))
-          add(h, std::move(p), suspects_.size() + i + j);
+            shows(p, promises_less) && !(promises_less && admits_others(elements_, p)))
+          add(h, std::move(p), suspects_.size() + further_.size() + i + j);
       }
   }
 
@@ -205,7 +230,7 @@ class Search {
 
   std::span<Evidence* const> calls_;
   Elements elements_;
-  const std::vector<Variant>& suspects_;
+  const std::vector<Variant>&suspects_, &further_;
   const std::atomic<bool>* interrupted_;
   std::vector<Tried> tried_;
   std::vector<std::size_t> changing_;
@@ -215,13 +240,21 @@ class Search {
 }  // namespace
 
 Causes find_causes(std::span<Evidence* const> calls, const std::vector<Variant>& suspects,
-                   const Patience& patience) {
+                   const std::vector<Variant>& further, const Patience& patience) {
   const auto begin = std::chrono::steady_clock::now();
-  Search search(calls, suspects, patience.interrupted);
+  Search search(calls, suspects, further, patience.interrupted);
   if (!search.has_numbers()) return search.result();
   search.singles(begin + patience.singles);
-  if (search.enough_for_pairs() && !search.any_explains_all())
-    search.pairs(std::chrono::steady_clock::now() + patience.pairs);
+  search.confirm(begin + patience.singles);
+  if (search.any_wrong() && !search.any_proves_all()) {
+    search.further(begin + patience.singles);
+    search.confirm(begin + patience.singles);
+  }
+  if (search.enough_for_pairs() && !search.any_explains_all()) {
+    const auto until = std::chrono::steady_clock::now() + patience.pairs;
+    search.pairs(until);
+    search.confirm(until);
+  }
   return search.result();
 }
 

@@ -4,17 +4,19 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "evidence.h"
 #include "prediction.h"
+#include "whole.h"
 
 namespace assay::diagnose {
 
-// A fault, and how it fits. It is one that explains everything if it admits every element that was tried: those that
-// diverge, and those that do not.
+// A fault, and how it fits. It is one that explains everything if it admits every element that was tried, those that
+// diverge and those that do not, and then all others.
 struct Cause {
   Hypothesis hypothesis;
   std::size_t explained = 0;       // elements that diverge, and are as it says
@@ -24,7 +26,10 @@ struct Cause {
       0;  // of these, those that are as it says; none of the others is as the reference says
   double width =
       0;  // mean of log2 of its intervals' relative width where elements diverge: the less, the more it says
-  bool explains_all = false;
+  bool explains_all = false;     // of those that were tried
+  std::optional<Whole> whole{};  // of all elements, where it explains all that were tried, and time sufficed
+  // Whether it is true of all that is known.
+  bool is_confirmed() const { return explains_all && whole && whole->holds(); }
 };
 
 struct Causes {
@@ -50,9 +55,9 @@ struct Patience {
   const std::atomic<bool>* interrupted = nullptr;
 };
 
-// Calls of one operator, with results of one dtype, by one kernel: the cause must explain all of them. `suspects` must outlive the
-// result.
+// Calls of one operator, with results of one dtype, by one kernel: the cause must explain all of them. The suspects must outlive the
+// result. `further` ones are tried if none of these, alone, explains everything; and pairs, of the first, if none of these does either.
 Causes find_causes(std::span<Evidence* const> calls, const std::vector<Variant>& suspects,
-                   const Patience& patience);
+                   const std::vector<Variant>& further, const Patience& patience);
 
 }  // namespace assay::diagnose

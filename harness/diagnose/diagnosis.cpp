@@ -12,6 +12,7 @@
 #include "narrow.h"
 #include "showing.h"
 #include "suspects.h"
+#include "unrelated.h"
 #include "vocabulary/stop.h"
 
 namespace assay::diagnose {
@@ -77,8 +78,18 @@ Where where(Evidence& evidence, int output) {
 }
 
 Named named(const Cause& c) {
-  return {c.hypothesis.name(), c.hypothesis.says(), c.explained,   c.broken,
-          c.discriminating,    c.matched,           c.explains_all};
+  const bool beside_arithmetic =
+      c.hypothesis.faults.size() > 1 &&
+      std::ranges::any_of(c.hypothesis.faults, [](const Variant* v) { return !v->contract.empty(); });
+  return {.name = c.hypothesis.name(),
+          .says = c.hypothesis.says(),
+          .explained = c.explained,
+          .broken = c.broken,
+          .discriminating = c.discriminating,
+          .matched = c.matched,
+          .explains_all = c.explains_all,
+          .whole = c.whole,
+          .proven = c.discriminating > 0 && c.is_confirmed() && !beside_arithmetic};
 }
 
 constexpr double kNearOne = 0x1p-6;
@@ -94,6 +105,12 @@ bool gives_all(const std::vector<Inverted>& inverted) {
       inverted, [](const Inverted& i) { return i.argument != "the result" && i.reproduced >= kAllOfThem; });
 }
 
+// The same of one number, or a factor and an offset of the whole result.
+bool gives_all_with_few(const std::vector<Inverted>& inverted) {
+  return std::ranges::any_of(inverted,
+                             [](const Inverted& i) { return !i.dimension && i.reproduced >= kAllOfThem; });
+}
+
 // Factors near 1, another one for each index, are what an approximation gives that is computed once for each: a root in a norm.
 bool is_recovered_otherwise(const std::vector<Inverted>& inverted) {
   return std::ranges::any_of(inverted, [](const Inverted& i) {
@@ -104,16 +121,13 @@ bool is_recovered_otherwise(const std::vector<Inverted>& inverted) {
 
 Named approximation(int bits, std::size_t diverging) {
   return {
-      "arithmetic.approximate",
-      fmt::format(
+      .name = "arithmetic.approximate",
+      .says = fmt::format(
           "approximates: results have about {} correct bits, and errors that are no rounding to a format of "
           "so many; fast reciprocals, roots and exponentials give such",
           bits),
-      diverging,
-      0,
-      0,
-      0,
-      true};
+      .explained = diverging,
+      .explains_all = true};
 }
 
 // What a fault makes of a call; the reference, where it changes nothing.
@@ -169,6 +183,16 @@ std::vector<std::string> blind(const Operator& op, const Causes& causes) {
 
 }  // namespace
 
+Named read_off(std::string name, std::string says, std::size_t diverging) {
+  return {.name = std::move(name),
+          .says = std::move(says),
+          .explained = diverging,
+          .discriminating = diverging,
+          .matched = diverging,
+          .explains_all = true,
+          .proven = true};
+}
+
 Diagnosis diagnose(Evidence& evidence, const Options& options) {
   Evidence* const one[] = {&evidence};
   return diagnose(one, options);
@@ -183,7 +207,8 @@ class Diagnoser {
       : calls_(calls),
         options_(options),
         evidence_(**std::ranges::max_element(calls, {}, [](const Evidence* e) { return e->diverging(); })),
-        suspects_(suspects_of(*evidence_.call().op)) {}
+        suspects_(suspects_of(*evidence_.call().op)),
+        further_(further_suspects_of(*evidence_.call().op)) {}
 
   Diagnosis diagnose() {
     const auto begin = std::chrono::steady_clock::now();
@@ -221,7 +246,7 @@ class Diagnoser {
   }
 
   void find() {
-    causes_ = find_causes(calls_, suspects_, options_.patience);
+    causes_ = find_causes(calls_, suspects_, further_, options_.patience);
     d_.tried = causes_.tried;
     d_.tried_diverging = causes_.tried_diverging;
     d_.tested = causes_.tested;
@@ -248,7 +273,12 @@ class Diagnoser {
             "beside what kernels err is not known.",
             kMostAcquitting.count()));
       }
-      if (d_.strictest && !d_.strictest->decided()) d_.kind = Diagnosis::Kind::undecided;
+      if (d_.strictest && !d_.strictest->decided()) {
+        d_.kind = Diagnosis::Kind::undecided;
+        d_.nearer = nearest(evidence_, suspects_);
+        const std::optional<Nearer> further = nearest(evidence_, further_);
+        if (further && (!d_.nearer || further->times > d_.nearer->times)) d_.nearer = further;
+      }
     }
     show();
   }
@@ -275,8 +305,12 @@ class Diagnoser {
                              return i.reproduced >= kAllOfThem;
                            });
     explained_ = !causes_.causes.empty() && causes_.causes[0].explains_all;
-    if (explained_ && recovered && causes_.causes[0].discriminating == 0 &&
-        !d_.causes[0].name.starts_with("arithmetic.functions")) {
+    // So does one factor of the result beside two faults that together are one: twice this, and twice that.
+    const bool is_pair = explained_ && causes_.causes[0].hypothesis.faults.size() > 1;
+    const bool is_weak = explained_ && causes_.causes[0].discriminating == 0 &&
+                         !d_.causes[0].name.starts_with("arithmetic.functions");
+    const bool simpler = is_pair && (!d_.causes[0].proven || gives_all_with_few(d_.inverted));
+    if (recovered && (is_weak || simpler)) {
       explained_ = false;
       d_.weaker.insert(d_.weaker.begin(), d_.causes.begin(), d_.causes.end());
       d_.causes.clear();
@@ -289,8 +323,41 @@ class Diagnoser {
     attempt([this] { conclude(); });
   }
 
+  // Whether it diverges in a small part, of which coordinates say where it is. An approximation is one everywhere.
+  bool is_somewhere() {
+    constexpr double kNearlyAll = 0.9, kSmall = 0.5;
+    for (std::size_t o = 0; o < evidence_.call().outputs.size(); ++o) {
+      const diff::Mask& mask = evidence_.mask(static_cast<int>(o));
+      if (static_cast<double>(mask.count()) > kSmall * static_cast<double>(mask.size())) continue;
+      const std::optional<diff::Rule> rule = diff::smallest_rule(evidence_.call().outputs[o].shape, mask, {});
+      if (rule && rule->conditions > 0 && rule->precision > kNearlyAll && rule->recall > kNearlyAll)
+        return true;
+    }
+    return false;
+  }
+
+  std::optional<Fill> filled() {
+    std::optional<Fill> fill = fill_of(evidence_);
+    return fill ? std::move(fill) : end_of(evidence_);
+  }
+
+  bool is_rearranged() const {
+    return std::ranges::any_of(d_.where, [](const Where& w) { return w.rearranged.has_value(); });
+  }
+
   void conclude() {
     // What only promises less than the reference fits many results: one that a few elements needed is no proof.
+    if ((!explained_ || !d_.causes[0].proven) && !gives_all(d_.inverted) && !is_rearranged() &&
+        is_unrelated(evidence_)) {
+      d_.unrelated = true;
+      d_.causes.clear();
+      d_.same.clear();
+      d_.weaker.clear();
+      d_.inverted.clear();
+      d_.separating.reset();
+      d_.kind = Diagnosis::Kind::unknown;
+      return;
+    }
     const bool certain = explained_ && causes_.same.empty() && causes_.causes[0].discriminating > 0;
     if (explained_) {
       d_.kind = certain || d_.tried_diverging >= kEnoughToChoose ? Diagnosis::Kind::named
@@ -298,17 +365,16 @@ class Diagnoser {
       return;
     }
     if (const std::optional<Fill> fill =
-            calls_.size() == 1 && !gives_all(d_.inverted) ? fill_of(evidence_) : std::nullopt) {
-      d_.causes = {
-          {fill->name, fill->says, d_.tried_diverging, 0, d_.tried_diverging, d_.tried_diverging, true}};
+            calls_.size() == 1 && !gives_all(d_.inverted) ? filled() : std::nullopt) {
+      d_.causes = {read_off(fill->name, fill->says, d_.tried_diverging)};
       for (const ReadAsZeros& r : fill->or_read_as_zeros)
-        d_.same.push_back(
-            {r.name, r.says, d_.tried_diverging, 0, d_.tried_diverging, d_.tried_diverging, true});
+        d_.same.push_back(read_off(r.name, r.says, d_.tried_diverging));
       if (!d_.same.empty())
         d_.advice = "What is unwritten keeps what was in memory before, and what is read as zeros does not.";
       d_.kind = fill->certain ? Diagnosis::Kind::named : Diagnosis::Kind::ambiguous;
-    } else if (const std::optional<int> bits =
-                   is_recovered_otherwise(d_.inverted) ? std::nullopt : bits_of_approximation(calls_)) {
+    } else if (const std::optional<int> bits = is_recovered_otherwise(d_.inverted) || is_somewhere()
+                                                   ? std::nullopt
+                                                   : bits_of_approximation(calls_)) {
       d_.causes = {approximation(*bits, d_.tried_diverging)};
       d_.kind = Diagnosis::Kind::named;
     }
@@ -317,7 +383,7 @@ class Diagnoser {
   std::span<Evidence* const> calls_;
   const Options& options_;
   Evidence& evidence_;  // of the call in which most elements diverge
-  std::vector<Variant> suspects_;
+  std::vector<Variant> suspects_, further_;
   Causes causes_;
   bool explained_ = false;
   Diagnosis d_;

@@ -13,9 +13,11 @@
 #include "causes.h"
 #include "evidence.h"
 #include "inversion.h"
+#include "nearer.h"
 #include "reports/style.h"
 #include "stages.h"
 #include "strictest.h"
+#include "whole.h"
 
 namespace assay::diagnose {
 
@@ -33,9 +35,16 @@ struct Where {
 struct Named {
   std::string name;  // "formula.slope_of_the_last_dimension"
   std::string says;
-  std::size_t explained = 0, broken = 0, discriminating = 0, matched = 0;
+  std::size_t explained = 0, broken = 0, discriminating = 0, matched = 0;  // of the elements that were tried
   bool explains_all = false;
+  std::optional<Whole> whole{};  // what it makes of all elements
+  // Whether some element tells it from the reference for certain, every element is as it says, and it is no fault that stands beside
+  // arithmetic in fewer bits, with which nearly anything fits.
+  bool proven = false;
 };
+
+// A fault that was read off the whole result, of which so many elements that were tried diverge.
+Named read_off(std::string name, std::string says, std::size_t diverging);
 
 struct Diagnosis {
   enum class Kind : std::uint8_t {
@@ -56,7 +65,8 @@ struct Diagnosis {
   std::string contract;   // under which it was judged
   std::uint64_t elements = 0, judged = 0, diverging = 0, undecidable = 0;
   std::size_t tried = 0, tried_diverging = 0;
-  std::string worst;  // "out[0,3] is 1.5, but must be [1.25, 1.2500001]"
+  bool unrelated = false;  // results are no nearer to the right ones than in any other order
+  std::string worst;       // "out[0,3] is 1.5, but must be [1.25, 1.2500001]"
   std::vector<Where> where;
   std::vector<Named> causes, same, weaker;
   std::vector<std::string> untestable;
@@ -68,6 +78,7 @@ struct Diagnosis {
   std::size_t shown = 0;             // how many
   std::string advice;                // how to tell them apart where no case does
   std::vector<std::string> skipped;  // why some causes were not tried
+  std::optional<Nearer> nearer;      // where the bound does not decide: the cause that results are nearest to
   std::optional<Strictest> strictest;  // where there is no fault, by a kernel of which nothing is known
   std::optional<Staging> stages;       // if the call was recorded with them
   std::size_t tested = 0, pairs = 0;

@@ -46,6 +46,7 @@ class Evidence {
   void look_up(int output, std::span<const std::int64_t> elements);
   bool has(int output) const { return actual_[static_cast<std::size_t>(output)].has_value(); }
   double actual(int output, std::int64_t at) const;
+  Element element(int output, std::int64_t at);
   const std::vector<std::byte>& packed(int output) const {
     return *actual_[static_cast<std::size_t>(output)];
   }
@@ -72,7 +73,6 @@ class Evidence {
  private:
   void judge(int output);
   std::vector<Element> sampled(std::vector<std::pair<int, std::int64_t>> places);
-  Element element(int output, std::int64_t at);
 
   Expectation expectation_;
   Contract contract_;

@@ -13,7 +13,7 @@
 namespace assay::diagnose {
 namespace {
 
-constexpr std::uint64_t kEnoughZeros = 8;
+constexpr std::uint64_t kEnoughZeros = 8, kEnoughOfAnEnd = 3;
 constexpr double kByCoordinates =
     0.95;  // of the elements that a rule names, those that diverge: others may be right as zeros
 
@@ -203,6 +203,42 @@ std::optional<Fill> fill_of(Evidence& evidence) {
       fmt::format("leaves elements of the result unwritten: those that diverge all hold the bytes {:02x}",
                   fmt::join(numbers, " ")),
       true};
+}
+
+std::optional<Fill> end_of(Evidence& evidence) {
+  const Call& call = evidence.call();
+  std::optional<Fill> found;
+  for (std::size_t o = 0; o < call.outputs.size(); ++o) {
+    const int output = static_cast<int>(o);
+    const diff::Mask& diverging = evidence.mask(output);
+    if (!evidence.has(output) || diverging.count() == 0) continue;
+    if (found) return std::nullopt;
+    const std::vector<std::byte> packed = evidence.as_stored(output, evidence.packed(output));
+    const auto size = static_cast<std::size_t>(bytes(evidence.stored(output)));
+    const std::uint64_t n = diverging.size();
+    const Bytes last = element(packed, n - 1, size);
+    std::uint64_t begin = n;  // of the elements like the last one
+    while (begin > 0 && std::ranges::equal(element(packed, begin - 1, size), last)) --begin;
+    std::uint64_t first = 0;
+    while (!diverging[first]) ++first;
+    if (first < begin || begin == 0 || diverging.count() < kEnoughOfAnEnd) return std::nullopt;
+    const auto place = [&](std::uint64_t e) {
+      return index_text(call.outputs[o].shape, static_cast<std::int64_t>(e));
+    };
+    const double number = evidence.actual(output, static_cast<std::int64_t>(n - 1));
+    const std::string where =
+        begin == first ? fmt::format("from {} on", place(first))
+                       : fmt::format("from {} on, or from one after it up to {}", place(begin), place(first));
+    found = Fill{
+        fmt::format(
+            "stores {} in the last {} elements of {} elements, {}, or leaves them unwritten", number,
+            begin == first ? fmt::format("{}", n - first) : fmt::format("{} to {}", n - first, n - begin), n,
+            where),
+        diverging.count() >= kEnoughZeros,
+        {},
+        "results.end_lost"};
+  }
+  return found;
 }
 
 }  // namespace assay::diagnose

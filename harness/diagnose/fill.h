@@ -29,4 +29,8 @@ struct Fill {
 // kernel that skips them: "results.unwritten_where_zero".
 std::optional<Fill> fill_of(Evidence& evidence);
 
+// Whether a result ends in elements that are all alike, zeros say, which are all that diverge: where it stops. A right result may
+// have such elements there, so that the first of them may be one that was written.
+std::optional<Fill> end_of(Evidence& evidence);
+
 }  // namespace assay::diagnose

@@ -17,6 +17,8 @@ namespace {
 
 constexpr std::size_t kMostEquations = 4096;
 constexpr double kAffine = 1e-9;
+constexpr std::int64_t kLeastScaled = 8;   // elements of a tensor
+constexpr std::size_t kLeastOfALine = 12;  // elements that diverge
 
 // An element of the result that is inverted: what came there, and how far it may be from what is right.
 struct Observed {
@@ -32,18 +34,23 @@ double spacing(double x, Dtype dtype) {
   return std::max(2 * f.unit * std::fabs(x), f.min_subnormal);
 }
 
+// What is made of a tensor with a number.
+enum class Of : std::uint8_t { each_element, a_factor };
+
 // Results of the call with one argument changed.
 class Function {
  public:
-  Function(const Call& call, std::size_t argument, int output)
-      : call_(call), argument_(argument), output_(output) {}
+  Function(const Call& call, std::size_t argument, int output, Of of = Of::each_element)
+      : call_(call), argument_(argument), output_(output), of_(of) {
+    if (of == Of::a_factor) given_ = packed_copy(std::get<TensorData>(call.arguments[argument]));
+  }
 
-  // For every element: the result where the argument is p, or each of its elements.
+  // For every element: the result where the argument is p, or each of its elements, or p times what was given.
   const std::vector<double>& at(double p) {
     auto& known = known_[p];
     if (!known.empty()) return known;
     if (auto* t = std::get_if<TensorData>(&call_.arguments[argument_]))
-      for (std::int64_t i = 0; i < t->numel(); ++i) t->set(i, p);
+      for (std::int64_t i = 0; i < t->numel(); ++i) t->set(i, of_ == Of::a_factor ? p * given_->get(i) : p);
     else
       call_.arguments[argument_] = p;
     const Shape& shape = call_.outputs[static_cast<std::size_t>(output_)].shape;
@@ -60,6 +67,8 @@ class Function {
   Call call_;
   std::size_t argument_;
   int output_;
+  Of of_;
+  std::optional<TensorData> given_;
   std::map<double, std::vector<double>> known_;
 };
 
@@ -178,6 +187,55 @@ class Inverter {
       if (!used || are_given(*used, given)) return;
       add(name, *used, std::nullopt, given, found);
     }
+  }
+
+  // A number that a tensor is multiplied with before the formula: the scale of logits.
+  void factor(std::size_t i, std::vector<Inverted>& found) {
+    const auto* t = std::get_if<TensorData>(&call_.arguments[i]);
+    const std::string name(call_.op->schema.argument_storage[i].name);
+    if (t == nullptr || !is_float(t->dtype) || t->numel() < kLeastScaled ||
+        domain(*call_.op, name).kind == Domain::Kind::index)
+      return;
+    Function y(call_, i, output_, Of::a_factor);
+    const auto solutions = near(y, elements_, 1);
+    if (!solutions) return;
+    const auto used = agreement_along(*solutions, shape_, std::nullopt);
+    const std::array given{1.0};
+    if (!used || are_given(*used, given)) return;
+    found.push_back({name, fmt::format("{} times that given", few_digits(used->values[0], used->within[0])),
+                     used->values, std::nullopt, used->share});
+  }
+
+  // Of single elements: what diverges as factor * input + offset.
+  void line_of(std::size_t i, std::vector<Inverted>& found) const {
+    const auto* t = std::get_if<TensorData>(&call_.arguments[i]);
+    if (t == nullptr || !is_float(t->dtype) || t->shape != shape_) return;
+    const Observed *low = nullptr, *high = nullptr;
+    for (const Observed& o : elements_) {
+      if (!o.diverges) continue;
+      if (!std::isfinite(o.came) || !std::isfinite(t->get(o.at))) return;
+      if (low == nullptr || t->get(o.at) < t->get(low->at)) low = &o;
+      if (high == nullptr || t->get(o.at) > t->get(high->at)) high = &o;
+    }
+    if (diverging_ < kLeastOfALine || t->get(low->at) == t->get(high->at)) return;
+    const double x0 = t->get(low->at), apart = t->get(high->at) - x0;
+    const double factor = (high->came - low->came) / apart, offset = low->came - factor * x0;
+    const double unsure = (high->within + low->within) / apart;
+    for (const Observed& o : elements_)
+      if (o.diverges &&
+          std::fabs(factor * t->get(o.at) + offset - o.came) > 2 * o.within + unsure * (t->get(o.at) - x0))
+        return;
+    const double scale = std::max(std::fabs(low->came), std::fabs(high->came));
+    const std::string_view name = call_.op->schema.argument_storage[i].name;
+    const bool sloped = std::fabs(factor) * apart > 1e-6 * scale, moved = std::fabs(offset) > 1e-6 * scale;
+    std::string says = sloped ? fmt::format("{} times {}", few_digits(factor, unsure), name) : std::string();
+    if (moved && sloped)
+      says += fmt::format(" {} {}", offset < 0 ? "minus" : "plus",
+                          few_digits(std::fabs(offset), unsure * std::fabs(x0) + low->within));
+    else if (moved)
+      says = few_digits(offset, low->within);
+    if (says.empty()) return;  // zeros
+    found.push_back({"the result", says + ", where it diverges", {factor, offset}, std::nullopt, 1});
   }
 
   // A Scalar may be written as an integer.
@@ -331,6 +389,10 @@ std::vector<Inverted> invert(Evidence& evidence) {
     if (!inverter.is_possible()) continue;
     for (std::size_t i = 0; i < call.arguments.size(); ++i) inverter.argument(i, found);
     inverter.affine(found);
+    if (found.empty())
+      for (std::size_t i = 0; i < call.arguments.size(); ++i) inverter.line_of(i, found);
+    if (found.empty())
+      for (std::size_t i = 0; i < call.arguments.size(); ++i) inverter.factor(i, found);
     break;  // results of one call share their parameters
   }
   // The fewest numbers first.

@@ -12,7 +12,8 @@ namespace {
 constexpr double kTooAccurate = 3, kTooFarOff = 8;
 constexpr std::size_t kEnoughErrors = 8;
 constexpr double kFarMoreAccurate = 32, kByChanceAccurate = 0.25;
-constexpr double kByChanceOnTheGrid = 0.25;
+constexpr double kByChanceOnTheGrid = 0.25, kAllOnTheGrid = 0.95;
+constexpr double kMostOthers = 0.1;  // of results of other elements, that a cause may admit
 constexpr std::size_t kEnoughToMeasure = 24;
 constexpr double kFewestBits = 7;
 constexpr int kBitsShort = 3;          // of the format, at least
@@ -47,20 +48,69 @@ double on_the_grid(const Elements& elements, const Format& f) {
   return numbers < kEnoughErrors ? 1 : static_cast<double>(of_format) / static_cast<double>(numbers);
 }
 
-// Whether errors go up and down together with those of a kernel that computes so. Of a wrong formula in fewer bits nothing is foretold.
-bool is_like_foretold(const Elements& elements, Predictions& p) {
+// Whether such a kernel gives numbers of a narrower format, as what is rounded there last is, and these are none.
+bool is_off_its_grid(std::span<Evidence* const> calls, const Elements& elements, Predictions& p) {
+  for (const Dtype narrow : {Dtype::f32, Dtype::f16, Dtype::bf16}) {
+    const Format& f = format(narrow);
+    std::size_t numbers = 0, foretold = 0, came = 0;
+    for (const Elements::Place& at : elements.wrong()) {
+      const double x = at.element->actual;
+      if (!is_narrower(narrow, calls[at.call]->stored(at.element->output)) || !std::isfinite(x) || x == 0)
+        continue;
+      const std::optional<double> typical = p.typical(at);
+      if (!typical || !std::isfinite(*typical) || *typical == 0) continue;
+      ++numbers;
+      foretold += round_to(*typical, f) == *typical ? 1 : 0;
+      came += round_to(x, f) == x ? 1 : 0;
+    }
+    const auto all = static_cast<double>(numbers);
+    if (numbers >= kEnoughErrors && static_cast<double>(foretold) > kAllOnTheGrid * all &&
+        static_cast<double>(came) < kAllOnTheGrid * all)
+      return true;
+  }
+  return false;
+}
+
+// How much errors go up and down together with those of a kernel that computes so, and adds in this order: nothing of a wrong formula
+// in fewer bits, of which nothing is foretold. Errors are relative to the result, or to the middle one of all where it is smaller: of
+// a sum that is nearly zero the relative error is as large as nowhere else.
+std::optional<double> correlation(const Elements& elements, Predictions& p, const Chain& chain) {
+  std::vector<double> sizes;
+  for (const Elements::Place& at : elements.wrong())
+    if (std::isfinite(at.element->right.value)) sizes.push_back(std::fabs(at.element->right.value));
+  if (sizes.empty()) return std::nullopt;
+  const double size = middle(sizes);
   double both = 0, came = 0, foretold = 0;
   for (const Elements::Place& at : elements.wrong()) {
-    const std::optional<double> typical = p.typical(at);
-    const double value = at.element->right.value;
-    if (!typical) return false;
-    if (!std::isfinite(*typical) || !std::isfinite(at.element->actual) || value == 0) continue;
-    const double x = (at.element->actual - value) / value, y = (*typical - value) / value;
+    const std::optional<double> typical = p.typical(at, chain);
+    const double value = at.element->right.value, unit = std::max(std::fabs(value), size);
+    if (!typical) return std::nullopt;
+    if (!std::isfinite(*typical) || !std::isfinite(at.element->actual) || unit == 0) continue;
+    const double x = (at.element->actual - value) / unit, y = (*typical - value) / unit;
     both += x * y;
     came += x * x;
     foretold += y * y;
   }
-  return both > kLikeForetold * std::sqrt(came * foretold);
+  return came == 0 || foretold == 0 ? 0 : both / std::sqrt(came * foretold);
+}
+
+// The orders that kernels have: one term after the other, the lanes of vectors, blocks, a tree.
+constexpr Chain kOrders[] = {{},
+                             {Chain::Kind::partial, 4},
+                             {Chain::Kind::partial, 8},
+                             {Chain::Kind::partial, 16},
+                             {Chain::Kind::blocked, 8},
+                             {Chain::Kind::pairwise, 1}};
+
+enum class Foretold : std::uint8_t { nothing, like, unlike };
+
+Foretold likeness(const Elements& elements, Predictions& p) {
+  for (const Chain& order : kOrders) {
+    const std::optional<double> c = correlation(elements, p, order);
+    if (!c) return Foretold::nothing;
+    if (*c > kLikeForetold) return Foretold::like;
+  }
+  return Foretold::unlike;
 }
 
 std::optional<int> bits_of_approximation(std::span<Evidence* const> calls, const Elements& elements) {
@@ -130,8 +180,33 @@ std::size_t too_accurate(std::span<Evidence* const> calls, const Elements& eleme
 }
 
 bool is_no_such_arithmetic(std::span<Evidence* const> calls, const Elements& elements, Predictions& p) {
-  if (too_far_off(elements, p)) return true;
-  return !is_like_foretold(elements, p) && bits_of_approximation(calls, elements);
+  if (too_far_off(elements, p) || is_off_its_grid(calls, elements, p)) return true;
+  switch (likeness(elements, p)) {
+    case Foretold::like:
+      return false;
+    case Foretold::unlike:
+      return true;
+    case Foretold::nothing:
+      break;
+  }
+  return admits_others(elements, p) || bits_of_approximation(calls, elements);
+}
+
+bool admits_others(const Elements& elements, Predictions& p) {
+  const std::vector<Elements::Place>& wrong = elements.wrong();
+  std::size_t others = 0, admitted = 0;
+  for (std::size_t k = 0; k < wrong.size(); ++k) {
+    // Far away, where a row of the result is another one.
+    const Elements::Place& other = wrong[(k + wrong.size() / 2 + 1) % wrong.size()];
+    if (other.call != wrong[k].call || other.element->output != wrong[k].element->output ||
+        other.element->actual == wrong[k].element->actual)
+      continue;
+    Element e = *wrong[k].element;
+    e.actual = other.element->actual;
+    ++others;
+    admitted += p.admits({wrong[k].call, &e}) ? 1 : 0;
+  }
+  return static_cast<double>(admitted) > kMostOthers * static_cast<double>(others);
 }
 
 std::optional<int> bits_of_approximation(std::span<Evidence* const> calls) {

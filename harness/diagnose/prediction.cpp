@@ -173,6 +173,19 @@ Interval Prediction::stored(Interval i, Dtype dtype) const {
   return s;
 }
 
+std::vector<double> Prediction::values(int output) {
+  const auto o = static_cast<std::size_t>(output);
+  const Checked::Output& shape = call_->outputs[o];
+  const std::size_t n = numel(shape.shape);
+  std::vector<double> computed(n);
+  evaluation_->values(output, computed);
+  if (results_.empty()) return computed;
+  std::vector<VariantResult> all(outputs_.size());  // a variant may be about one of the results alone
+  all[o] = {shape.dtype, shape.shape, std::move(computed), {}, n};
+  for (const Variant* v : results_) v->results(all, *call_);
+  return std::move(all[o].values);
+}
+
 const Interval& Prediction::interval(int output, std::int64_t at) {
   Output& o = outputs_[static_cast<std::size_t>(output)];
   const auto found = o.known.find(at);
@@ -225,12 +238,16 @@ bool Prediction::typically_diverges(const Element& e) {
   return !e.right.contains(evaluation_->attacked(e.output, e.at, contract_, plain));
 }
 
-std::optional<double> Prediction::typical(const Element& e) {
+std::optional<double> Prediction::typical(const Element& e) { return typical(e, contract_.chain); }
+
+std::optional<double> Prediction::typical(const Element& e, const Chain& chain) {
   if (is_exact(e.output) || !values_.empty() || wrong_formula_ || e.right.undecidable()) return std::nullopt;
   const Output& o = outputs_[static_cast<std::size_t>(e.output)];
   const std::int64_t from = o.from.empty() ? e.at : o.from[static_cast<std::size_t>(e.at)];
   if (from < 0) return value(e.output, e.at);
-  return evaluation_->attacked(e.output, from, contract_, attack_);
+  Contract contract = contract_;
+  contract.chain = chain;
+  return evaluation_->attacked(e.output, from, contract, attack_);
 }
 
 std::optional<double> Prediction::typical_error(const Element& e) {

@@ -45,10 +45,16 @@ class Prediction {
   // How far from what it foretells, computed exactly, such a kernel typically is; nothing where that is not known: of wrong
   // formulas, of integers, and of what changes results' numbers on their way out.
   std::optional<double> typical_error(const Element& e);
-  // What it gives then.
+  // What it gives then; or with sums in another order.
   std::optional<double> typical(const Element& e);
+  std::optional<double> typical(const Element& e, const Chain& chain);
   const Interval& interval(int output, std::int64_t at);
   double value(int output, std::int64_t at) { return interval(output, at).value; }
+  bool in_integers(int output) const { return is_exact(output); }
+  // What it makes of every element, before that is rounded to the result's dtype; not of an output in integers.
+  std::vector<double> values(int output);
+  // The formats that it computes in, and what it does to factors.
+  const Contract& contract() const { return contract_; }
 
  private:
   Prediction(Call call, const Contract& contract, std::vector<const Variant*> faults);

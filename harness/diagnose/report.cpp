@@ -33,8 +33,15 @@ std::string names(const std::vector<Named>& all) {
   return s;
 }
 
-// Whether no element tells the cause from the reference for certain: then it is plausible, and not proven.
-bool promises_less(const Diagnosis& d) { return d.causes[0].discriminating == 0; }
+std::string as_it_says(const Named& c, const Diagnosis& d) {
+  if (!c.whole) return fmt::format("All {} elements looked at are as it says.", d.tried);
+  if (c.whole->unread == 0) return fmt::format("All {} elements are as it says.", grouped(c.whole->elements));
+  const std::uint64_t others = c.whole->read + c.whole->unread;
+  return fmt::format(
+      "Of {} elements all but {} are what it gives, to the bit, or right where it changes nothing; of the others those that "
+      "are farthest from it and some more, {}, were looked at, and are as it says.",
+      grouped(c.whole->elements), grouped(others), grouped(c.whole->read));
+}
 
 std::string proof(const Named& c, const Diagnosis& d) {
   std::string s;
@@ -43,10 +50,12 @@ std::string proof(const Named& c, const Diagnosis& d) {
         "Of the elements looked at, it differs from the reference on {}: {}/{} match it, 0 match the reference. ",
         c.discriminating, c.matched, c.discriminating);
   if (c.explains_all) {
-    s += fmt::format("All {} elements looked at are as it says.", d.tried);
-    return c.discriminating > 0
-               ? s
-               : s + " That is no proof: at every element, some results are as both it and the reference say.";
+    s += as_it_says(c, d);
+    if (c.discriminating == 0)
+      s += " That is no proof: at every element, some results are as both it and the reference say.";
+    else if (!c.proven && c.whole)
+      s += " That is no proof: beside arithmetic in fewer bits, much fits.";
+    return s;
   }
   return s +
          fmt::format("It explains {} of {} diverging elements, and {} of {} others would be wrong with it.",
@@ -82,7 +91,7 @@ std::string heading(const Diagnosis& d, Style style) {
     case Diagnosis::Kind::no_fault:
       return style.good("No fault");
     case Diagnosis::Kind::named:
-      return promises_less(d) ? style.doubtful("A cause fits") : style.bad("Cause found");
+      return !d.causes[0].proven ? style.doubtful("A cause fits") : style.bad("Cause found");
     case Diagnosis::Kind::ambiguous:
       return style.doubtful(d.same.empty() ? "A cause may fit" : "Several causes fit");
     case Diagnosis::Kind::no_results:
@@ -96,13 +105,27 @@ std::string heading(const Diagnosis& d, Style style) {
     case Diagnosis::Kind::unknown:
       break;
   }
-  return style.doubtful("Cause unknown");
+  return style.doubtful(d.unrelated ? "Unrelated results" : "Cause unknown");
+}
+
+json whole_json(const Whole& w) {
+  return {{"elements", w.elements},
+          {"read", w.read},
+          {"unread", w.unread},
+          {"unexplained", w.unexplained},
+          {"broken", w.broken}};
 }
 
 json named_json(const Named& c) {
-  return {{"name", c.name},           {"says", c.says},     {"explains_all", c.explains_all},
-          {"explained", c.explained}, {"broken", c.broken}, {"discriminating", c.discriminating},
-          {"matched", c.matched}};
+  return {{"name", c.name},
+          {"says", c.says},
+          {"explains_all", c.explains_all},
+          {"explained", c.explained},
+          {"broken", c.broken},
+          {"discriminating", c.discriminating},
+          {"matched", c.matched},
+          {"proven", c.proven},
+          {"whole", c.whole ? whole_json(*c.whole) : json(nullptr)}};
 }
 
 json named_json(const std::vector<Named>& all) {
@@ -139,6 +162,7 @@ json diagnosis_json(const Diagnosis& d) {
          {"judged", d.judged},
          {"diverging", d.diverging},
          {"undecidable", d.undecidable},
+         {"unrelated", d.unrelated},
          {"tried", d.tried},
          {"worst", d.worst},
          {"where", json::array()},
@@ -175,6 +199,9 @@ json diagnosis_json(const Diagnosis& d) {
                               {"dimension", i.dimension ? json(*i.dimension) : json(nullptr)},
                               {"reproduced", i.reproduced}});
   }
+  j["nearer"] = d.nearer
+                    ? json{{"name", d.nearer->name}, {"says", d.nearer->says}, {"times", d.nearer->times}}
+                    : json(nullptr);
   j["strictest"] = d.strictest ? strictest_json(*d.strictest) : json(nullptr);
   j["stages"] = d.stages ? to_json(*d.stages) : json(nullptr);
   return j;
@@ -220,7 +247,7 @@ std::string verdict(const Diagnosis& d) {
       return "no fault: every element is inside its bound";
     case Diagnosis::Kind::named:
       return fmt::format(
-          "{}{} ({}){}", promises_less(d) ? "probably " : "", d.causes[0].says, d.causes[0].name,
+          "{}{} ({}){}", !d.causes[0].proven ? "probably " : "", d.causes[0].says, d.causes[0].name,
           d.same.empty() ? "" : fmt::format("; {} more cannot be told from it on this data", d.same.size()));
     case Diagnosis::Kind::ambiguous:
       if (d.same.empty())
@@ -236,10 +263,19 @@ std::string verdict(const Diagnosis& d) {
       return fmt::format("explains {} of {} diverging elements: {} ({})", d.causes[0].explained,
                          d.tried_diverging, d.causes[0].says, d.causes[0].name);
     case Diagnosis::Kind::undecided:
+      if (d.nearer)
+        return fmt::format(
+            "probably {} ({}): results are {} times as near to that as to what is right, though "
+            "inside the bound",
+            d.nearer->says, d.nearer->name, times(d.nearer->times));
       return "not decided: inside a bound that is " + how_wide(*d.strictest);
     case Diagnosis::Kind::unknown:
       break;
   }
+  if (d.unrelated)
+    return fmt::format(
+        "not results of {} on these inputs: they are no nearer to the right ones than in any other order",
+        d.op);
   for (const Where& w : d.where)
     if (w.rule)
       return fmt::format("unknown; {} diverges {}{}", w.output, w.rule->text == "everywhere" ? "" : "where ",
@@ -282,6 +318,10 @@ std::string to_text(const Diagnosis& d, Style style) {
           fmt::format("Of {} any result would pass: the numbers that go in are too large, infinite or NaN.",
                       counted(d.undecidable, "element")));
     if (d.strictest) s += strictest_text(*d.strictest);
+    if (d.nearer)
+      s += line(fmt::format(
+          "But {} {} ({}), it seems: these results are {} times as near to what that gives as to what is right.",
+          d.op, d.nearer->says, d.nearer->name, times(d.nearer->times)));
   } else {
     if (d.kind == Diagnosis::Kind::named || d.kind == Diagnosis::Kind::ambiguous) {
       if (d.kind == Diagnosis::Kind::ambiguous)
@@ -303,6 +343,11 @@ std::string to_text(const Diagnosis& d, Style style) {
       if (!d.weaker.empty())
         s += line("Would allow these results, too, and many others: " + names(d.weaker) + ".");
     }
+    if (d.unrelated)
+      s += line(fmt::format(
+          "These are not results of {} on these inputs: they have nothing to do with the right ones, to which they are no nearer "
+          "than in any other order. They may be of another call or of other inputs, or numbers that nobody computed.",
+          d.op));
     for (const Inverted& i : d.inverted) s += inverted_text(i);
     if (d.kind == Diagnosis::Kind::partly)
       for (const Named& c : d.causes)

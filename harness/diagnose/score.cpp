@@ -45,8 +45,15 @@ ExpectedOutputs outputs_of(const Variant& v, const Call& call) {
   return outputs;
 }
 
+// Of what rounds the factors of products, and of operands that are rounded: where those are all factors, it is one fault.
+bool are_one(std::string_view variant, std::string_view cause) {
+  constexpr std::string_view kFactors = "arithmetic.products_of_";
+  return variant.starts_with(kFactors) &&
+         cause.ends_with(fmt::format(".as_{}", variant.substr(kFactors.size())));
+}
+
 int place_of(const std::string& variant, const Diagnosis& d) {
-  const auto is = [&](const Named& n) { return n.name == variant; };
+  const auto is = [&](const Named& n) { return n.name == variant || are_one(variant, n.name); };
   if (d.causes.empty() || !d.causes[0].explains_all) return -1;
   if (is(d.causes[0]) || std::ranges::any_of(d.same, is)) return 0;
   int place = 1;

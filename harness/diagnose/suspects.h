@@ -10,6 +10,8 @@ namespace assay::diagnose {
 
 // Of two that explain the same, the one that stands first is named first.
 std::vector<Variant> suspects_of(const Operator& op);
+// More of the kinds that have many members: they are tried where none of those explains everything.
+std::vector<Variant> further_suspects_of(const Operator& op);
 
 // Whether it shows in results, and as the same for every call.
 bool shows(const Variant& v);

@@ -61,6 +61,8 @@ class Predictions {
   }
 
   bool any() const { return any_; }
+  // nullptr: it changes nothing there.
+  Prediction* of_call(std::size_t call) { return parts_[call] ? &*parts_[call] : nullptr; }
   bool admits(const Elements::Place& p) {
     auto& part = parts_[p.call];
     return part ? part->admits(*p.element) : !p.element->diverges;
@@ -90,6 +92,10 @@ class Predictions {
   std::optional<double> typical(const Elements::Place& p) {
     auto& part = parts_[p.call];
     return part ? part->typical(*p.element) : std::nullopt;
+  }
+  std::optional<double> typical(const Elements::Place& p, const Chain& chain) {
+    auto& part = parts_[p.call];
+    return part ? part->typical(*p.element, chain) : std::nullopt;
   }
   std::optional<double> typical_error(const Elements::Place& p) {
     auto& part = parts_[p.call];

@@ -31,6 +31,20 @@ bool rounds(Evaluation& evaluation, const Call& call) {
   return false;
 }
 
+// Whether it matters how means and variances come about.
+bool has_moments(Evaluation& evaluation, const Call& call) {
+  for (std::size_t k = 0; k < call.outputs.size(); ++k) {
+    const Checked::Output& out = call.outputs[k];
+    if (!is_float(out.dtype) || std::ranges::count(out.shape, 0) > 0) continue;
+    const Interval strict = evaluation.interval(static_cast<int>(k), 0, {}),
+                   one_pass =
+                       evaluation.interval(static_cast<int>(k), 0,
+                                           parse_contract("moments=one_pass -- looked for", out.computed_in));
+    if (strict.lower != one_pass.lower || strict.upper != one_pass.upper) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Computes::Computes(const Operator& op, Dtype dtype, std::uint64_t seed, std::uint64_t cases)
@@ -58,6 +72,7 @@ Computes::Computes(const Operator& op, Dtype dtype, std::uint64_t seed, std::uin
     products_ |= o.multiplications > 0;
     functions_ |= o.functions > 0;
     sums_ |= o.additions >= kTermsOfASum * std::max<std::int64_t>(results, 1);
+    moments_ = moments_ || has_moments(*evaluation, call);
     arithmetic_ |= products_ || functions_ || o.additions > 0 || o.divisions > 0 || o.roots > 0;
   }
 }
@@ -81,6 +96,8 @@ bool Computes::has(Concerns c) const {
       return sums_;
     case Concerns::functions:
       return functions_;
+    case Concerns::moments:
+      return moments_;
   }
   return false;
 }

@@ -23,7 +23,8 @@ class Computes {
 
   std::vector<bool> reads_;          // by argument
   std::set<std::string> breakable_;  // arguments
-  bool rounds_ = false, arithmetic_ = false, products_ = false, sums_ = false, functions_ = false;
+  bool rounds_ = false, arithmetic_ = false, products_ = false, sums_ = false, functions_ = false,
+       moments_ = false;
 };
 
 }  // namespace assay

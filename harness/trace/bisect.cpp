@@ -189,8 +189,10 @@ class Bisector {
       diagnose::Diagnosis& d = *result.diagnosis;
       if (d.kind == diagnose::Diagnosis::Kind::named || d.where.size() > 1) continue;
       d.kind = diagnose::Diagnosis::Kind::named;
-      d.causes = {{"results.of_another_call", fmt::format("has the result of {} in place of its own", *other),
-                   d.tried_diverging, 0, d.tried_diverging, d.tried_diverging, true}};
+      d.causes = {diagnose::read_off("results.of_another_call",
+                                     fmt::format("has the result of {} in place of its own", *other),
+                                     d.tried_diverging)};
+      d.unrelated = false;
       d.same.clear();
       d.weaker.clear();
       d.inverted.clear();

@@ -32,6 +32,9 @@ void add_arithmetic_variants(const Operator&, std::vector<Variant>& all) {
                "multiply=bf16");
   plant_format(all, "products_of_f16", "rounds the factors of products to f16", Concerns::products, f32,
                "multiply=f16");
+  plant_format(all, "one_pass_moments",
+               "takes the variance in one pass, as the mean of the squares less the squared mean",
+               Concerns::moments, f64 | f32, "moments=one_pass");
   // Rounded up by what such a function may be wrong.
   for (const int ulp : {64, 4096}) {
     std::string fields;

@@ -35,7 +35,7 @@ struct VariantResult {
 
 // What an operator must compute so that a variant of arithmetic is one: counted by its reference.
 // `rounding`: a result that its dtype does not hold, and that is rounded therefore.
-enum class Concerns : std::uint8_t { anything, rounding, arithmetic, products, sums, functions };
+enum class Concerns : std::uint8_t { anything, rounding, arithmetic, products, sums, functions, moments };
 
 struct Variant {
   std::string name;  // "dim.last", "results.tail_of_8"

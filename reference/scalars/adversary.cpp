@@ -285,7 +285,9 @@ Adversary<V> with_extra(const V& y, double extra) {
 
 template <class V>
 Adversary<V> operator/(const Adversary<V>& a, const Adversary<V>& b) {
-  return with_extra<V>(settled(a) / settled(b), arithmetic().div_extra);
+  const V divisor = settled(b);
+  const double extra = is_power_of_two(divisor) ? 0 : arithmetic().div_extra;
+  return with_extra<V>(settled(a) / divisor, extra);
 }
 
 template <class V>

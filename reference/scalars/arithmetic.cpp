@@ -30,6 +30,7 @@ Arithmetic::Arithmetic(const Contract& c, Dtype computed_in, Dtype stored_as)
       integral(!is_float(stored_as)),
       first_tie(c.first_tie),
       updates_moments(c.moments == MomentsBy::updating),
+      one_pass(c.moments == MomentsBy::one_pass),
       folds_affine(c.folded_affine),
       tiny(c.tiny),
       div_extra(c.div_extra),

@@ -40,6 +40,7 @@ struct Arithmetic {
   bool integral = false;         // the result is of an integer dtype
   bool first_tie = true;         // of equal candidates the first one's place
   bool updates_moments = false;  // mean and squares by merging parts
+  bool one_pass = false;         // squares as the sum of x^2 less n mean^2
   bool folds_affine = false;     // x * scale + shift in place of (x - mean) * scale
   double tiny = 0;
   double div_extra = 0, sqrt_extra = 0;

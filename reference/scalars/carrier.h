@@ -129,4 +129,11 @@ struct Carrier<Real> {
   }
 };
 
+// Of either sign.
+template <class V>
+bool is_power_of_two(const V& x) {
+  using C = Carrier<V>;
+  return C::finite(x) && x != V{} && C::grid(x) == C::exponent(x);
+}
+
 }  // namespace assay

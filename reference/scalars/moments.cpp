@@ -32,10 +32,10 @@ void merge(Part<V>& a, const Part<V>& b) {
   a.n = n;
 }
 
-// With all that the finite numbers among x may be: sums and maxima of |x| and of |x - mean|.
+// With all that the finite numbers among x may be: sums and maxima of |x| and of |x - mean|, and the sum of x^2.
 template <class V>
 struct MomentSizes {
-  typename Tracked<V>::Bound sum = 0, largest = 0, distances = 0, farthest = 0;
+  typename Tracked<V>::Bound sum = 0, largest = 0, distances = 0, farthest = 0, squares = 0;
   bool nan = false, infinite = false;  // some x is
   bool nonfinite() const { return nan || infinite; }
 };
@@ -103,6 +103,47 @@ void admit_merging(Moments<Tracked<V>>& m, std::int64_t n, const MomentSizes<V>&
   admit(m.squares, of_squares, 4 * count * (squares + of_squares));
 }
 
+// Adds to the moments of n numbers by two passes what one pass may give. moments.md derives it.
+template <class V>
+void admit_one_pass(Moments<Tracked<V>>& m, std::int64_t n, const MomentSizes<V>& sizes) {
+  using C = Carrier<V>;
+  using Bound = typename Tracked<V>::Bound;
+  if (sizes.nan) return;  // then both are
+  if (sizes.sum == 0 && !sizes.nonfinite()) return;
+  if (sizes.nonfinite() || !C::finite(m.mean.value) || !C::finite(m.squares.value)) {
+    m.squares = Tracked<V>::anything(m.squares.value);  // infinity less infinity
+    return;
+  }
+  const Arithmetic& a = arithmetic();
+  const Rounding& to = a.accumulate;
+  const auto u = static_cast<Bound>(std::max(to.format.unit, a.compute.format.unit));
+  Bound least = 0;  // that an operation of either format may lose beside its relative error
+  for (const Rounding* each : {&to, &a.compute})
+    least = std::max(least, static_cast<Bound>(a.flushes ? each->format.min_normal : each->half_subnormal));
+  const auto count = static_cast<Bound>(n);
+  const auto depth =
+      static_cast<Bound>(a.chain.additions(static_cast<double>(n)) + (a.accumulates_narrower ? 1 : 0));
+  const Bound growth = std::exp((depth + 8) * u) * (1 + Bound(0x1p-40));
+  const Bound mean = C::size(m.mean.value) + m.mean.error;
+  const Bound off = m.mean.error + u * mean + least;  // the mean in the format of sums, too
+  const Bound of_factors = a.rounds_operands ? 3 * static_cast<Bound>(a.multiply.format.unit) *
+                                                   (sizes.squares + count * mean * mean)
+                                             : 0;
+  const Bound of_squares = of_factors + (depth + 3) * u * sizes.squares + count * (depth + 2) * least;
+  const Bound of_mean =
+      count * (2 * mean + off) * off + 6 * u * count * (mean + off) * (mean + off) + 4 * count * least;
+  const Bound squares = C::size(m.squares.value) + m.squares.error;
+  const Bound error = growth * ((of_squares + of_mean) * (1 + 2 * u) + 2 * u * squares) + least;
+  const auto overflow = static_cast<Bound>(std::min(to.overflow, a.compute.overflow));
+  if (!(4 * growth * (sizes.squares + count * (mean + off) * (mean + off)) < overflow)) {
+    m.squares = Tracked<V>::anything(m.squares.value);
+    return;
+  }
+  m.squares.error = detail::inflate(m.squares.error + error);
+  m.squares.grid = kNoGrid;
+  if (!a.accumulates_in_compute) detail::round_once(m.squares, a.compute);
+}
+
 // The set of a sum of squares as one from 0 on, where it reaches below.
 template <class V>
 void keep_positive(Tracked<V>& squares) {
@@ -129,6 +170,7 @@ MomentSizes<V> sizes_of(std::span<const double> x, const Tracked<V>& mean) {
     const auto error = daz ? ScalarOps<Tracked<V>>::input(each).error : 0;
     const auto size = C::size(value) + error;
     sizes.sum += size;
+    sizes.squares += size * size;
     sizes.largest = std::max(sizes.largest, size);
     if (!C::finite(mean.value)) continue;
     const auto distance = C::size(value - mean.value) + error + mean.error;
@@ -189,6 +231,7 @@ Moments<Tracked<V>> tracked_moments(std::span<const double> x) {
     m.squares.may_be &= kMayBePositiveInfinity;
   keep_positive(m.squares);
   if (arithmetic().updates_moments && n >= 2) admit_merging(m, n, sizes_of(x, m.mean));
+  if (arithmetic().one_pass && n >= 2) admit_one_pass(m, n, sizes_of(x, m.mean));
   return m;
 }
 
@@ -227,9 +270,23 @@ Moments<Adversary<V>> merged_moments(std::vector<Adversary<V>>& x) {
   return {{all.mean, pending}, {all.squares, pending}};
 }
 
-#define ASSAY_INSTANTIATE(V)                                             \
-  template Moments<Tracked<V>> tracked_moments(std::span<const double>); \
-  template Moments<Adversary<V>> merged_moments(std::vector<Adversary<V>>&);
+template <class V>
+Moments<Adversary<V>> one_pass_moments(const std::vector<Adversary<V>>& x) {
+  using A = Adversary<V>;
+  const auto n = static_cast<std::int64_t>(x.size());
+  const auto number = [&](std::int64_t k) { return x[static_cast<std::size_t>(k)]; };
+  const auto square = [&](std::int64_t k) { return number(k) * number(k); };
+  const A total = group(sum<A>(n, number)), squares = group(sum<A>(n, square)), mean = group(total / A(n));
+  AttackState& s = attack_state();
+  if (s.coin()) return {mean, squares - mean * total};
+  if (s.coin()) return {mean, squares - mean * mean * A(n)};
+  return {mean, group(group(squares / A(n)) - mean * mean) * A(n)};
+}
+
+#define ASSAY_INSTANTIATE(V)                                                 \
+  template Moments<Tracked<V>> tracked_moments(std::span<const double>);     \
+  template Moments<Adversary<V>> merged_moments(std::vector<Adversary<V>>&); \
+  template Moments<Adversary<V>> one_pass_moments(const std::vector<Adversary<V>>&);
 
 ASSAY_INSTANTIATE(double)
 ASSAY_INSTANTIATE(Real)

@@ -4,7 +4,7 @@
 //
 // The last argument says which elements, by their numbers in row-major order; or it is the number of the first of neighbours.
 // Under a contract with moments=updating, the Tracked and Adversary readings admit what merging the moments of parts gives,
-// too: moments.md derives by how much.
+// too, and with moments=one_pass what the sum of squares less the squared sum does: moments.md derives by how much.
 #pragma once
 
 #include <span>
@@ -28,6 +28,10 @@ Moments<Tracked<V>> tracked_moments(std::span<const double> x);
 template <class V>
 Moments<Adversary<V>> merged_moments(std::vector<Adversary<V>>& x);
 
+// The moments from the sum of x and that of x^2. Precondition: x is not empty.
+template <class V>
+Moments<Adversary<V>> one_pass_moments(const std::vector<Adversary<V>>& x);
+
 namespace detail {
 
 template <class S, class X>
@@ -48,12 +52,12 @@ Moments<S> two_passes(std::int64_t n, const X& x) {
 
 template <class V, class X>
 void settle_moments(Moments<Adversary<V>>& m, std::int64_t n, const X& x) {
-  if (!arithmetic().updates_moments || n < 2 || assay::attack_state().coin()) return;
-  if (arithmetic().chain.kind == Chain::Kind::pairwise) return;
+  const bool updates = arithmetic().updates_moments && arithmetic().chain.kind != Chain::Kind::pairwise;
+  if ((!updates && !arithmetic().one_pass) || n < 2 || assay::attack_state().coin()) return;
   std::vector<Adversary<V>> all;
   all.reserve(static_cast<std::size_t>(n));
   for (std::int64_t k = 0; k < n; ++k) all.push_back(x(k));
-  m = merged_moments(all);
+  m = updates ? merged_moments(all) : one_pass_moments(all);
 }
 
 }  // namespace detail

@@ -132,8 +132,11 @@ Tracked<V> quotient(const Tracked<V>& a, const Tracked<V>& b, const V& value) {
   r.pending = true;
   if (!a.is_exact_zero()) {
     r.error = inflate((a.error + (r.magnitude + C::kLeast) * b.error) / least_divisor);
-    const auto extra = static_cast<Bound>(arithmetic().div_extra * arithmetic().compute.format.unit);
-    r.error += inflate(times(extra, r.magnitude + r.error));
+    // The reciprocal of a power of two is exact, and so is what is multiplied by it.
+    if (b.error != 0 || !is_power_of_two(b.value)) {
+      const auto extra = static_cast<Bound>(arithmetic().div_extra * arithmetic().compute.format.unit);
+      r.error += inflate(times(extra, r.magnitude + r.error));
+    }
     if (!divides(value, a, b)) r.error += inflate(r.magnitude * C::kUnit) + C::kLeast;
     r.grid = r.error == 0 ? C::grid(value) : kNoGrid;
   }

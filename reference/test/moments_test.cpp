@@ -1,8 +1,10 @@
-// Moments under moments=updating: what Welford's update gives is inside, although two passes may be sharper, and what is no
-// such update stays outside. And positions.
+// Moments under moments=updating and moments=one_pass: what kernels that compute so give is inside, although two passes may be
+// sharper, and what is computed otherwise stays outside. And positions.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <random>
 
 #include "calls.h"
@@ -82,6 +84,46 @@ TEST(MomentsByUpdating, DoNotCoverTheDifferenceOfMeanSquareAndSquaredMean) {
   }
   const float result = (squares - sum * sum / 100) / 99;
   EXPECT_FALSE(variance(x)->evaluate().interval(0, 0, contract("moments=updating")).contains(result));
+}
+
+// The sums of x and of x^2 in f32, and their difference in the three ways that kernels have.
+std::array<float, 3> by_one_pass(const Numbers& x) {
+  float sum = 0, squares = 0;
+  for (const double v : x) {
+    sum += static_cast<float>(v);
+    squares += static_cast<float>(v) * static_cast<float>(v);
+  }
+  const auto n = static_cast<float>(x.size());
+  const float mean = sum / n;
+  return {(squares - sum * mean) / (n - 1), (squares - n * mean * mean) / (n - 1),
+          (squares / n - mean * mean) * n / (n - 1)};
+}
+
+TEST(MomentsByOnePass, AreAdmittedByTheirClauseAndByNoOther) {
+  const Contract one_pass = contract("moments=one_pass");
+  for (const double mean : {0.0, 1.0, 1000.0, -1e5})
+    for (const std::size_t n : {2u, 3u, 10u, 100u, 1000u})
+      for (std::uint64_t seed = 0; seed < 8; ++seed) {
+        const Numbers x = draw(n, mean, seed);
+        const auto c = variance(x);
+        const Interval i = c->evaluate().interval(0, 0, one_pass);
+        for (const float result : by_one_pass(x))
+          EXPECT_TRUE(i.contains(result)) << n << " numbers around " << mean << ": " << result;
+        if (std::fabs(mean) < 1000 || n < 10) continue;
+        EXPECT_FALSE(c->evaluate().interval(0, 0, {}).contains(by_one_pass(x)[0])) << n << " around " << mean;
+      }
+}
+
+// The bound is that of an error, and no more: twice the worst result is outside.
+TEST(MomentsByOnePass, AdmitNoMoreThanTheirErrors) {
+  const Contract one_pass = contract("moments=one_pass");
+  for (const double mean : {0.0, 10.0, 1000.0}) {
+    const Numbers x = draw(100, mean, 1);
+    double sum = 0;
+    for (const double v : x) sum += v * v;
+    const Interval i = variance(x)->evaluate().interval(0, 0, one_pass);
+    EXPECT_LT(i.upper - i.lower, 8 * 0x1p-24 * 100 * sum / 99) << mean;
+  }
 }
 
 TEST(MomentsByUpdating, AreDecidableAndExactForEqualNumbersOnlyWhereNothingRounds) {

@@ -94,8 +94,17 @@ TEST(TrackedRegression, RoundingsOnEntryAreAmplifiedByTheAdditions) {
 
 TEST(TrackedRegression, ExtraRoundingsOfADivisionScaleWithItsError) {
   const Under under(Dtype::f32, "div=2");
-  const T q = around(0, 1e-3) / input(1);
-  EXPECT_GE(q.error, 1e-3 * (1 + 2 * 0x1p-24));
+  const T q = around(0, 1e-3) / input(0.75);
+  EXPECT_GE(q.error, 1e-3 / 0.75 * (1 + 2 * 0x1p-24));
+}
+
+// 1 / 0.5 is exact, and so is what is multiplied by it; 1 / 0.75 is neither.
+TEST(TrackedRegression, APowerOfTwoDividesExactly) {
+  const Under under(Dtype::f32, "div=2");
+  EXPECT_EQ((input(0.3f) / input(0.5)).error, 0);
+  EXPECT_EQ((input(0.3f) / input(-8)).error, 0);
+  EXPECT_GT((input(0.375) / input(0.75)).error, 0);
+  EXPECT_GT((input(0.3f) / around(0.5, 1e-9)).error, 1e-9);
 }
 
 constexpr double kLargestFloat = std::numeric_limits<float>::max();

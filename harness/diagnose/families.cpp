@@ -1,0 +1,246 @@
+// Faults of kinds that have many members, which are tried where no common one explains the results: operands rounded together,
+// quantised tensors, sums that lose their first or last terms, channels shuffled, dimensions by their number.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <functional>
+
+#include "suspects.h"
+#include "vocabulary/domain.h"
+
+namespace assay::diagnose {
+namespace {
+
+using Number = double (*)(double);
+
+double as_tf32(double x) {
+  if (!std::isfinite(x)) return x;
+  int exponent = 0;
+  const double m = std::frexp(x, &exponent);
+  return std::ldexp(std::nearbyint(std::ldexp(m, 11)), exponent - 11);
+}
+
+double cut_to_tf32(double x) {
+  if (!std::isfinite(x)) return x;
+  int exponent = 0;
+  const double m = std::frexp(x, &exponent);
+  return std::ldexp(std::trunc(std::ldexp(m, 11)), exponent - 11);
+}
+
+double as_bf16(double x) { return round_to(x, format(Dtype::bf16)); }
+double as_f16(double x) { return round_to(x, format(Dtype::f16)); }
+double cut_to_bf16(double x) {
+  return x < 0 ? round_up(x, format(Dtype::bf16)) : round_down(x, format(Dtype::bf16));
+}
+
+struct Narrowing {
+  std::string_view name, says;
+  Number change;
+};
+constexpr Narrowing kNarrowings[] = {{"as_tf32", "rounds {} to tf32 first", as_tf32},
+                                     {"cut_to_tf32", "cuts {} off to tf32 instead of rounding", cut_to_tf32},
+                                     {"as_bf16", "rounds {} to bf16 first", as_bf16},
+                                     {"cut_to_bf16", "cuts {} off to bf16 instead of rounding", cut_to_bf16},
+                                     {"as_f16", "rounds {} to f16 first", as_f16}};
+
+TensorData* float_tensor(Call& call, std::size_t argument) {
+  auto* t = std::get_if<TensorData>(&call.arguments[argument]);
+  return t != nullptr && t->numel() > 0 && (t->dtype == Dtype::f32 || t->dtype == Dtype::f64) ? t : nullptr;
+}
+
+bool change_each(TensorData& t, const std::function<double(std::int64_t, double)>& change) {
+  bool other = false;
+  for (std::int64_t i = 0; i < t.numel(); ++i) {
+    const double before = t.get(i);
+    t.set(i, change(i, before));
+    other = other || t.get(i) != before;
+  }
+  return other;
+}
+
+// Two tensors, or all, as a kernel rounds what goes into its products: each of them alone is common.
+void add_operands(const Operator& op, std::vector<Variant>& all) {
+  std::vector<std::size_t> tensors;
+  for (std::size_t i = 0; i < op.schema.argument_count; ++i) {
+    const Argument& a = op.schema.argument_storage[i];
+    const Domain::Kind kind = domain(op, a.name).kind;
+    if (a.is_tensor() && !a.list && kind != Domain::Kind::index && kind != Domain::Kind::boolean)
+      tensors.push_back(i);
+  }
+  const auto plant = [&](std::vector<std::size_t> which, const std::string& name, const std::string& says) {
+    for (const Narrowing& n : kNarrowings)
+      all.push_back({.name = fmt::format("{}.{}", name, n.name),
+                     .says = fmt::format(fmt::runtime(n.says), says),
+                     .arguments = [which, change = n.change](Call& call) {
+                       std::size_t changed = 0;
+                       for (const std::size_t i : which)
+                         if (TensorData* t = float_tensor(call, i))
+                           changed +=
+                               change_each(*t, [&](std::int64_t, double x) { return change(x); }) ? 1 : 0;
+                       return changed > 1;
+                     }});
+  };
+  const auto name = [&](std::size_t i) { return std::string(op.schema.argument_storage[i].name); };
+  for (std::size_t i = 0; i < tensors.size(); ++i)
+    for (std::size_t j = i + 1; j < tensors.size(); ++j)
+      plant({tensors[i], tensors[j]}, fmt::format("{}_and_{}", name(tensors[i]), name(tensors[j])),
+            fmt::format("{} and {}", name(tensors[i]), name(tensors[j])));
+  if (tensors.size() > 2) plant(tensors, "operands", "all tensors");
+}
+
+// The dimension over which one scale holds: of the whole tensor, for each index of the first dimension, or of the last one.
+enum class Scales : std::uint8_t { one, first, last };
+
+std::int64_t scale_of(const TensorData& t, std::int64_t i, Scales scales) {
+  if (scales == Scales::one || t.shape.empty()) return 0;
+  return scales == Scales::last ? i % t.shape.back() : i / (t.numel() / t.shape.front());
+}
+
+// To the nearest of the multiples of the largest magnitude over 127, or over 7.
+bool quantise(TensorData& t, Scales scales, double levels) {
+  if (t.numel() < 8 || (scales != Scales::one && t.shape.size() < 2)) return false;
+  std::vector<double> largest(static_cast<std::size_t>(scales == Scales::one    ? 1
+                                                       : scales == Scales::last ? t.shape.back()
+                                                                                : t.shape.front()));
+  for (std::int64_t i = 0; i < t.numel(); ++i) {
+    double& most = largest[static_cast<std::size_t>(scale_of(t, i, scales))];
+    if (!std::isfinite(t.get(i))) return false;
+    most = std::max(most, std::fabs(t.get(i)));
+  }
+  return change_each(t, [&](std::int64_t i, double x) {
+    const double scale = largest[static_cast<std::size_t>(scale_of(t, i, scales))] / levels;
+    return scale == 0 ? x : std::nearbyint(x / scale) * scale;
+  });
+}
+
+class OfTensor {
+ public:
+  OfTensor(const Operator& op, std::size_t argument, std::vector<Variant>& all)
+      : at_(argument), name_(op.schema.argument_storage[argument].name), all_(all) {}
+
+  void quantised() {
+    for (const auto& [bits, levels] : {std::pair{8, 127.0}, {4, 7.0}})
+      for (const auto& [scales, of] : {std::pair{Scales::one, std::string_view("one scale")},
+                                       {Scales::first, "a scale for each index of its first dimension"},
+                                       {Scales::last, "a scale for each index of its last dimension"}})
+        plant(
+            fmt::format("as_int{}_{}", bits,
+                        scales == Scales::one     ? "per_tensor"
+                        : scales == Scales::first ? "by_first_dimension"
+                                                  : "by_last_dimension"),
+            fmt::format("rounds {} to {}-bit integers with {} first", name_, bits, of),
+            [scales = scales, levels = levels](TensorData& t) { return quantise(t, scales, levels); }, true);
+  }
+
+  // The innermost elements are the terms of sums, of most operators that have any.
+  void shortened() {
+    for (const std::int64_t n : {2, 3, 4, 5, 6, 7, 8, 12, 15, 16, 24, 31, 32, 48, 63, 64})
+      plant(fmt::format("last_{}_lost", n),
+            fmt::format("reads the last {} of the innermost elements of {} as zeros", n, name_),
+            [n](TensorData& t) {
+              return zeros(
+                  t, [&](std::int64_t column, std::int64_t size) { return column >= size - n; }, n);
+            });
+    for (const std::int64_t n : {1, 2, 4, 8, 16})
+      plant(fmt::format("first_{}_lost", n),
+            n == 1 ? fmt::format("reads the first of the innermost elements of {} as zero", name_)
+                   : fmt::format("reads the first {} of the innermost elements of {} as zeros", n, name_),
+            [n](TensorData& t) {
+              return zeros(
+                  t, [&](std::int64_t column, std::int64_t) { return column < n; }, n);
+            });
+  }
+
+  void shuffled() {
+    for (const std::int64_t groups : {2, 3, 4, 8, 16})
+      plant(fmt::format("channels_shuffled_by_{}", groups),
+            fmt::format(
+                "reads dimension 1 of {} shuffled, as {} groups of channels whose first ones come first",
+                name_, groups),
+            [groups](TensorData& t) {
+              if (t.shape.size() < 2 || t.shape[1] % groups != 0 || t.shape[1] == groups) return false;
+              const std::int64_t n = t.shape[1], inner = t.numel() / (t.shape[0] * n);
+              TensorData read(t.dtype, t.shape);
+              const auto size = static_cast<std::size_t>(bytes(t.dtype));
+              for (std::int64_t i = 0; i < t.numel(); ++i) {
+                const std::int64_t c = i / inner % n, from = c % groups * (n / groups) + c / groups;
+                std::memcpy(read.element(i), t.element(i + (from - c) * inner), size);
+              }
+              t = std::move(read);
+              return true;
+            });
+  }
+
+ private:
+  template <class Lost>
+  static bool zeros(TensorData& t, const Lost& lost, std::int64_t n) {
+    if (t.shape.empty() || t.shape.back() <= n) return false;
+    return change_each(
+        t, [&](std::int64_t i, double x) { return lost(i % t.shape.back(), t.shape.back()) ? 0 : x; });
+  }
+
+  void plant(std::string name, std::string says, std::function<bool(TensorData&)> change, bool wide = false) {
+    all_.push_back({.name = fmt::format("{}.{}", name_, name),
+                    .says = std::move(says),
+                    .arguments =
+                        [i = at_, wide, change = std::move(change)](Call& call) {
+                          auto* t = std::get_if<TensorData>(&call.arguments[i]);
+                          if (t == nullptr || t->numel() == 0 || !is_float(t->dtype)) return false;
+                          return (!wide || float_tensor(call, i) != nullptr) && change(*t);
+                        },
+                    .argument = static_cast<int>(at_)});
+  }
+
+  std::size_t at_;
+  std::string_view name_;
+  std::vector<Variant>& all_;
+};
+
+void add_dimensions(const Operator& op, std::size_t i, std::vector<Variant>& all) {
+  const Argument& a = op.schema.argument_storage[i];
+  const Domain& d = domain(op, a.name);
+  if (!d.has_axes()) return;
+  const auto rank = [of = static_cast<std::size_t>(d.of)](const Call& call) {
+    const auto* t = std::get_if<TensorData>(&call.arguments[of]);
+    return t == nullptr ? std::int64_t{0} : static_cast<std::int64_t>(t->shape.size());
+  };
+  for (const std::int64_t dim : {0, 1, 2, 3, 4}) {
+    all.push_back({.name = fmt::format("{}.is_{}", a.name, dim),
+                   .says = fmt::format("takes dimension {}", dim),
+                   .arguments = [i, dim, rank](Call& call) {
+                     if (dim >= rank(call)) return false;
+                     if (auto* one = std::get_if<std::int64_t>(&call.arguments[i])) {
+                       const bool same = *one == dim || *one + rank(call) == dim;
+                       *one = dim;
+                       return !same;
+                     }
+                     auto* list = std::get_if<std::vector<std::int64_t>>(&call.arguments[i]);
+                     if (list == nullptr || list->size() != 1) return false;
+                     const bool same = list->front() == dim || list->front() + rank(call) == dim;
+                     list->front() = dim;
+                     return !same;
+                   }});
+  }
+}
+
+}  // namespace
+
+std::vector<Variant> further_suspects_of(const Operator& op) {
+  std::vector<Variant> all;
+  for (std::size_t i = 0; i < op.schema.argument_count; ++i) {
+    const Argument& a = op.schema.argument_storage[i];
+    add_dimensions(op, i, all);
+    const Domain::Kind kind = domain(op, a.name).kind;
+    if (!a.is_tensor() || a.list || kind == Domain::Kind::index || kind == Domain::Kind::boolean) continue;
+    OfTensor of(op, i, all);
+    of.shortened();
+    of.shuffled();
+    of.quantised();
+  }
+  add_operands(op, all);
+  return all;
+}
+
+}  // namespace assay::diagnose
