@@ -89,6 +89,7 @@ Named named(const Cause& c) {
           .matched = c.matched,
           .explains_all = c.explains_all,
           .whole = c.whole,
+          .beside_arithmetic = beside_arithmetic,
           .proven = c.discriminating > 0 && c.is_confirmed() && !beside_arithmetic};
 }
 
@@ -275,9 +276,7 @@ class Diagnoser {
       }
       if (d_.strictest && !d_.strictest->decided()) {
         d_.kind = Diagnosis::Kind::undecided;
-        d_.nearer = nearest(evidence_, suspects_);
-        const std::optional<Nearer> further = nearest(evidence_, further_);
-        if (further && (!d_.nearer || further->times > d_.nearer->times)) d_.nearer = further;
+        d_.nearer = nearest(evidence_, suspects_, further_);
       }
     }
     show();
@@ -300,15 +299,17 @@ class Diagnoser {
     for (const Cause& c : causes_.same) d_.same.push_back(named(c));
     for (const Cause& c : causes_.weaker) d_.weaker.push_back(named(c));
     attempt([this] { d_.inverted = invert(evidence_); });
-    // Parameters that give every element say more than a cause which only promises less, and admits these results among others.
-    const bool recovered = calls_.size() == 1 && std::ranges::any_of(d_.inverted, [](const Inverted& i) {
-                             return i.reproduced >= kAllOfThem;
-                           });
     explained_ = !causes_.causes.empty() && causes_.causes[0].explains_all;
-    // So does one factor of the result beside two faults that together are one: twice this, and twice that.
     const bool is_pair = explained_ && causes_.causes[0].hypothesis.faults.size() > 1;
     const bool is_weak = explained_ && causes_.causes[0].discriminating == 0 &&
                          !d_.causes[0].name.starts_with("arithmetic.functions");
+    // Parameters that give every element say more than a cause which only promises less, and admits these results among others. A
+    // factor and an offset for each row say less than arithmetic that errs as these rows do, and more than a pair.
+    const bool recovered =
+        calls_.size() == 1 && std::ranges::any_of(d_.inverted, [is_pair](const Inverted& i) {
+          return i.reproduced >= kAllOfThem && (is_pair || i.argument != "the result" || !i.dimension);
+        });
+    // So does one factor of the result beside two faults that together are one: twice this, and twice that.
     const bool simpler = is_pair && (!d_.causes[0].proven || gives_all_with_few(d_.inverted));
     if (recovered && (is_weak || simpler)) {
       explained_ = false;
@@ -360,8 +361,9 @@ class Diagnoser {
     }
     const bool certain = explained_ && causes_.same.empty() && causes_.causes[0].discriminating > 0;
     if (explained_) {
-      d_.kind = certain || d_.tried_diverging >= kEnoughToChoose ? Diagnosis::Kind::named
-                                                                 : Diagnosis::Kind::ambiguous;
+      const bool enough = certain || d_.tried_diverging >= kEnoughToChoose;
+      d_.kind =
+          enough && !d_.causes[0].beside_arithmetic ? Diagnosis::Kind::named : Diagnosis::Kind::ambiguous;
       return;
     }
     if (const std::optional<Fill> fill =
@@ -393,6 +395,28 @@ class Diagnoser {
 
 Diagnosis diagnose(std::span<Evidence* const> calls, const Options& options) {
   return Diagnoser(calls, options).diagnose();
+}
+
+std::optional<Diagnosis> doubt_of(Evidence& evidence, std::chrono::milliseconds most) {
+  constexpr std::size_t kFew = 64;
+  const auto until = std::chrono::steady_clock::now() + most;
+  const StopScope limit([until] { return std::chrono::steady_clock::now() > until; });
+  Diagnosis d;
+  try {
+    d.strictest = strictest(evidence, kFew);
+    if (!d.strictest || d.strictest->decided()) return std::nullopt;
+    d.kind = Diagnosis::Kind::undecided;
+    d.op = evidence.call().op->schema.name;
+    d.contract = text(evidence.contract());
+    d.elements = evidence.elements();
+    d.judged = evidence.judged();
+    d.undecidable = evidence.undecidable();
+    d.nearer = nearest(evidence, suspects_of(*evidence.call().op), further_suspects_of(*evidence.call().op));
+  } catch (const Stopped&) {
+    if (d.kind != Diagnosis::Kind::undecided) return std::nullopt;
+    d.complete = false;
+  }
+  return d;
 }
 
 }  // namespace assay::diagnose

@@ -38,8 +38,9 @@ struct Named {
   std::size_t explained = 0, broken = 0, discriminating = 0, matched = 0;  // of the elements that were tried
   bool explains_all = false;
   std::optional<Whole> whole{};  // what it makes of all elements
-  // Whether some element tells it from the reference for certain, every element is as it says, and it is no fault that stands beside
-  // arithmetic in fewer bits, with which nearly anything fits.
+  bool beside_arithmetic =
+      false;  // it is two, one of which is arithmetic in fewer bits, with which much fits
+  // Whether some element tells it from the reference for certain, every element is as it says, and it does not stand beside arithmetic.
   bool proven = false;
 };
 
@@ -98,6 +99,11 @@ struct Options {
 // elements diverge. What a StopScope ends is left out, and `complete` says so.
 Diagnosis diagnose(std::span<Evidence* const> calls, const Options& options = {});
 Diagnosis diagnose(Evidence& evidence, const Options& options = {});
+
+// Of results of which none diverges, by a kernel of which nothing is known: what is not decided about them, or nothing where what the
+// kernel needs is common or time did not suffice. It looks at fewer elements than a diagnosis, and tries no causes unless the bound says
+// too little.
+std::optional<Diagnosis> doubt_of(Evidence& evidence, std::chrono::milliseconds most);
 
 // One line: the cause, or what else is known.
 std::string summary(const Diagnosis& d);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "../diff/rule.h"
+#include "reports/text.h"
 
 namespace assay::diagnose {
 namespace {
@@ -229,14 +230,13 @@ std::optional<Fill> end_of(Evidence& evidence) {
     const std::string where =
         begin == first ? fmt::format("from {} on", place(first))
                        : fmt::format("from {} on, or from one after it up to {}", place(begin), place(first));
-    found = Fill{
-        fmt::format(
-            "stores {} in the last {} elements of {} elements, {}, or leaves them unwritten", number,
-            begin == first ? fmt::format("{}", n - first) : fmt::format("{} to {}", n - first, n - begin), n,
-            where),
-        diverging.count() >= kEnoughZeros,
-        {},
-        "results.end_lost"};
+    found = Fill{fmt::format("stores {} in the last {} of {} elements, {}, or leaves them unwritten", number,
+                             begin == first ? fmt::format("{}", n - first)
+                                            : fmt::format("{} to {}", n - first, n - begin),
+                             grouped(n), where),
+                 diverging.count() >= kEnoughZeros,
+                 {},
+                 "results.end_lost"};
   }
   return found;
 }

@@ -9,7 +9,8 @@ namespace assay::diagnose {
 namespace {
 
 constexpr std::size_t kMostMeasured = 2048, kLeastMeasured = 16;
-constexpr double kMost = 0.9;  // of the elements, that the cause must change
+constexpr double kAsNear = 0.5;  // of the best: nearer by chance
+constexpr double kMost = 0.9;    // of the elements, that the cause must change
 
 double median_of(std::vector<double>& x) {
   const auto middle = x.begin() + static_cast<std::ptrdiff_t>(x.size() / 2);
@@ -47,19 +48,25 @@ double times_nearer(Evidence& evidence, Prediction& p) {
 
 }  // namespace
 
-std::optional<Nearer> nearest(Evidence& evidence, const std::vector<Variant>& suspects) {
+std::optional<Nearer> nearest(Evidence& evidence, const std::vector<Variant>& suspects,
+                              const std::vector<Variant>& further) {
   const Dtype dtype = evidence.call().outputs[0].computed_in;
-  std::optional<Nearer> best;
-  for (const Variant& v : suspects) {
-    stop_now();
-    // Of arithmetic only a bound is known, and no result.
-    if (!v.contract.empty() || !v.dtypes.contains(dtype)) continue;
-    std::optional<Prediction> p =
-        Prediction::of({{&v}}, evidence.call(), evidence.contract(), &evidence.rounding());
-    if (!p) continue;
-    const double times = times_nearer(evidence, *p);
-    if (times >= kFarNearer && (!best || times > best->times)) best = Nearer{v.name, v.says, times};
-  }
+  std::vector<Nearer> all;
+  for (const std::vector<Variant>* some : {&suspects, &further})
+    for (const Variant& v : *some) {
+      stop_now();
+      // Of arithmetic only a bound is known, and no result.
+      if (!v.contract.empty() || !v.dtypes.contains(dtype)) continue;
+      std::optional<Prediction> p =
+          Prediction::of({{&v}}, evidence.call(), evidence.contract(), &evidence.rounding());
+      if (!p) continue;
+      const double times = times_nearer(evidence, *p);
+      if (times >= kFarNearer) all.push_back({v.name, v.says, times, {}});
+    }
+  if (all.empty()) return std::nullopt;
+  Nearer best = *std::ranges::max_element(all, {}, &Nearer::times);
+  for (const Nearer& n : all)
+    if (n.name != best.name && n.times >= kAsNear * best.times) best.as_near.push_back(n.name);
   return best;
 }
 

@@ -16,11 +16,13 @@ namespace assay::diagnose {
 
 struct Nearer {
   std::string name, says;
-  double times = 0;  // the median distance to the right results, over that to its own
+  double times = 0;                  // the median distance to the right results, over that to its own
+  std::vector<std::string> as_near;  // names of others, to which they are as near
 };
 
 // The one that results are nearest to, if they are at least kFarNearer times as near, at most of the elements.
-std::optional<Nearer> nearest(Evidence& evidence, const std::vector<Variant>& suspects);
+std::optional<Nearer> nearest(Evidence& evidence, const std::vector<Variant>& suspects,
+                              const std::vector<Variant>& further);
 
 inline constexpr double kFarNearer = 16;
 

@@ -53,7 +53,7 @@ std::string proof(const Named& c, const Diagnosis& d) {
     s += as_it_says(c, d);
     if (c.discriminating == 0)
       s += " That is no proof: at every element, some results are as both it and the reference say.";
-    else if (!c.proven && c.whole)
+    else if (c.beside_arithmetic)
       s += " That is no proof: beside arithmetic in fewer bits, much fits.";
     return s;
   }
@@ -199,9 +199,11 @@ json diagnosis_json(const Diagnosis& d) {
                               {"dimension", i.dimension ? json(*i.dimension) : json(nullptr)},
                               {"reproduced", i.reproduced}});
   }
-  j["nearer"] = d.nearer
-                    ? json{{"name", d.nearer->name}, {"says", d.nearer->says}, {"times", d.nearer->times}}
-                    : json(nullptr);
+  j["nearer"] = d.nearer ? json{{"name", d.nearer->name},
+                                {"says", d.nearer->says},
+                                {"times", d.nearer->times},
+                                {"as_near", d.nearer->as_near}}
+                         : json(nullptr);
   j["strictest"] = d.strictest ? strictest_json(*d.strictest) : json(nullptr);
   j["stages"] = d.stages ? to_json(*d.stages) : json(nullptr);
   return j;
@@ -241,6 +243,14 @@ std::string strictest_text(const Strictest& s) {
              "(--contract), or a call with fewer terms, or with numbers whose mean is nearer to zero.");
 }
 
+std::string or_as_near(const Nearer& n) {
+  if (n.as_near.empty()) return {};
+  const std::size_t shown = std::min<std::size_t>(n.as_near.size(), 3);
+  return fmt::format(
+      ", or {}{}", fmt::join(n.as_near.begin(), n.as_near.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
+      shown < n.as_near.size() ? ", .." : "");
+}
+
 std::string verdict(const Diagnosis& d) {
   switch (d.kind) {
     case Diagnosis::Kind::no_fault:
@@ -265,9 +275,8 @@ std::string verdict(const Diagnosis& d) {
     case Diagnosis::Kind::undecided:
       if (d.nearer)
         return fmt::format(
-            "probably {} ({}): results are {} times as near to that as to what is right, though "
-            "inside the bound",
-            d.nearer->says, d.nearer->name, times(d.nearer->times));
+            "probably {} ({}{}): results are {} times as near to that as to what is right, though inside the bound",
+            d.nearer->says, d.nearer->name, or_as_near(*d.nearer), times(d.nearer->times));
       return "not decided: inside a bound that is " + how_wide(*d.strictest);
     case Diagnosis::Kind::unknown:
       break;
@@ -320,11 +329,14 @@ std::string to_text(const Diagnosis& d, Style style) {
     if (d.strictest) s += strictest_text(*d.strictest);
     if (d.nearer)
       s += line(fmt::format(
-          "But {} {} ({}), it seems: these results are {} times as near to what that gives as to what is right.",
-          d.op, d.nearer->says, d.nearer->name, times(d.nearer->times)));
+          "But {} {} ({}{}), it seems: these results are {} times as near to what that gives as to what is right.",
+          d.op, d.nearer->says, d.nearer->name, or_as_near(*d.nearer), times(d.nearer->times)));
   } else {
     if (d.kind == Diagnosis::Kind::named || d.kind == Diagnosis::Kind::ambiguous) {
-      if (d.kind == Diagnosis::Kind::ambiguous)
+      if (d.causes[0].beside_arithmetic)
+        s += line(
+            "No cause alone explains it. Two together fit, one of which is arithmetic in fewer bits; so would others:");
+      else if (d.kind == Diagnosis::Kind::ambiguous)
         s += line(fmt::format("Only {} diverge{}, which is too little to {}",
                               counted(d.tried_diverging, "element"), d.tried_diverging == 1 ? "s" : "",
                               d.same.empty()

@@ -11,8 +11,7 @@
 namespace assay::diagnose {
 namespace {
 
-constexpr std::size_t kMostLookedAt = 1024;  // elements of each output, of either kind below
-constexpr std::size_t kAttacked = 6;         // elements of each output that other kernels compute, too
+constexpr std::size_t kAttacked = 6;  // elements of each output that other kernels compute, too
 constexpr std::uint64_t kSeeds = 3;
 constexpr double kTellsLittle = 100;  // a bound that is wider than what kernels err by this factor
 constexpr double kStandsOut = 8;      // results that err so many times as much as they
@@ -54,7 +53,7 @@ struct Place {
 };
 
 // The elements that are farthest from the reference, by their difference and by their ratio, and some that are spread.
-std::vector<Place> places(Evidence& evidence) {
+std::vector<Place> places(Evidence& evidence, std::size_t looked_at) {
   std::vector<Place> all;
   for (int o = 0; o < static_cast<int>(evidence.call().outputs.size()); ++o) {
     if (!evidence.has(o) || evidence.expectation().integers(o) != nullptr) continue;
@@ -67,7 +66,7 @@ std::vector<Place> places(Evidence& evidence) {
       ratio[e] = d / std::max(std::fabs(values[e]), std::numeric_limits<double>::min());
     }
     std::vector<std::size_t> chosen;
-    const std::size_t most = std::min(values.size(), kMostLookedAt);
+    const std::size_t most = std::min(values.size(), looked_at);
     for (const std::vector<double>* by : {&distance, &ratio}) {
       std::vector<std::size_t> order(values.size());
       std::iota(order.begin(), order.end(), std::size_t{0});
@@ -85,8 +84,10 @@ std::vector<Place> places(Evidence& evidence) {
 
 class Tightening {
  public:
-  explicit Tightening(Evidence& evidence)
-      : evidence_(evidence), dtype_(evidence.call().outputs[0].computed_in), places_(places(evidence)) {}
+  Tightening(Evidence& evidence, std::size_t looked_at)
+      : evidence_(evidence),
+        dtype_(evidence.call().outputs[0].computed_in),
+        places_(places(evidence, looked_at)) {}
 
   std::optional<Strictest> find() {
     if (places_.empty()) return std::nullopt;
@@ -190,9 +191,9 @@ bool Strictest::decided() const {
 }
 
 // Where inputs are known within a rounding only, what follows from that is in the bound, and in no kernel's errors.
-std::optional<Strictest> strictest(Evidence& evidence) {
+std::optional<Strictest> strictest(Evidence& evidence, std::size_t looked_at) {
   if (!evidence.rounding().moved.empty()) return std::nullopt;
-  return Tightening(evidence).find();
+  return Tightening(evidence, looked_at).find();
 }
 
 std::string strangers_contract() {

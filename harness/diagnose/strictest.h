@@ -31,8 +31,12 @@ struct Strictest {
   bool decided() const;
 };
 
+// Elements of each output that are looked at: those farthest from the reference, by their difference and by their ratio, and as many
+// that are spread.
+inline constexpr std::size_t kMostLookedAt = 1024;
+
 // Empty where nothing was there to look at, or inputs are known within a rounding only. Precondition: nothing diverges.
-std::optional<Strictest> strictest(Evidence& evidence);
+std::optional<Strictest> strictest(Evidence& evidence, std::size_t looked_at = kMostLookedAt);
 
 // What a kernel of strangers, of which nothing is known, may do: what compilers and common libraries of functions do.
 std::string strangers_contract();

@@ -48,11 +48,12 @@ double median_distance(const std::vector<double>& came, const std::vector<double
   return *middle;
 }
 
-bool is_alike(const std::vector<double>& x) {
+// Whether there are fewer different numbers than one in so many.
+bool is_alike(const std::vector<double>& x, std::size_t in_so_many) {
   std::vector<double> sorted = x;
   std::ranges::sort(sorted);
   return std::unique(sorted.begin(), sorted.end()) - sorted.begin() <
-         static_cast<std::ptrdiff_t>(x.size() / 2);
+         static_cast<std::ptrdiff_t>(x.size() / in_so_many);
 }
 
 bool is_unrelated(Evidence& evidence, int output) {
@@ -65,7 +66,7 @@ bool is_unrelated(Evidence& evidence, int output) {
     came.push_back(x);
     right.push_back(values[e]);
   }
-  if (came.size() < kLeastCompared || is_alike(came) || is_alike(right)) return false;
+  if (came.size() < kLeastCompared || is_alike(came, 2) || is_alike(right, 16)) return false;
   const double by_chance = kByChance / std::sqrt(static_cast<double>(came.size()));
   if (std::fabs(rank_correlation(ranks(came), ranks(right))) > by_chance) return false;
   const double distance = median_distance(came, right);

@@ -47,7 +47,7 @@ TEST(NarrowArithmetic, AWideBoundIsNoCause) {
   });
   const Diagnosis d = narrow.diagnosis();
   EXPECT_EQ(name(d), "self_and_mat2.as_bf16");
-  EXPECT_THAT(to_text(d, Style(false)), HasSubstr("All 192 elements are as it says."));
+  EXPECT_TRUE(d.causes[0].proven);
   ASSERT_EQ(d.weaker.size(), 1u);
   EXPECT_EQ(d.weaker[0].name, "arithmetic.products_of_bf16");
 }

@@ -25,6 +25,8 @@ using diagnose::Evidence;
 using diagnose::Rounding;
 using Status = BisectedCall::Status;
 
+constexpr std::chrono::milliseconds kMostDoubting{2000};  // of one call
+
 const std::map<Blame, Status> kStatuses{{Blame::parameters, Status::parameters},
                                         {Blame::input, Status::changed},
                                         {Blame::packing, Status::packing},
@@ -144,6 +146,7 @@ class Bisector {
       result.status = inherited && Evidence(torchs, contract, dumped, stored).diverging() > 0
                           ? Status::inherited
                           : Status::right;
+      if (options_.contract.empty()) doubt(evidence, result);
     }
     // Results that the dump does not have: what the reference gives for the engine's own inputs.
     for (std::size_t o = 0; o < engines.outputs.size(); ++o) {
@@ -172,6 +175,17 @@ class Bisector {
       computed.lost_in = standing.lost_in;
       results_[{k, output}] = std::move(computed);
     }
+  }
+
+  // What is right under a bound that would acquit nearly anything is not called right.
+  void doubt(Evidence& evidence, BisectedCall& result) const {
+    std::optional<diagnose::Diagnosis> doubt = diagnose::doubt_of(evidence, kMostDoubting);
+    if (!doubt) return;
+    result.status = Status::undecided;
+    result.diagnosis = std::move(*doubt);
+    result.diagnosis->case_text = result.case_text;
+    result.diagnosis->impl = file_.path();
+    result.diagnosis->contract = diagnose::kOfStrangers;
   }
 
   // A result that is all of another call's: said in any case, and the cause where none is named.
@@ -370,6 +384,17 @@ class Bisector {
 }  // namespace
 
 bool Bisection::any_finding() const { return std::ranges::any_of(calls, &BisectedCall::is_finding); }
+
+bool Bisection::any_doubt() const {
+  const BisectedCall* last = nullptr;
+  bool any = false;
+  for (const BisectedCall& c : calls) {
+    any = any || c.status == Status::undecided;
+    if (!c.dumped_as.empty()) last = &c;
+  }
+  return any && (last->status == Status::undecided || last->status == Status::inherited ||
+                 (last->status == Status::no_reference && !last->says.empty()));
+}
 
 Bisection bisect(const CaseFile& trace, const TensorFile& dump, const BisectOptions& options,
                  const std::function<void(const std::string&)>& progress) {

@@ -33,6 +33,7 @@ struct BisectedCall {
     not_dumped,    // the dump has nothing of it: its reference's result stands for it
     no_reference,  // Assay does not have the operator
     not_judged,  // its arguments are none that Assay's operator takes, or nobody knows what they were in the engine
+    undecided,  // inside a bound that is far wider than kernels err, and far from what they give
   };
   Status status = Status::not_dumped;
   std::string name, op, source, case_text;
@@ -46,7 +47,7 @@ struct BisectedCall {
   // Calls before it that the dump does not have, any of which may be at fault in its place: it was judged on what those should have
   // given.
   Assumed one_of;
-  std::optional<diagnose::Diagnosis> diagnosis;  // of a wrong operator
+  std::optional<diagnose::Diagnosis> diagnosis;  // of a wrong operator, or of one that is not decided
   bool is_finding() const {
     return status == Status::parameters || status == Status::packing || status == Status::changed ||
            status == Status::wrong;
@@ -61,6 +62,9 @@ struct Bisection {
   std::vector<std::string> unused;  // tensors of the dump that nothing was compared with
   std::vector<std::string> unread;  // of the dump, which Assay cannot read, with the reason
   bool any_finding() const;
+  // Whether some call is not decided, and the last result that the dump has is not what PyTorch's inputs give: one of these calls may be
+  // the reason.
+  bool any_doubt() const;
 };
 
 struct BisectOptions {

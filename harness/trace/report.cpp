@@ -16,9 +16,9 @@ namespace {
 using nlohmann::json;
 using Status = BisectedCall::Status;
 
-constexpr std::array<std::string_view, 9> kTokens{"right",      "inherited",    "parameters",
-                                                  "packing",    "changed",      "wrong",
-                                                  "not_dumped", "no_reference", "not_judged"};
+constexpr std::array<std::string_view, 10> kTokens{"right",      "inherited", "parameters", "packing",
+                                                   "changed",    "wrong",     "not_dumped", "no_reference",
+                                                   "not_judged", "undecided"};
 
 std::string_view token_of(Status s) { return kTokens[static_cast<std::size_t>(s)]; }
 
@@ -136,6 +136,11 @@ std::string to_text(const Bisection& b, Style style) {
       "what follows do not show)");
   s += compared_with_pytorch(b);
   said(Status::not_judged, "not judged");
+  for (const BisectedCall& c : b.calls)
+    if (c.status == Status::undecided)
+      s += paragraph(fmt::format("{}: {}. `assay diagnose` says more of it; --contract decides it.",
+                                 printable(c.name), summary(*c.diagnosis)),
+                     "", "  ");
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> rounded;
   for (const BisectedCall& c : b.calls)
     if (!c.stored_as.empty()) rounded[{c.stored_as, c.computed_in}].push_back(c.name);
@@ -174,7 +179,11 @@ std::string to_text(const Bisection& b, Style style) {
   const auto differing = std::ranges::count_if(
       b.calls, [](const BisectedCall& c) { return c.status == Status::no_reference && !c.says.empty(); });
   return s +
-         (first == b.calls.end()
+         (first == b.calls.end() && b.any_doubt()
+              ? style.doubtful(
+                    "No call is at fault for certain, but the last result is another one than PyTorch's: what is not decided may be the reason.") +
+                    "\n"
+          : first == b.calls.end()
               ? style.good(judged == 0
                                ? std::string("No call is at fault, as far as the inputs in the dump show.")
                                : fmt::format("No call is at fault, of {} that the dump has.", judged)) +
