@@ -183,8 +183,10 @@ CaseValue draw_attribute(Draw& draw, const Case& c, std::size_t i, Dtype result_
     const IntegerRange range = integer_range(tensor != nullptr ? tensor->dtype : std::get<Dtype>(of));
     const auto least = static_cast<std::int64_t>(range.least),
                greatest = static_cast<std::int64_t>(range.greatest);
-    return draw.pick(std::array{least, greatest, least + 1, (least + greatest) / 2,
-                                (least + greatest + 2) / 2, draw.range(least, greatest)});
+    // 127 and 128, or 0 and 1: an odd one that is no end tells whether it is added before ties go to even.
+    const std::int64_t middle = (least + greatest) / 2;
+    return draw.pick(
+        std::array{least, greatest, least + 1, middle, middle + 1, draw.range(least, greatest)});
   }
   if (d.kind == Domain::Kind::integer && d.filled) {
     if (may_be_none && draw.chance(50)) return None{};
