@@ -317,8 +317,7 @@ std::optional<Case> draw_layer(Draw& draw, const Operator& op, Dtype result_dtyp
                      ? neighbour(draw, layer, std::move(binding), result_dtype)
                      : with_sizes(layer, binding, result_dtype);
     if (!large && round > 0) lay_out(draw, drawn);
-    // Products of tiny numbers are zeros: a layer that few cases have would be judged by what shows nothing.
-    drawn.data = round == 0 && c.data == "tiny" ? "normal" : c.data;
+    drawn.data = c.data;
     if (check_case(drawn).ok()) return drawn;
   }
   return std::nullopt;

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "recorded_example.h"
@@ -137,6 +138,45 @@ FAULT
     EXPECT_EQ(b["first"], name) << fault;
     EXPECT_THAT(call(b, name).dump(), HasSubstr(says)) << fault << call(b, name).dump(2).substr(0, 3000);
   }
+}
+
+// Of 4,096 terms a bound that takes sums in any order acquits tf32, and the call is not called right.
+TEST_F(BisectDump, WhatABoundDoesNotDecideIsSaidSo) {
+  const std::string model = R"(
+torch.manual_seed(0)
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.head = torch.nn.Linear(4096, 24, bias=False)
+    def forward(self, x):
+        return self.head(x)
+net, x = Net().eval(), torch.randn(6, 4096)
+def tf32(t):
+    return ((t.contiguous().view(torch.int32) + 0x1000) & ~0x1fff).view(torch.float32)
+if recording:
+    net(x)
+else:
+    w = net.head.weight.detach()
+    d = dict(net.named_parameters())
+    d['head'] = (ROUND(x).double() @ ROUND(w).double().t()).float()
+    dump(**d)
+)";
+  const auto bisected_with = [&](const std::string& round, std::vector<std::string> more) {
+    std::string program = model;
+    for (std::size_t at = 0; (at = program.find("ROUND")) != std::string::npos;)
+      program.replace(at, 5, round);
+    return bisect_program(program, std::move(more));
+  };
+  const Finished doubtful = bisected_with("tf32", {"--json", file("doubtful.json")});
+  EXPECT_EQ(doubtful.status, 1) << doubtful.out << doubtful.err;
+  EXPECT_THAT(doubtful.out, HasSubstr("as_tf32"));
+  EXPECT_THAT(doubtful.out, HasSubstr("No call is at fault for certain"));
+  std::ifstream written(file("doubtful.json"));
+  const json b = json::parse(written);
+  EXPECT_EQ(b["first"], nullptr);
+  EXPECT_THAT(b["calls"].dump(), HasSubstr("\"status\":\"undecided\""));
+  const Finished right = bisected_with("", {});
+  EXPECT_EQ(right.status, 0) << right.out << right.err;
 }
 
 // What stands between two calls that Assay knows, without a module around it, is compared by what PyTorch gave.
