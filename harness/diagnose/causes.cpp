@@ -19,7 +19,7 @@ constexpr std::size_t kLeastForPairs = 12, kLeastDifferent = 6;
 constexpr double kSameWidth = 1;  // bits
 constexpr std::size_t kMostShown = 5;
 constexpr double kLeastShare =
-    0.05;  // of the diverging elements, for a fault that does not explain all to be worth naming
+    0.33;  // of the diverging elements, for a fault that does not explain all to be worth naming
 
 struct Tried {
   Cause cause;
@@ -192,7 +192,12 @@ class Search {
   // Whether on this data it can be told from the reference. What only promises less may show, or not.
   bool shows(Predictions& p, bool promises_less) const {
     const auto differs = [&](const auto& at) { return promises_less ? p.allows_more(at) : p.differs(at); };
-    return std::ranges::any_of(elements_.wrong(), differs) || std::ranges::any_of(elements_.right(), differs);
+    // What explains an element that diverges shows, though for every element some results are as both say: but not what admits more.
+    const auto admits = [&](const auto& at) {
+      return !promises_less && p.admits(at) && p.width(at) <= width_of(at.element->right) + kSameWidth;
+    };
+    return std::ranges::any_of(elements_.wrong(), differs) ||
+           std::ranges::any_of(elements_.right(), differs) || std::ranges::any_of(elements_.wrong(), admits);
   }
 
   bool told_apart(Tried& a, Tried& b) const {

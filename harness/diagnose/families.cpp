@@ -225,6 +225,25 @@ void add_dimensions(const Operator& op, std::size_t i, std::vector<Variant>& all
   }
 }
 
+// Numbers that are taken for one another.
+void add_exchanged(const Operator& op, std::vector<Variant>& all) {
+  const auto is_number = [&](std::size_t i) {
+    const Argument& a = op.schema.argument_storage[i];
+    return !a.list && (a.type == Type::real || a.type == Type::scalar);
+  };
+  for (std::size_t i = 0; i < op.schema.argument_count; ++i)
+    for (std::size_t j = i + 1; j < op.schema.argument_count; ++j)
+      if (is_number(i) && is_number(j)) {
+        const std::string_view a = op.schema.argument_storage[i].name, b = op.schema.argument_storage[j].name;
+        all.push_back({.name = fmt::format("{}.exchanged_with_{}", a, b),
+                       .says = fmt::format("takes {} for {}, and {} for {}", a, b, b, a),
+                       .arguments = [i, j](Call& call) {
+                         std::swap(call.arguments[i], call.arguments[j]);
+                         return true;
+                       }});
+      }
+}
+
 }  // namespace
 
 std::vector<Variant> further_suspects_of(const Operator& op) {
@@ -240,6 +259,7 @@ std::vector<Variant> further_suspects_of(const Operator& op) {
     of.quantised();
   }
   add_operands(op, all);
+  add_exchanged(op, all);
   return all;
 }
 

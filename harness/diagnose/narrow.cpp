@@ -18,7 +18,7 @@ constexpr std::size_t kEnoughToMeasure = 24;
 constexpr double kFewestBits = 7;
 constexpr int kBitsShort = 3;          // of the format, at least
 constexpr double kEvenly = 16;         // the largest error over the median one, at most
-constexpr double kLikeForetold = 0.3;  // correlation of errors
+constexpr double kLikeForetold = 0.6;  // correlation of errors
 
 double middle(std::vector<double>& x) {
   std::ranges::nth_element(x, x.begin() + static_cast<std::ptrdiff_t>(x.size() / 2));
@@ -77,15 +77,17 @@ bool is_off_its_grid(std::span<Evidence* const> calls, const Elements& elements,
 std::optional<double> correlation(const Elements& elements, Predictions& p, const Chain& chain) {
   std::vector<double> sizes;
   for (const Elements::Place& at : elements.wrong())
-    if (std::isfinite(at.element->right.value)) sizes.push_back(std::fabs(at.element->right.value));
+    if (const double value = p.exact(at); std::isfinite(value)) sizes.push_back(std::fabs(value));
   if (sizes.empty()) return std::nullopt;
   const double size = middle(sizes);
   double both = 0, came = 0, foretold = 0;
   for (const Elements::Place& at : elements.wrong()) {
     const std::optional<double> typical = p.typical(at, chain);
-    const double value = at.element->right.value, unit = std::max(std::fabs(value), size);
+    // What the cause gives exactly: of a pair, the fault beside the arithmetic is in that.
+    const double value = p.exact(at), unit = std::max(std::fabs(value), size);
     if (!typical) return std::nullopt;
-    if (!std::isfinite(*typical) || !std::isfinite(at.element->actual) || unit == 0) continue;
+    if (!std::isfinite(*typical) || !std::isfinite(at.element->actual) || !std::isfinite(value) || unit == 0)
+      continue;
     const double x = (at.element->actual - value) / unit, y = (*typical - value) / unit;
     both += x * y;
     came += x * x;

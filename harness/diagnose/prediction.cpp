@@ -186,6 +186,13 @@ std::vector<double> Prediction::values(int output) {
   return std::move(all[o].values);
 }
 
+double Prediction::exact(const Element& e) {
+  if (is_exact(e.output)) return static_cast<double>(integer(e.output, e.at));
+  std::vector<double>& all = outputs_[static_cast<std::size_t>(e.output)].values;
+  if (all.empty()) all = values(e.output);
+  return all[static_cast<std::size_t>(e.at)];
+}
+
 const Interval& Prediction::interval(int output, std::int64_t at) {
   Output& o = outputs_[static_cast<std::size_t>(output)];
   const auto found = o.known.find(at);
@@ -261,8 +268,9 @@ bool Prediction::differs(const Element& e, Prediction& other) {
   return disjoint(interval(e.output, e.at), other.interval(e.output, e.at));
 }
 
-double Prediction::width(const Element& e) {
-  const Interval& i = interval(e.output, e.at);
+double Prediction::width(const Element& e) { return width_of(interval(e.output, e.at)); }
+
+double width_of(const Interval& i) {
   if (i.undecidable()) return 1024;
   const double size = std::max(std::fabs(i.lower), std::fabs(i.upper));
   const double width = i.lower < i.upper && size > 0 ? (i.upper - i.lower) / size : 0;

@@ -53,6 +53,8 @@ class Prediction {
   bool in_integers(int output) const { return is_exact(output); }
   // What it makes of every element, before that is rounded to the result's dtype; not of an output in integers.
   std::vector<double> values(int output);
+  // Of one, which an interval's value may not be where its set is cut off: a variance is not negative.
+  double exact(const Element& e);
   // The formats that it computes in, and what it does to factors.
   const Contract& contract() const { return contract_; }
 
@@ -64,6 +66,7 @@ class Prediction {
     std::vector<std::int64_t> from;
     std::vector<std::int64_t> integers;  // the results, if the operator is computed in integers
     std::unordered_map<std::int64_t, Interval> known;
+    std::vector<double> values;  // of every element, once somebody has asked for one
   };
   std::int64_t integer(int output, std::int64_t at) {
     return outputs_[static_cast<std::size_t>(output)].integers[static_cast<std::size_t>(at)];
@@ -83,6 +86,9 @@ class Prediction {
   std::vector<const Variant*> values_;   // of these, those that change numbers and move none
   std::vector<Output> outputs_;
 };
+
+// log2 of an interval's relative width: the smaller, the more it says.
+double width_of(const Interval& i);
 
 // Whether two intervals share no result.
 bool disjoint(const Interval& a, const Interval& b);

@@ -260,6 +260,9 @@ std::string verdict(const Diagnosis& d) {
           "{}{} ({}){}", !d.causes[0].proven ? "probably " : "", d.causes[0].says, d.causes[0].name,
           d.same.empty() ? "" : fmt::format("; {} more cannot be told from it on this data", d.same.size()));
     case Diagnosis::Kind::ambiguous:
+      if (d.causes[0].beside_arithmetic)
+        return fmt::format("no single cause; perhaps {} ({}), with which much else would fit",
+                           d.causes[0].says, d.causes[0].name);
       if (d.same.empty())
         return fmt::format("perhaps {} ({}), which would allow these results among many others",
                            d.causes[0].says, d.causes[0].name);
@@ -283,7 +286,7 @@ std::string verdict(const Diagnosis& d) {
   }
   if (d.unrelated)
     return fmt::format(
-        "not results of {} on these inputs: they are no nearer to the right ones than in any other order",
+        "unrelated to the right results of {}: no nearer to them than in any other order, and no known cause gives these",
         d.op);
   for (const Where& w : d.where)
     if (w.rule)
@@ -356,10 +359,10 @@ std::string to_text(const Diagnosis& d, Style style) {
         s += line("Would allow these results, too, and many others: " + names(d.weaker) + ".");
     }
     if (d.unrelated)
-      s += line(fmt::format(
-          "These are not results of {} on these inputs: they have nothing to do with the right ones, to which they are no nearer "
-          "than in any other order. They may be of another call or of other inputs, or numbers that nobody computed.",
-          d.op));
+      s += line(
+          "These results have nothing to do with the right ones: they are no nearer to them than in any other order, and no known cause "
+          "gives them. They may be of another call, of other inputs or of inputs in an order that nobody thought of, or numbers that "
+          "nobody computed.");
     for (const Inverted& i : d.inverted) s += inverted_text(i);
     if (d.kind == Diagnosis::Kind::partly)
       for (const Named& c : d.causes)

@@ -146,7 +146,7 @@ class Tightening {
     const auto evaluation = find_reference(evidence_.call().op->schema.name)
                                 ->evaluate(arguments.values(), evidence_.call().outputs);
     double most = 0;
-    for (const Place& p : attacked()) {
+    for (const Place& p : attacked(bound)) {
       const Interval i = interval(p, bound);
       if (i.undecidable()) continue;
       for (const Allowed& how : {allowed, everything}) {
@@ -166,15 +166,22 @@ class Tightening {
     return most;
   }
 
-  // A few of each output, spread.
-  std::vector<Place> attacked() {
+  // A few of each output, spread, and those whose results use most of their bound.
+  std::vector<Place> attacked(const Contract& bound) {
     std::vector<Place> all;
     for (int o = 0; o < static_cast<int>(evidence_.call().outputs.size()); ++o) {
-      std::vector<Place> of_output;
-      for (const Place& p : places_)
-        if (p.output == o) of_output.push_back(p);
+      std::vector<std::pair<double, Place>> of_output;
+      for (const Place& p : places_) {
+        if (p.output != o) continue;
+        const Interval i = interval(p, bound);
+        const double used = i.undecidable() ? 0 : i.error_over_bound(evidence_.actual(p.output, p.at));
+        of_output.emplace_back(std::isfinite(used) ? used : 0, p);
+      }
       const std::size_t n = std::min(of_output.size(), kAttacked);
-      for (std::size_t k = 0; k < n; ++k) all.push_back(of_output[k * of_output.size() / n]);
+      for (std::size_t k = 0; k < n; ++k) all.push_back(of_output[k * of_output.size() / n].second);
+      std::ranges::partial_sort(of_output, of_output.begin() + static_cast<std::ptrdiff_t>(n),
+                                std::greater<>(), &std::pair<double, Place>::first);
+      for (std::size_t k = 0; k < n; ++k) all.push_back(of_output[k].second);
     }
     return all;
   }

@@ -88,6 +88,10 @@ class Predictions {
     auto& part = parts_[p.call];
     return part ? part->value(p.element->output, p.element->at) : p.element->right.value;
   }
+  double exact(const Elements::Place& p) {
+    auto& part = parts_[p.call];
+    return part ? part->exact(*p.element) : p.element->right.value;
+  }
   // What a kernel that computes as it says typically gives; nothing where that is not known.
   std::optional<double> typical(const Elements::Place& p) {
     auto& part = parts_[p.call];
