@@ -276,7 +276,7 @@ class Diagnoser {
       }
       if (d_.strictest && !d_.strictest->decided()) {
         d_.kind = Diagnosis::Kind::undecided;
-        d_.nearer = nearest(evidence_, suspects_, further_);
+        attempt([this] { d_.nearer = nearest(evidence_, suspects_, further_); });
       }
     }
     show();
