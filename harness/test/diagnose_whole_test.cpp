@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-// Of what the results needs no name of a list.
+// By a kernel of which nothing is known.
 Diagnosis of_strangers(const Experiment& e) {
   Evidence evidence(e.call, parse_contract(strangers_contract(), e.call.outputs[0].computed_in),
                     {e.result.packed()});
