@@ -1,5 +1,7 @@
 #include "ops/batch_norm.h"
 
+#include <algorithm>
+
 #include "norm.h"
 #include "reference_of.h"
 
@@ -133,6 +135,19 @@ struct EpsilonBesideTheRoot {
   }
 };
 
+struct BatchVarianceOrEpsilon {
+  template <class S>
+  S operator()(const Tensor<S>& input, const Tensor<S>* weight, const Tensor<S>* bias,
+               const Tensor<S>* running_mean, const Tensor<S>* running_var, bool training, double, double eps,
+               const Index& i) const {
+    const std::int64_t c = i[1], n = Channel{Fibers(input.shape(), 1), c}.size();
+    const Moments<S> m = training ? channel_moments(input, c) : Moments<S>{};
+    const Statistics<S> s = Statistics<S>::clipped(training ? m.mean : running_mean->at(c),
+                                                   training ? m.squares / S(n) : running_var->at(c), eps);
+    return s.normal(input.at(i.number()), weight, bias, c);
+  }
+};
+
 struct StatisticsOfTheBatch {
   template <class S>
   S operator()(const Tensor<S>& input, const Tensor<S>* weight, const Tensor<S>* bias, const Tensor<S>*,
@@ -155,6 +170,44 @@ struct VarianceAsDeviation {
   }
 };
 
+// In training: with squares divided by n - 1; or each image by itself.
+struct BatchUnbiased {
+  template <class S>
+  S operator()(const Tensor<S>& input, const Tensor<S>* weight, const Tensor<S>* bias,
+               const Tensor<S>* running_mean, const Tensor<S>* running_var, bool training, double momentum,
+               double eps, const Index& i) const {
+    if (!training)
+      return BatchNorm{}(input, weight, bias, running_mean, running_var, training, momentum, eps, i);
+    const std::int64_t c = i[1], n = Channel{Fibers(input.shape(), 1), c}.size();
+    const Moments<S> m = channel_moments(input, c);
+    const Statistics<S> s{m.mean, m.squares / S(std::max<std::int64_t>(n - 1, 1)), eps};
+    return s.normal(input.at(i.number()), weight, bias, c);
+  }
+};
+struct EachImage {
+  template <class S>
+  S operator()(const Tensor<S>& input, const Tensor<S>* weight, const Tensor<S>* bias,
+               const Tensor<S>* running_mean, const Tensor<S>* running_var, bool training, double momentum,
+               double eps, const Index& i) const {
+    if (!training)
+      return BatchNorm{}(input, weight, bias, running_mean, running_var, training, momentum, eps, i);
+    const std::int64_t n = Fibers(input.shape(), 1).inner, plane = i.number() / n;
+    const Statistics<S>& s =
+        once<S>(plane, [&] { return Statistics<S>::of(n, eps, input, plane * n); });
+    return s.normal(input.at(i.number()), weight, bias, i[1]);
+  }
+};
+
+struct BatchDeviation {
+  static constexpr bool on_the_way = true;
+
+  template <class S>
+  S operator()(const Tensor<S>& input, const Tensor<S>*, const Tensor<S>*, const Tensor<S>*, const Tensor<S>*,
+               bool, double, double eps, const Index& i) const {
+    return S(1) / channel_statistics(input, i[0], eps).rstd;
+  }
+};
+
 const EnrolledReference batch_norm_reference[] = {
     EnrolledReference{reference<ops::native_batch_norm, BatchNorm, BatchNormMean, BatchNormRstd>()},
     EnrolledReference{
@@ -164,11 +217,21 @@ const EnrolledReference batch_norm_reference[] = {
 const EnrolledWrong batch_norm_wrong[] = {
     EnrolledWrong{wrong_formula<ops::native_batch_norm, EpsilonBesideTheRoot, BatchNormMean, BatchNormRstd>(
         "epsilon_beside_the_root", "divides by sqrt(var) + eps")},
+    EnrolledWrong{wrong_formula<ops::native_batch_norm, BatchVarianceOrEpsilon, BatchNormMean, BatchNormRstd>(
+        "variance_or_epsilon", "divides by sqrt(max(var, eps))")},
     EnrolledWrong{wrong_formula<ops::native_batch_norm, VarianceAsDeviation, BatchNormMean, BatchNormRstd>(
         "variance_as_deviation", "divides by the running variance, without the root")},
     EnrolledWrong{wrong_formula<ops::native_batch_norm, StatisticsOfTheBatch, BatchNormMean, BatchNormRstd>(
         "statistics_of_the_batch",
-        "takes the mean and variance of the batch for the running ones, as in training")}};
+        "takes the mean and variance of the batch for the running ones, as in training")},
+    EnrolledWrong{wrong_formula<ops::native_batch_norm, BatchUnbiased, BatchNormMean, BatchNormRstd>(
+                      "unbiased_variance", "divides squares by n - 1")
+                      .as_defined_by("normalisation by torch.var with its default correction")},
+    EnrolledWrong{wrong_formula<ops::native_batch_norm, EachImage, BatchNormMean, BatchNormRstd>(
+                      "each_image", "takes mean and variance of each image by itself")
+                      .as_defined_by("instance normalisation")},
+    EnrolledWrong{wrong_formula<ops::native_batch_norm, BatchNorm, BatchNormMean, BatchDeviation>(
+        "deviation_for_rstd", "gives the standard deviation where 1 / it is asked for")}};
 
 }  // namespace
 }  // namespace assay

@@ -36,9 +36,20 @@ const EnrolledReference binary_reference[] = {
 
 // ---- Wrong ones ----------------------------------------------------------------------------------------------
 
-const EnrolledWrong binary_wrong[] = {EnrolledWrong{pointwise_wrong<ops::maximum>(
-    "nan_ignored", "gives the number beside NaN, as fmax does",
-    []<class S>(S x, S y) { return select(is_nan(x) || y > x, y, x); }, kFloatingPoint)}};
+const EnrolledWrong binary_wrong[] = {
+    EnrolledWrong{pointwise_wrong<ops::maximum>(
+        "nan_ignored", "gives the number beside NaN, as fmax does",
+        []<class S>(S x, S y) { return select(is_nan(x) || y > x, y, x); }, kFloatingPoint)},
+    EnrolledWrong{pointwise_wrong<ops::maximum>(
+        "larger_magnitude", "gives the number of the larger magnitude",
+        []<class S>(S x, S y) {
+          const S a = select(x < S(0), S(0) - x, x), b = select(y < S(0), S(0) - y, y);
+          return select(is_nan(x), x, select(is_nan(y), y, select(a > b, x, y)));
+        },
+        kFloatingPoint)},
+    EnrolledWrong{pointwise_wrong<ops::maximum>(
+        "smaller", "gives the smaller of two numbers, as minimum does",
+        []<class S>(S x, S y) { return select(is_nan(x), x, select(is_nan(y), y, select(y < x, y, x))); })}};
 
 }  // namespace
 }  // namespace assay

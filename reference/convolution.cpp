@@ -5,6 +5,7 @@
 
 #include "products.h"
 #include "reference_of.h"
+#include "signed.h"
 #include "windows.h"
 
 namespace assay {
@@ -181,7 +182,9 @@ struct Zeros {
   static std::int64_t into(std::int64_t at, std::int64_t) { return at; }
 };
 
-template <class Around, bool flipped = false>
+enum class OfGroups : std::uint8_t { own, input_of_the_first, weight_of_the_first, input_in_turn };
+
+template <class Around, bool flipped = false, OfGroups of = OfGroups::own>
 struct WrongConvolution {
   template <class S>
   S operator()(const Tensor<S>& input, const Tensor<S>& weight, const Tensor<S>* bias,
@@ -193,16 +196,36 @@ struct WrongConvolution {
                            i);
     const Window window{stride, padding, dilation};
     const std::int64_t image = inner(input, 2), taps = inner(weight, 2), channels = input.size(1) / groups;
-    const std::int64_t first = i[1] / (weight.size(0) / groups) * channels;
+    const std::int64_t outputs = weight.size(0) / groups, group = i[1] / outputs;
+    const std::int64_t row = of == OfGroups::weight_of_the_first ? i[1] % outputs : i[1];
+    // The channel of the input that stands for channel c of the group.
+    const auto channel = [&](std::int64_t c) {
+      if (of == OfGroups::input_of_the_first) return c;
+      return of == OfGroups::input_in_turn ? c * groups + group : group * channels + c;
+    };
     const S total = sum<S>(taps * channels, [&](std::int64_t k) {
       const std::int64_t r = k % taps, c = k / taps;
       const std::int64_t at = window.target_by(Around::into, i, r, weight.shape(), input.shape());
       if (at < 0) return S(0);
       const std::int64_t tap = flipped ? taps - 1 - r : r;
-      return input.at((i[0] * input.size(1) + first + c) * image + at) *
-             weight.at((i[1] * channels + c) * taps + tap);
+      return input.at((i[0] * input.size(1) + channel(c)) * image + at) *
+             weight.at((row * channels + c) * taps + tap);
     });
     return bias == nullptr ? total : total + (*bias)(i[1]);
+  }
+};
+
+struct ConvolutionReluBeforeBias {
+  template <class S>
+  S operator()(const Tensor<S>& input, const Tensor<S>& weight, const Tensor<S>* bias,
+               std::span<const std::int64_t> stride, std::span<const std::int64_t> padding,
+               std::span<const std::int64_t> dilation, bool transposed,
+               std::span<const std::int64_t> output_padding, std::int64_t groups, const Index& i) const {
+    const auto* none = static_cast<const Tensor<S>*>(nullptr);
+    const S product = maximum(
+        Convolution{}(input, weight, none, stride, padding, dilation, transposed, output_padding, groups, i),
+        S(0));
+    return bias == nullptr ? product : product + (*bias)(i[1]);
   }
 };
 
@@ -213,7 +236,18 @@ const EnrolledReference convolution_reference[] = {
 
 const EnrolledWrong convolution_wrong[] = {
     EnrolledWrong{wrong_formula<ops::convolution, WrongConvolution<Zeros, true>>(
-        "flipped", "turns the window round, as mathematicians do")},
+                      "flipped", "turns the window round, as mathematicians do")
+                      .as_defined_by("SciPy's convolve")},
+    EnrolledWrong{wrong_formula<ops::convolution, ConvolutionReluBeforeBias>(
+        "relu_before_bias", "takes negative sums as 0 before it adds bias", kSigned)},
+    EnrolledWrong{
+        wrong_formula<ops::convolution, WrongConvolution<Zeros, false, OfGroups::input_of_the_first>>(
+            "input_of_the_first_group", "reads the input channels of the first group for every group")},
+    EnrolledWrong{
+        wrong_formula<ops::convolution, WrongConvolution<Zeros, false, OfGroups::weight_of_the_first>>(
+            "weight_of_the_first_group", "reads the weight of the first group for every group")},
+    EnrolledWrong{wrong_formula<ops::convolution, WrongConvolution<Zeros, false, OfGroups::input_in_turn>>(
+        "channels_in_turn", "takes input channel c into group c % groups")},
     EnrolledWrong{wrong_formula<ops::convolution, WrongConvolution<Reflected>>(
         "padded_by_reflection", "pads with the image reflected at its border, instead of zeros")},
     EnrolledWrong{wrong_formula<ops::convolution, WrongConvolution<Repeated>>(

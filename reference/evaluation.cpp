@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <stdexcept>
@@ -11,6 +13,39 @@
 
 namespace assay {
 namespace {
+
+// What either admits.
+Interval united(const Interval& a, const Interval& b) {
+  Interval u = a;
+  if (a.lower > a.upper) {
+    u.lower = b.lower;
+    u.upper = b.upper;
+  } else if (b.lower <= b.upper) {
+    u.lower = std::min(a.lower, b.lower);
+    u.upper = std::max(a.upper, b.upper);
+  }
+  u.nan = a.nan || b.nan;
+  u.positive_infinity = a.positive_infinity || b.positive_infinity;
+  u.negative_infinity = a.negative_infinity || b.negative_infinity;
+  u.exact_zero_sign =
+      a.exact_zero_sign && b.exact_zero_sign && std::signbit(a.value) == std::signbit(b.value);
+  if (a.places.empty() || b.places.empty())
+    u.places.clear();
+  else
+    u.places.insert(u.places.end(), b.places.begin(), b.places.end());
+  return u;
+}
+
+// Inputs that were not converted to f16 or bf16, and who reads them.
+struct Unconverted {
+  Inputs inputs;
+  Reader<Tracked<double>> tracked;
+  Reader<Tracked<Real>> tracked_wide;
+
+  Unconverted(const Operator& op, std::span<const assay_value> arguments,
+              std::span<const Checked::Output> outputs, std::span<const ResultFunctions> functions)
+      : inputs(op, arguments, outputs, true), tracked(inputs, functions), tracked_wide(inputs, functions) {}
+};
 
 class EvaluationOf final : public Evaluation {
  public:
@@ -26,7 +61,9 @@ class EvaluationOf final : public Evaluation {
         adversary_(inputs_, functions),
         adversary_wide_(inputs_, functions),
         integer_(inputs_, functions),
-        in_integers_(op.in_integers && !outputs.empty() && !is_float(outputs[0].computed_in)) {}
+        in_integers_(op.in_integers && !outputs.empty() && !is_float(outputs[0].computed_in)) {
+    if (inputs_.narrows()) unconverted_ = std::make_unique<Unconverted>(op, arguments, outputs, functions);
+  }
 
   void values(int output, std::span<double> out) override {
     if (in_integers_) {
@@ -55,9 +92,16 @@ class EvaluationOf final : public Evaluation {
     const StandardFloatState state;
     const Arithmetic& a = arithmetic_of(contract, output);
     const ArithmeticScope scope(a);
-    for (const std::int64_t element : by_rows(output, elements))
-      take(element, a.double_suffices() ? finish(tracked_.read(output, element))
-                                        : finish(tracked_wide_.read(output, element)));
+    const auto read = [&](Reader<Tracked<double>>& narrow, Reader<Tracked<Real>>& wide,
+                          std::int64_t element) {
+      return a.double_suffices() ? finish(narrow.read(output, element)) : finish(wide.read(output, element));
+    };
+    for (const std::int64_t element : by_rows(output, elements)) {
+      Interval found = read(tracked_, tracked_wide_, element);
+      if (contract.wide_operands && unconverted_)
+        found = united(found, read(unconverted_->tracked, unconverted_->tracked_wide, element));
+      take(element, std::move(found));
+    }
   }
 
   std::int64_t row(int output, std::int64_t element) override { return value_.row(output, element); }
@@ -178,6 +222,10 @@ class EvaluationOf final : public Evaluation {
         arithmetic_.emplace_back(contract, o.computed_in, o.dtype);
       tracked_.forget();
       tracked_wide_.forget();
+      if (unconverted_) {
+        unconverted_->tracked.forget();
+        unconverted_->tracked_wide.forget();
+      }
       adversary_.forget();
       adversary_wide_.forget();
     }
@@ -195,7 +243,8 @@ class EvaluationOf final : public Evaluation {
   Reader<Adversary<Real>> adversary_wide_;
   Reader<Integer> integer_;
   bool in_integers_;
-  std::optional<Contract> contract_;  // of what the readers keep
+  std::unique_ptr<Unconverted> unconverted_;  // only where there is something to convert
+  std::optional<Contract> contract_;          // of what the readers keep
   std::vector<Arithmetic> arithmetic_;
   std::optional<Attack> attack_;
   std::vector<std::vector<double>> direction_;

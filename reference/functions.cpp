@@ -22,6 +22,16 @@ const EnrolledWrong functions_wrong[] = {
     EnrolledWrong{
         pointwise_wrong<ops::log>("clipped", "takes the logarithm of 1e-12 at least",
                                   []<class S>(S x) { return log(select(x < S(1e-12), S(1e-12), x)); })},
+    EnrolledWrong{pointwise_wrong<ops::log>("base_2", "takes the logarithm to base 2",
+                                            []<class S>(S x) { return log(x) * S(1.4426950408889634074); })},
+    EnrolledWrong{pointwise_wrong<ops::log>("base_10", "takes the logarithm to base 10",
+                                            []<class S>(S x) { return log(x) * S(0.43429448190325182765); })},
+    EnrolledWrong{pointwise_wrong<ops::exp>("base_2", "gives 2^x",
+                                            []<class S>(S x) { return exp(x * S(0.69314718055994530942)); })},
+    EnrolledWrong{
+        pointwise_wrong<ops::exp>("less_one", "gives exp(x) - 1", []<class S>(S x) { return expm1(x); })},
+    EnrolledWrong{pointwise_wrong<ops::erf>("complementary", "gives 1 - erf(x), as erfc does",
+                                            []<class S>(S x) { return S(1) - erf(x); })},
     EnrolledWrong{pointwise_wrong<ops::sqrt>("of_absolute_value", "takes the root of |x|",
                                              []<class S>(S x) { return sqrt(abs(x)); })},
     EnrolledWrong{pointwise_wrong<ops::rsqrt>("with_epsilon", "adds 1e-6, so that nothing is divided by 0",

@@ -1,5 +1,6 @@
 #include "ops/gelu.h"
 
+#include "in_f32.h"
 #include "reference_of.h"
 
 namespace assay {
@@ -54,6 +55,33 @@ struct ShortConstant {
   }
 };
 
+struct SquareForCube {
+  template <class S>
+  S operator()(const Tensor<S>& self, std::string_view, const Index& i) const {
+    const S x = self[i];
+    return S(0.5) * x * (S(1) + tanh(S(kSqrtTwoOverPi) * (x + S(kCubic) * (x * x))));
+  }
+};
+
+struct WithoutTheRoot {
+  template <class S>
+  S operator()(const Tensor<S>& self, std::string_view approximate, const Index& i) const {
+    if (approximate != "none") return Gelu{}(self, approximate, i);
+    return S(0.5) * self[i] * (S(1) + erf(self[i]));
+  }
+};
+
+// tanh(y) as (exp(2 y) - 1) / (exp(2 y) + 1), in f32.
+struct Overflowing {
+  template <class S>
+  S operator()(const Tensor<S>& self, std::string_view approximate, const Index& i) const {
+    if (approximate == "none") return Gelu{}(self, approximate, i);
+    const S x = self[i];
+    const S e = in_f32(exp(S(2 * kSqrtTwoOverPi) * (x + S(kCubic) * (x * x * x))));
+    return S(0.5) * x * (S(1) + in_f32(e - S(1)) / in_f32(e + S(1)));
+  }
+};
+
 struct WithoutDensity {
   template <class S>
   S operator()(const Tensor<S>& grad, const Tensor<S>& self, std::string_view, const Index& i) const {
@@ -65,9 +93,18 @@ const EnrolledReference gelu_reference[] = {EnrolledReference{reference<ops::gel
                                             EnrolledReference{reference<ops::gelu_backward, GeluBackward>()}};
 
 const EnrolledWrong gelu_wrong[] = {
-    EnrolledWrong{wrong_formula<ops::gelu, BySigmoid>("by_sigmoid", "x sigmoid(1.702 x)")},
-    EnrolledWrong{wrong_formula<ops::gelu, ShortConstant>("short_constant", "0.0447 for 0.044715",
+    EnrolledWrong{wrong_formula<ops::gelu, Overflowing>(
+        "overflows",
+        "computes tanh(y) as (exp(2 y) - 1) / (exp(2 y) + 1), which is NaN where exp(2 y) is too large for f32",
+        kComputedInF32)},
+    EnrolledWrong{wrong_formula<ops::gelu, BySigmoid>("by_sigmoid", "gives x sigmoid(1.702 x)")
+                      .as_defined_by("QuickGELU of OpenAI's CLIP")},
+    EnrolledWrong{wrong_formula<ops::gelu, ShortConstant>("short_constant", "takes 0.0447 for 0.044715",
                                                           only(Dtype::f64) | only(Dtype::f32))},
+    EnrolledWrong{wrong_formula<ops::gelu, SquareForCube>("square_for_cube",
+                                                          "takes x^2 for x^3 in the argument of tanh")},
+    EnrolledWrong{wrong_formula<ops::gelu, WithoutTheRoot>("without_the_root",
+                                                           "takes erf(x), and not erf(x / sqrt(2))")},
     EnrolledWrong{
         wrong_formula<ops::gelu_backward, WithoutDensity>("without_density", "leaves x pdf(x) out")}};
 

@@ -63,7 +63,7 @@ Decoded decode(const assay_tensor& tensor, std::optional<Dtype> convert) {
 }  // namespace
 
 Inputs::Inputs(const Operator& op, std::span<const assay_value> arguments,
-               std::span<const Checked::Output> outputs)
+               std::span<const Checked::Output> outputs, bool wide)
     : op_(op),
       tensors_(arguments.size()),
       values_(arguments.begin(), arguments.end()),
@@ -76,7 +76,12 @@ Inputs::Inputs(const Operator& op, std::span<const assay_value> arguments,
     // What the operator itself makes integers of is no conversion (quantize_per_tensor).
     const bool stays =
         convert && (own == *convert || own == Dtype::boolean || (is_float(own) && !is_float(*convert)));
-    tensors_[i].push_back(decode(*tensor, stays ? std::nullopt : convert));
+    const bool narrows = !stays && convert && is_float(own) &&
+                         (*convert == Dtype::f16 || *convert == Dtype::bf16) && bytes(own) > bytes(*convert);
+    narrows_ |= narrows;
+    tensors_[i].push_back(decode(*tensor, stays             ? std::nullopt
+                                          : narrows && wide ? std::optional(Dtype::f32)
+                                                            : convert));
   };
   for (std::size_t i = 0; i < values_.size(); ++i) {
     assay_value& v = values_[i];

@@ -18,8 +18,9 @@ class Inputs {
   // Precondition: the check of the operator gave `outputs` for these arguments.
   // Tensors are converted to the first result's dtype where the operator's dtype rule says so: that is a rounding of
   // the operator's definition. Throws std::invalid_argument for a tensor of more than kMaxRank dimensions.
-  Inputs(const Operator& op, std::span<const assay_value> arguments,
-         std::span<const Checked::Output> outputs);
+  // `wide`: but what would be rounded to f16 or bf16 is read in f32 (operands=wide, vocabulary/contract.h).
+  Inputs(const Operator& op, std::span<const assay_value> arguments, std::span<const Checked::Output> outputs,
+         bool wide = false);
   Inputs(const Inputs&) = delete;
   Inputs& operator=(const Inputs&) = delete;
 
@@ -32,6 +33,8 @@ class Inputs {
     return values_[static_cast<std::size_t>(op_.schema.find(argument))];
   }
   std::span<const Checked::Output> outputs() const { return outputs_; }
+  // Whether a tensor of a wider floating-point dtype is converted to f16 or bf16.
+  bool narrows() const { return narrows_; }
 
  private:
   const Operator& op_;
@@ -41,6 +44,7 @@ class Inputs {
   std::deque<std::vector<double>> reals_;
   std::deque<std::string> texts_;
   std::vector<Checked::Output> outputs_;
+  bool narrows_ = false;
 };
 
 }  // namespace assay

@@ -1,5 +1,6 @@
 #include "ops/layer_norm.h"
 
+#include <algorithm>
 #include <functional>
 #include <numeric>
 
@@ -127,6 +128,13 @@ struct LayerEpsilonBesideTheRoot {
     return s;
   }
 };
+struct LayerVarianceOrEpsilon {
+  template <class S>
+  static Statistics<S> of(std::int64_t n, double eps, const Tensor<S>& input, std::int64_t first) {
+    const Moments<S> m = moments(n, input, first);
+    return Statistics<S>::clipped(m.mean, m.squares / S(n), eps);
+  }
+};
 struct Unbiased {
   template <class S>
   static Statistics<S> of(std::int64_t n, double eps, const Tensor<S>& input, std::int64_t first) {
@@ -134,11 +142,33 @@ struct Unbiased {
     return {m.mean, m.squares / S(std::max<std::int64_t>(n - 1, 1)), eps};
   }
 };
+// Of whole vectors of `size` alone.
+template <std::int64_t size>
+struct StatisticsWithoutTail {
+  template <class S>
+  static Statistics<S> of(std::int64_t n, double eps, const Tensor<S>& input, std::int64_t first) {
+    return Statistics<S>::of(n / size > 0 ? n / size * size : n, eps, input, first);
+  }
+};
 struct RootMeanSquare {
   template <class S>
   static Statistics<S> of(std::int64_t n, double eps, const Tensor<S>& input, std::int64_t first) {
     const auto square = [&](std::int64_t k) { return input.at(first + k) * input.at(first + k); };
     return {S(0), sum<S>(n, square) / S(n), eps};
+  }
+};
+
+// A thread block that reads what another one has left: of the row before, or of the first one for all.
+struct OfTheRowBefore {
+  template <class S>
+  static Statistics<S> of(std::int64_t n, double eps, const Tensor<S>& input, std::int64_t first) {
+    return Statistics<S>::of(n, eps, input, std::max<std::int64_t>(first - n, 0));
+  }
+};
+struct OfTheFirstRow {
+  template <class S>
+  static Statistics<S> of(std::int64_t n, double eps, const Tensor<S>& input, std::int64_t /*first*/) {
+    return Statistics<S>::of(n, eps, input, 0);
   }
 };
 
@@ -158,6 +188,17 @@ struct LayerNormOverRows {
   }
 };
 
+struct BiasBeforeWeight {
+  template <class S>
+  S operator()(const Tensor<S>& input, Sizes normalized_shape, const Tensor<S>* weight, const Tensor<S>* bias,
+               double eps, const Index& i) const {
+    const std::int64_t n = elements(normalized_shape), row = i.number() / n, k = i.number() % n;
+    S y = layer_statistics(input, row, n, eps).normal(input.at(i.number()));
+    if (bias != nullptr) y = y + bias->at(k);
+    return weight == nullptr ? y : y * weight->at(k);
+  }
+};
+
 template <class Wrong>
 struct LayerNormWith {
   static RowShape rows(const Inputs& in, Sizes shape) { return normalized_rows(in, shape); }
@@ -168,6 +209,16 @@ struct LayerNormWith {
     const std::int64_t n = out.size(), first = out.number() * n;
     const Statistics<S> s = Wrong::template of<S>(n, eps, input, first);
     for (std::int64_t k = 0; k < n; ++k) out[k] = s.normal(input.at(first + k), weight, bias, k);
+  }
+};
+
+struct LayerDeviation {
+  static constexpr bool on_the_way = true;
+
+  template <class S>
+  S operator()(const Tensor<S>& input, Sizes normalized_shape, const Tensor<S>*, const Tensor<S>*, double eps,
+               const Index& i) const {
+    return S(1) / layer_statistics(input, i.number(), elements(normalized_shape), eps).rstd;
   }
 };
 
@@ -191,16 +242,48 @@ const EnrolledWrong layer_norm_wrong[] = {
     EnrolledWrong{
         wrong_formula<ops::native_layer_norm, LayerNormWith<LayerEpsilonBesideTheRoot>, LayerNormMean,
                       LayerNormRstd>("epsilon_beside_the_root", "divides by sqrt(var) + eps")},
+    EnrolledWrong{wrong_formula<ops::native_layer_norm, LayerNormWith<LayerVarianceOrEpsilon>, LayerNormMean,
+                                LayerNormRstd>("variance_or_epsilon", "divides by sqrt(max(var, eps))")},
     EnrolledWrong{
         wrong_formula<ops::native_layer_norm, LayerNormWith<Unbiased>, LayerNormMean, LayerNormRstd>(
-            "unbiased_variance", "divides squares by n - 1")},
+            "unbiased_variance", "divides squares by n - 1")
+            .as_defined_by("normalisation by torch.var with its default correction")},
+    EnrolledWrong{wrong_formula<ops::native_layer_norm, LayerNormWith<StatisticsWithoutTail<8>>,
+                                LayerNormMean, LayerNormRstd>(
+        "statistics_without_tail_of_8",
+        "takes mean and variance of whole vectors of 8, and leaves the rest of a row out")},
+    EnrolledWrong{wrong_formula<ops::native_layer_norm, LayerNormWith<StatisticsWithoutTail<16>>,
+                                LayerNormMean, LayerNormRstd>(
+        "statistics_without_tail_of_16",
+        "takes mean and variance of whole vectors of 16, and leaves the rest of a row out")},
+    EnrolledWrong{wrong_formula<ops::native_layer_norm, LayerNormWith<StatisticsWithoutTail<32>>,
+                                LayerNormMean, LayerNormRstd>(
+                      "statistics_without_tail_of_32",
+                      "takes mean and variance of whole vectors of 32, and leaves the rest of a row out")
+                      .looked_for_only()},
+    EnrolledWrong{wrong_formula<ops::native_layer_norm, LayerNormWith<StatisticsWithoutTail<64>>,
+                                LayerNormMean, LayerNormRstd>(
+                      "statistics_without_tail_of_64",
+                      "takes mean and variance of whole vectors of 64, and leaves the rest of a row out")
+                      .looked_for_only()},
+    EnrolledWrong{wrong_formula<ops::native_layer_norm, BiasBeforeWeight, LayerNormMean, LayerNormRstd>(
+        "bias_before_weight", "adds bias first, and multiplies with weight then")},
+    EnrolledWrong{
+        wrong_formula<ops::native_layer_norm, LayerNormWith<OfTheRowBefore>, LayerNormMean, LayerNormRstd>(
+            "statistics_of_the_row_before", "takes mean and variance of the row before")},
+    EnrolledWrong{
+        wrong_formula<ops::native_layer_norm, LayerNormWith<OfTheFirstRow>, LayerNormMean, LayerNormRstd>(
+            "statistics_of_the_first_row", "takes mean and variance of the first row for every one")},
     EnrolledWrong{
         wrong_formula<ops::native_layer_norm, LayerNormWith<RootMeanSquare>, LayerNormMean, LayerNormRstd>(
-            "root_mean_square", "does not take the mean away")},
+            "root_mean_square", "does not take the mean away")
+            .as_defined_by("RMSNorm, with a bias")},
     EnrolledWrong{
         wrong_formula<ops::native_layer_norm, LayerNormOverRows<false>, LayerNormMean, LayerNormRstd>(
             "over_the_other_dimensions",
             "takes mean and variance over the dimensions in front of the normalised ones")},
+    EnrolledWrong{wrong_formula<ops::native_layer_norm, LayerNorm, LayerNormMean, LayerDeviation>(
+        "deviation_for_rstd", "gives the standard deviation where 1 / it is asked for")},
     EnrolledWrong{
         wrong_formula<ops::native_layer_norm, LayerNormOverRows<true>, LayerNormMean, LayerNormRstd>(
             "over_everything", "takes mean and variance over all dimensions")},

@@ -2,6 +2,7 @@
 
 #include "pooled.h"
 #include "reference_of.h"
+#include "signed.h"
 
 namespace assay {
 namespace {
@@ -89,6 +90,114 @@ struct PaddedWithZeros {
   }
 };
 
+// With the elements of the planes before: of all, or of those that are interleaved with this one, as channels that lie last are.
+struct PlaceInTheTensor {
+  template <class S>
+  S operator()(const Tensor<S>& self, Sizes kernel_size, Sizes stride, Sizes padding, Sizes dilation,
+               bool ceil_mode, const Index& i) const {
+    const Pooled window(self.shape(), {kernel_size, stride, padding, dilation}, i);
+    return Place{}(self, kernel_size, stride, padding, dilation, ceil_mode, i) + S(window.plane());
+  }
+};
+struct PlaceAmongChannels {
+  template <class S>
+  S operator()(const Tensor<S>& self, Sizes kernel_size, Sizes stride, Sizes padding, Sizes dilation,
+               bool ceil_mode, const Index& i) const {
+    const int channel = self.rank() - 3;
+    const S place = Place{}(self, kernel_size, stride, padding, dilation, ceil_mode, i);
+    return place * S(self.size(channel)) + S(i[channel]);
+  }
+};
+
+struct PlaceInTheBatch {
+  template <class S>
+  S operator()(const Tensor<S>& self, Sizes kernel_size, Sizes stride, Sizes padding, Sizes dilation,
+               bool ceil_mode, const Index& i) const {
+    const int channel = self.rank() - 3;
+    const std::int64_t image = self.size(channel) * self.size(channel + 1) * self.size(channel + 2);
+    return PlaceAmongChannels{}(self, kernel_size, stride, padding, dilation, ceil_mode, i) +
+           S(channel > 0 ? i[0] * image : 0);
+  }
+};
+
+// Of equal numbers the last one, as where a kernel compares with >=, or goes through the window from its end.
+struct LastPlace {
+  template <class S>
+  S operator()(const Tensor<S>& self, Sizes kernel_size, Sizes stride, Sizes padding, Sizes dilation,
+               bool /*ceil_mode*/, const Index& i) const {
+    const Pooled window(self.shape(), {kernel_size, stride, padding, dilation}, i);
+    if (window.size() == 0) return largest(self, window).place;
+    S value = self.at(window.number(0)), place = exactly<S>(window.place(0));
+    for (std::int64_t k = 1; k < window.size(); ++k) {
+      const S x = self.at(window.number(k));
+      const S here = exactly<S>(window.place(k));
+      place = select(is_nan(x), here, select(x >= value, here, place));
+      value = select(is_nan(x), x, select(x >= value, x, value));
+    }
+    return place;
+  }
+};
+
+// Counted down the columns of a plane: tap k of the window, and not a number that is taken apart.
+template <bool kInTheTensor>
+struct PlaceDownColumns {
+  template <class S>
+  S operator()(const Tensor<S>& self, Sizes kernel_size, Sizes stride, Sizes padding, Sizes dilation,
+               bool /*ceil_mode*/, const Index& i) const {
+    const Pooled window(self.shape(), {kernel_size, stride, padding, dilation}, i);
+    const std::int64_t rows = self.size(self.rank() - 2), columns = self.size(self.rank() - 1);
+    const auto down = [&](std::int64_t place) {
+      return exactly<S>(place % columns * rows + place / columns + (kInTheTensor ? window.plane() : 0));
+    };
+    if (window.size() == 0) return exactly<S>(window.corner());
+    S value = self.at(window.number(0)), place = down(window.place(0));
+    for (std::int64_t k = 1; k < window.size(); ++k) {
+      const S x = self.at(window.number(k));
+      const S here = down(window.place(k));
+      place = select(is_nan(x), here, select(x > value, here, place));
+      value = select(is_nan(x), x, select(x > value, x, value));
+    }
+    return place;
+  }
+};
+
+// Counted in the plane with its padding around it.
+struct PlaceInThePadding {
+  template <class S>
+  S operator()(const Tensor<S>& self, Sizes kernel_size, Sizes stride, Sizes padding, Sizes dilation,
+               bool ceil_mode, const Index& i) const {
+    const Pooled window(self.shape(), {kernel_size, stride, padding, dilation}, i);
+    const std::int64_t columns = self.size(self.rank() - 1), down = padding[0],
+                       across = padding[padding.size() - 1];
+    const auto padded = [&](std::int64_t place) {
+      return exactly<S>((place / columns + down) * (columns + 2 * across) + place % columns + across);
+    };
+    if (window.size() == 0) return Place{}(self, kernel_size, stride, padding, dilation, ceil_mode, i);
+    S value = self.at(window.number(0)), place = padded(window.place(0));
+    for (std::int64_t k = 1; k < window.size(); ++k) {
+      const S x = self.at(window.number(k)), here = padded(window.place(k));
+      place = select(is_nan(x), here, select(x > value, here, place));
+      value = select(is_nan(x), x, select(x > value, x, value));
+    }
+    return place;
+  }
+};
+
+struct Least {
+  template <class S>
+  S operator()(const Tensor<S>& self, Sizes kernel_size, Sizes stride, Sizes padding, Sizes dilation,
+               bool /*ceil_mode*/, const Index& i) const {
+    const Pooled window(self.shape(), {kernel_size, stride, padding, dilation}, i);
+    if (window.size() == 0) return self.least();
+    S value = self.at(window.number(0));
+    for (std::int64_t k = 1; k < window.size(); ++k) {
+      const S x = self.at(window.number(k));
+      value = select(is_nan(x), x, select(x < value, x, value));
+    }
+    return value;
+  }
+};
+
 struct PlaceInTheWindow {
   template <class S>
   S operator()(const Tensor<S>& self, Sizes kernel_size, Sizes stride, Sizes padding, Sizes dilation,
@@ -103,14 +212,33 @@ const EnrolledReference max_pool2d_reference[] = {
     EnrolledReference{reference<ops::max_pool2d_with_indices, Value, Place>()},
     EnrolledReference{reference<ops::max_pool2d, Value>()}};
 
-constexpr DtypeSet kSigned =
-    kFloatingPoint | only(Dtype::i64) | only(Dtype::i32) | only(Dtype::i16) | only(Dtype::i8);
-
 const EnrolledWrong max_pool2d_wrong[] = {
     EnrolledWrong{wrong_formula<ops::max_pool2d, PaddedWithZeros>(
         "padded_with_zeros", "takes the padding to be zeros, and not below every number", kSigned)},
+    EnrolledWrong{
+        wrong_formula<ops::max_pool2d, Least>("least_number", "gives the least number of a window")},
+    EnrolledWrong{wrong_formula<ops::max_pool2d_with_indices, Value, LastPlace>(
+        "last_of_equal", "gives the place of the last of equal numbers, and not of the first")},
+    EnrolledWrong{
+        wrong_formula<ops::max_pool2d_with_indices, Value, PlaceInTheBatch>(
+            "place_in_the_batch", "counts indices from the first of all images, whose channels lie last")
+            .as_defined_by("TensorFlow's max_pool_with_argmax with include_batch_in_index")},
+    EnrolledWrong{wrong_formula<ops::max_pool2d_with_indices, Value, PlaceDownColumns<true>>(
+                      "place_down_columns_in_the_tensor",
+                      "counts indices from the tensor's first element, and within a plane down its columns")
+                      .as_defined_by("ONNX MaxPool with storage_order=1")},
+    EnrolledWrong{wrong_formula<ops::max_pool2d_with_indices, Value, PlaceDownColumns<false>>(
+        "place_down_columns", "counts indices down the columns of a plane, instead of along its rows")},
+    EnrolledWrong{wrong_formula<ops::max_pool2d_with_indices, Value, PlaceInThePadding>(
+        "place_in_the_padding", "counts indices in the plane with its padding around it")},
     EnrolledWrong{wrong_formula<ops::max_pool2d_with_indices, Value, PlaceInTheWindow>(
-        "place_in_the_window", "counts indices from the window's corner")}};
+        "place_in_the_window", "counts indices from the window's corner")},
+    EnrolledWrong{wrong_formula<ops::max_pool2d_with_indices, Value, PlaceInTheTensor>(
+                      "place_in_the_tensor", "counts indices from the tensor's first element")
+                      .as_defined_by("ONNX MaxPool")},
+    EnrolledWrong{wrong_formula<ops::max_pool2d_with_indices, Value, PlaceAmongChannels>(
+                      "place_among_channels", "counts indices in an image whose channels lie last")
+                      .as_defined_by("TensorFlow's max_pool_with_argmax")}};
 
 }  // namespace
 }  // namespace assay

@@ -2,6 +2,7 @@
 
 #include "products.h"
 #include "reference_of.h"
+#include "signed.h"
 
 namespace assay {
 namespace {
@@ -67,13 +68,26 @@ struct Linear {
   }
 };
 
+// As where a ReLU is fused with the product, and not with what is added to it.
+struct LinearReluBeforeBias {
+  template <class S>
+  S operator()(const Tensor<S>& input, const Tensor<S>& weight, const Tensor<S>* bias, const Index& i) const {
+    const S product = maximum(Linear{}(input, weight, static_cast<const Tensor<S>*>(nullptr), i), S(0));
+    return bias == nullptr ? product : product + (*bias)(i[i.rank() - 1]);
+  }
+};
+
 const EnrolledReference mm_reference[] = {
     EnrolledReference{reference<ops::mm, Mm>()}, EnrolledReference{reference<ops::addmm, Addmm>()},
     EnrolledReference{reference<ops::bmm, Bmm>()}, EnrolledReference{reference<ops::linear, Linear>()}};
 
-const EnrolledWrong addmm_wrong{wrong_formula<ops::addmm, BetaMultiplies>(
-    "zero_beta_multiplies",
-    "multiplies self by beta = 0, where it must not be read: NaN and infinities become NaN", kFloatingPoint)};
+const EnrolledWrong mm_wrong[] = {
+    EnrolledWrong{wrong_formula<ops::addmm, BetaMultiplies>(
+        "zero_beta_multiplies",
+        "multiplies self by beta = 0, where it must not be read: NaN and infinities become NaN",
+        kFloatingPoint)},
+    EnrolledWrong{wrong_formula<ops::linear, LinearReluBeforeBias>(
+        "relu_before_bias", "takes negative products as 0 before it adds bias", kSigned)}};
 
 }  // namespace
 }  // namespace assay

@@ -18,6 +18,10 @@ struct Statistics {
   static Statistics of(const Moments<S>& m, std::int64_t n, double eps) {
     return {m.mean, maximum(m.squares / S(n), S(0)), eps};
   }
+  // Where the variance is eps at least, and nothing is added to it.
+  static Statistics clipped(const S& mean, const S& variance, double eps) {
+    return {mean, maximum(variance, param<S>(eps)), 0};
+  }
   // Of n neighbouring elements.
   static Statistics of(std::int64_t n, double eps, const Tensor<S>& input, std::int64_t first) {
     return of(moments(n, input, first), n, eps);

@@ -33,6 +33,7 @@ class Pooled {
     return corner() + k / columns_.taps * rows_.step * width_ + k % columns_.taps * columns_.step;
   }
   std::int64_t number(std::int64_t k) const { return plane_ + place(k); }
+  std::int64_t plane() const { return plane_; }  // the number of the plane's first element in the tensor
   // The place of tap 0, or where it would be.
   std::int64_t corner() const { return rows_.first * width_ + columns_.first; }
 

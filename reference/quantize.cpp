@@ -1,6 +1,7 @@
 #include "ops/quantize.h"
 
 #include "reference_of.h"
+#include "roundings.h"
 
 namespace assay {
 namespace {
@@ -26,32 +27,6 @@ struct DequantizePerTensor {
 };
 
 // ---- Wrong ones ----------------------------------------------------------------------------------------------
-
-// To integers otherwise than to nearest, ties to even.
-struct TiesUpwards {
-  template <class S>
-  static S rounded(const S& x) {
-    return floor(x + S(0.5));
-  }
-};
-struct TiesAway {
-  template <class S>
-  static S rounded(const S& x) {
-    return select(x < S(0), -floor(-x + S(0.5)), floor(x + S(0.5)));
-  }
-};
-struct Truncated {
-  template <class S>
-  static S rounded(const S& x) {
-    return trunc(x);
-  }
-};
-struct Floored {
-  template <class S>
-  static S rounded(const S& x) {
-    return floor(x);
-  }
-};
 
 template <class By>
 struct QuantizedBy {
@@ -111,15 +86,18 @@ const EnrolledWrong quantize_wrong[] = {
     EnrolledWrong{wrong_formula<ops::quantize_per_tensor, QuantizedBy<TiesUpwards>>("ties_upwards",
                                                                                     "rounds ties upwards")},
     EnrolledWrong{wrong_formula<ops::quantize_per_tensor, QuantizedBy<TiesAway>>(
-        "ties_away", "rounds ties away from zero, as C's round")},
+                      "ties_away", "rounds ties away from zero, as C's round")
+                      .as_defined_by("quantisation as TensorFlow Lite has it")},
     EnrolledWrong{wrong_formula<ops::quantize_per_tensor, QuantizedBy<Truncated>>(
         "truncated", "cuts off instead of rounding")},
     EnrolledWrong{wrong_formula<ops::quantize_per_tensor, QuantizedBy<Floored>>(
         "floored", "rounds down instead of to nearest")},
     EnrolledWrong{wrong_formula<ops::quantize_per_tensor, ZeroPointFirst>(
         "zero_point_first", "adds the zero point before it rounds")},
-    EnrolledWrong{wrong_formula<ops::quantize_per_tensor, SymmetricRange>(
-        "symmetric_range", "leaves the least integer out: -127 instead of -128")},
+    EnrolledWrong{
+        wrong_formula<ops::quantize_per_tensor, SymmetricRange>(
+            "symmetric_range", "leaves the least integer out: -127 instead of -128")
+            .as_defined_by("symmetric quantisation, as TensorRT and TensorFlow Lite have it for weights")},
     EnrolledWrong{wrong_formula<ops::quantize_per_tensor, Wrapped>(
         "wrapped", "keeps the low 8 bits of what does not fit")},
     EnrolledWrong{wrong_formula<ops::dequantize_per_tensor, ZeroPointLast>(

@@ -7,7 +7,9 @@
 namespace assay {
 namespace {
 
-struct QuantizedConvolution {
+// `End` makes a result of a sum.
+template <class End>
+struct QuantizedConvolutionEnding {
   template <class S>
   S operator()(const Tensor<S>& input, const Tensor<S>& weight, const Tensor<S>& weight_scale,
                const Tensor<S>& weight_zero_point, const Tensor<S>* bias,
@@ -28,9 +30,11 @@ struct QuantizedConvolution {
         total += (input.integer_at((i[0] * input.size(1) + first + c) * image + at) - input_zero_point) *
                  (weight.integer_at((k * channels + c) * taps + r) - weight_zero_point.integer_at(own));
     }
-    return requantised(total, input_scale, weight_scale.at(own), output_scale, output_zero_point);
+    return End::template of<S>(total, input_scale, weight_scale.at(own), output_scale, output_zero_point);
   }
 };
+
+using QuantizedConvolution = QuantizedConvolutionEnding<Requantised<ToNearestEven>>;
 
 // ---- Wrong ones ----------------------------------------------------------------------------------------------
 
@@ -63,6 +67,12 @@ const EnrolledReference quantized_convolution_reference{
     reference<ops::quantized_convolution, QuantizedConvolution>()};
 
 const EnrolledWrong quantized_convolution_wrong[] = {
+    EnrolledWrong{wrong_formula<ops::quantized_convolution, QuantizedConvolutionEnding<Requantised<TiesAway>>>("ties_away", "rounds ties away from zero, as C's round")},
+    EnrolledWrong{wrong_formula<ops::quantized_convolution, QuantizedConvolutionEnding<Requantised<TiesUpwards>>>("ties_upwards", "rounds ties upwards")},
+    EnrolledWrong{wrong_formula<ops::quantized_convolution, QuantizedConvolutionEnding<Requantised<Truncated>>>("truncated", "cuts off instead of rounding")},
+    EnrolledWrong{wrong_formula<ops::quantized_convolution, QuantizedConvolutionEnding<Requantised<Floored>>>("floored", "rounds down instead of to nearest")},
+    EnrolledWrong{wrong_formula<ops::quantized_convolution, QuantizedConvolutionEnding<RequantisedRelu>>("relu", "gives the zero point for what is below 0, as with ReLU")},
+    EnrolledWrong{wrong_formula<ops::quantized_convolution, QuantizedConvolutionEnding<RequantisedWrapped>>("wrapped", "keeps the low 8 bits of what does not fit")},
     EnrolledWrong{wrong_formula<ops::quantized_convolution, PaddedWithIntegerZero>(
         "padded_with_zeros", "pads with the integer 0, and not with the zero point")}};
 

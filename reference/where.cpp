@@ -25,7 +25,8 @@ struct OfProducts {
 
 const EnrolledReference where_reference{reference<ops::where_self, Where>()};
 const EnrolledWrong where_wrong{wrong_formula<ops::where_self, OfProducts>(
-    "sum_of_products", "condition * self + (1 - condition) * other, which takes NaN of what is not chosen",
+    "sum_of_products",
+    "gives condition * self + (1 - condition) * other, which takes NaN of what is not chosen",
     kFloatingPoint)};
 
 }  // namespace

@@ -82,6 +82,7 @@ std::string cell_text(const Row& row, const Rules& rules) {
   const auto word = [&](std::string w) { return loud ? upper(std::move(w)) : w; };
   if (is_fault(row.verdict))
     return fmt::format("{} {}", word(fault_word(row.verdict)), grouped(faulty_cases(row)));
+  if (row_token(row, rules) == kUndeclaredRefusal) return word("undeclared");
   switch (row.verdict) {
     case Verdict::pass:
     case Verdict::suspicious:

@@ -29,8 +29,9 @@ struct MatrixCell {
 
   void add(const Row& row) {
     ++rows;
-    failing += is_fault(row.verdict) || row.verdict == Verdict::vacuous ? 1 : 0;
-    if (worst == nullptr || row.verdict > worst->verdict) worst = &row;
+    failing += is_fault(row.verdict) || row.verdict == Verdict::vacuous || fails(row, {}) ? 1 : 0;
+    const auto severity = [](const Row& r) { return std::pair(is_fault(r.verdict) || fails(r, {}), r.verdict); };
+    if (worst == nullptr || severity(row) > severity(*worst)) worst = &row;
   }
 };
 
@@ -65,17 +66,17 @@ std::string cell_html(const Page& page, const ReportedRun& run, const MatrixCell
                       bool by_dtype) {
   const Row& row = *cell.worst;
   std::string classes =
-      fmt::format("{}{}{}", mark_class(row.verdict), row.peer ? " peer" : "", first ? " first" : "");
-  if (by_dtype && row.verdict == Verdict::pass)
-    return fmt::format("<td class=\"{}\">{}</td>", classes, mark(row.verdict));
-  const std::string text = by_dtype ? std::string(mark(row.verdict))
+      fmt::format("{}{}{}", mark_class(row), row.peer ? " peer" : "", first ? " first" : "");
+  if (by_dtype && row_token(row) == token(Verdict::pass))
+    return fmt::format("<td class=\"{}\">{}</td>", classes, mark(row));
+  const std::string text = by_dtype ? std::string(mark(row))
                            : cell.failing > 0
-                               ? fmt::format("{} {}/{}", mark(row.verdict), cell.failing, cell.rows)
-                               : fmt::format("{} {}", mark(row.verdict), cell.rows);
+                               ? fmt::format("{} {}/{}", mark(row), cell.failing, cell.rows)
+                               : fmt::format("{} {}", mark(row), cell.rows);
   return fmt::format(
       "<td class=\"{}\"><a href=\"{}\" title=\"{}\">{}</a></td>", classes, row_link(page, run, row),
       html_text(fmt::format("{} {} {}: {}", shortened(row.op, kLongestMatrixName),
-                            shortened(row.impl, kLongestMatrixName), row.dtype, words(row.verdict))),
+                            shortened(row.impl, kLongestMatrixName), row.dtype, row_words(row))),
       text);
 }
 
@@ -99,8 +100,19 @@ std::string head_html(const Matrix& m, const std::vector<KernelKey>& kernels) {
 
 std::string legend_html(const RunResult& run) {
   std::array<std::uint64_t, kVerdicts> counts{};
-  for (const Row& row : run.rows) ++counts[static_cast<std::size_t>(row.verdict)];
+  std::map<std::string, std::pair<std::string, std::uint64_t>> otherwise;  // words -> badge, rows
+  for (const Row& row : run.rows) {
+    if (row_token(row) == token(row.verdict)) {
+      ++counts[static_cast<std::size_t>(row.verdict)];
+      continue;
+    }
+    auto& [shown, rows] = otherwise[row_words(row)];
+    shown = badge(row);
+    ++rows;
+  }
   std::string s = "<p class=\"legend\">";
+  for (const auto& [said, counted] : otherwise)
+    s += fmt::format("<span>{} {} {}</span> ", counted.first, said, grouped(counted.second));
   for (int v = 0; v < kVerdicts; ++v)
     if (counts[static_cast<std::size_t>(v)] > 0)
       s += fmt::format("<span>{} {} {}</span> ", badge(static_cast<Verdict>(v)),

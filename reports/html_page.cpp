@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "html_text.h"
+#include "row.h"
 #include "text.h"
 
 namespace assay {
@@ -65,6 +66,18 @@ std::string_view mark_class(Verdict v) {
 
 std::string badge(Verdict v) {
   return fmt::format("<span class=\"badge {}\">{}</span>", mark_class(v), mark(v));
+}
+
+std::string_view mark(const Row& row) {
+  return row_token(row) == token(row.verdict) ? mark(row.verdict) : std::string_view("U");
+}
+
+std::string_view mark_class(const Row& row) {
+  return row_token(row) == token(row.verdict) ? mark_class(row.verdict) : std::string_view("bad");
+}
+
+std::string badge(const Row& row) {
+  return fmt::format("<span class=\"badge {}\">{}</span>", mark_class(row), mark(row));
 }
 
 std::string command_html(const std::vector<std::string>& command_words) {

@@ -50,6 +50,9 @@ std::string row_link(const Page& page, const BenchmarkFile& file, const Measurem
 
 // <span class="badge ...">: a letter and a colour.
 std::string badge(Verdict v);
+std::string badge(const Row& row);      // which fails for another reason than a fault, perhaps
+std::string_view mark(const Row& row);
+std::string_view mark_class(const Row& row);
 std::string_view mark(Verdict v);        // the letter
 std::string_view mark_class(Verdict v);  // the colour: good, bad, doubtful, none
 

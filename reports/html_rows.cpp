@@ -28,6 +28,14 @@ bool comes_before(const PlacedRow& a, const PlacedRow& b) {
   return a_fault && a.row->verdict > b.row->verdict;
 }
 
+// Verdicts, and behind them what rows fail for that have none of a fault.
+std::uint64_t state_of(const Row& row) {
+  const std::string_view said = row_token(row);
+  return said == kUndeclaredRefusal ? kVerdicts
+         : said == kGaps            ? kVerdicts + 1
+                                    : static_cast<std::uint64_t>(row.verdict);
+}
+
 std::string counts_of(const Row& row) {
   std::vector<std::string> parts;
   for (int v = 0; v < kVerdicts; ++v)
@@ -77,7 +85,7 @@ void add_rows(Page& page) {
     table.name("op", row.op);
     table.name("impl", row.impl);
     table.name("dtype", row.dtype);
-    table.count("verdict", static_cast<std::uint64_t>(row.verdict));
+    table.count("verdict", state_of(row));
     std::uint64_t bad = 0;
     for (int v = 0; v < kVerdicts; ++v)
       if (is_fault(static_cast<Verdict>(v))) bad += count_of(row, static_cast<Verdict>(v));
@@ -108,6 +116,7 @@ void add_rows(Page& page) {
   for (int v = 0; v < kVerdicts; ++v)
     states.push_back({words(static_cast<Verdict>(v)), std::string(mark(static_cast<Verdict>(v))),
                       std::string(mark_class(static_cast<Verdict>(v)))});
+  for (const char* otherwise : {"undeclared refusal", "gaps"}) states.push_back({otherwise, "U", "bad"});
   page.body += "<section>\n";
   page.section("rows", "All rows", counted(rows.size(), "row") + ", worst first");
   page.body +=

@@ -24,7 +24,7 @@ std::string cases_text(const Row& row) {
     if (n > 0 && is_fault(static_cast<Verdict>(v)))
       parts.push_back(fmt::format("{} in {}", words(static_cast<Verdict>(v)), grouped(n)));
   }
-  if (parts.empty()) return fmt::format("{} in {}", words(row.verdict), counted(row.cases, "case"));
+  if (parts.empty()) return fmt::format("{} in {}", row_words(row), counted(row.cases, "case"));
   return fmt::format("{} of {}", fmt::join(parts, ", "), counted(row.cases, "case"));
 }
 
@@ -52,7 +52,7 @@ void add_faults(Page& page, const ReportedRun& run, const std::vector<const Row*
   for (const Row* row : rows) {
     std::string s = fmt::format(
         "<h4>{} {} <span class=\"kernel\">{}</span> {} <small>{}</small> <a class=\"to\" href=\"{}\">row</a></h4>\n",
-        badge(row->verdict), html_text(row->op), html_text(row->impl), html_text(row->dtype),
+        badge(*row), html_text(row->op), html_text(row->impl), html_text(row->dtype),
         html_text(cases_text(*row)), row_link(page, run, *row));
     if (!row->reason.empty()) s += "<p>" + html_text(shortened(row->reason, kLongestDetail)) + "</p>\n";
     if (!row->undeclared.empty())
@@ -65,10 +65,9 @@ void add_faults(Page& page, const ReportedRun& run, const std::vector<const Row*
       s += failure_html(page, run, *row, *telling);
       ++shown;
     }
-    for (const Failure& f : row->failures) {
-      if (shown >= failures_per_row) break;
-      if (&f == telling) continue;
-      s += failure_html(page, run, *row, f);
+    for (const Failure* f : shown_failures(*row, failures_per_row)) {
+      if (f == telling) continue;
+      s += failure_html(page, run, *row, *f);
       ++shown;
     }
     if (shown < row->failures.size())

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <set>
 #include <vector>
 
 #include "gaps.h"
@@ -45,7 +46,11 @@ std::string details(const Row& row) {
   return text;
 }
 
-std::string message(const Row& row) {
+std::string message(const Row& row, const Rules& rules) {
+  if (row_token(row, rules) == kUndeclaredRefusal)
+    for (const auto& [reason, cases] : row.refused)
+      if (!rules.declared(row, reason))
+        return fmt::format("refused {} without having declared it: {}", counted(cases, "case"), reason);
   if (!row.reason.empty())
     return fmt::format("{}: {}", token(row.verdict), without_words(row.verdict, row.reason));
   if (const std::vector<std::string> found = gaps(row);
@@ -57,11 +62,12 @@ std::string message(const Row& row) {
   return std::string(token(row.verdict));
 }
 
-JunitKind kind_of(const Row& row, const Rules& rules) {
+JunitKind kind_of(const Row& row, const Rules& rules, const std::set<std::string>& named) {
   if (fails(row, rules))
     return row.verdict == Verdict::crashed || row.verdict == Verdict::timeout ? JunitKind::error
                                                                               : JunitKind::failure;
   if (rules.decides(row) && count_of(row, Verdict::not_run) > 0) return JunitKind::error;
+  if (named.contains(row.impl)) return JunitKind::error;
   if (row.verdict == Verdict::pass || row.verdict == Verdict::suspicious) return JunitKind::passed;
   return JunitKind::skipped;
 }
@@ -74,12 +80,13 @@ std::string incomplete(const RunResult& run) {
 }  // namespace
 
 void add_to(JunitSuites& suites, const RunResult& run, const Rules& rules, const std::string& prefix) {
+  const std::set<std::string> named = named_and_not_run(run);
   for (const Row& row : run.rows) {
-    const JunitKind kind = kind_of(row, rules);
+    const JunitKind kind = kind_of(row, rules, named);
     const bool disagrees = kind == JunitKind::skipped && is_fault(row.verdict);
     suites.add({prefix + row.op, "assay." + row.op, row.impl + " " + row.dtype, kind,
-                std::string(token(row.verdict)),
-                (disagrees ? "a peer disagrees, which does not decide the run; " : "") + message(row),
+                std::string(row_token(row, rules)),
+                (disagrees ? "a peer disagrees, which does not decide the run; " : "") + message(row, rules),
                 details(row)});
   }
   // A run to which --time gave an end has come to it: that is no error, as it is none for the exit code.

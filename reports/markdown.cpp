@@ -32,7 +32,7 @@ void add_rows_of(std::string& out, std::string_view title, const std::vector<con
     const Row& row = *rows[i];
     const Failure* f = telling_failure(row);
     out += fmt::format("| {} | {} | {} | **{}** | {} | {} |\n", cell(row.op), cell(row.impl), cell(row.dtype),
-                       words(row.verdict), f == nullptr ? "" : cell(f->case_text),
+                       row_words(row), f == nullptr ? "" : cell(f->case_text),
                        cell(f == nullptr ? reason_of(row) : f->detail) +
                            (f != nullptr && !f->diagnosis.empty()
                                 ? "<br>" + cell(fmt::format("{}: {}", kDiagnosis, f->diagnosis))

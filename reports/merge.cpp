@@ -115,10 +115,13 @@ class MergedRow {
       sum_ = part;
     } else {
       sum_.named = sum_.named || part.named;
+      sum_.literally = sum_.literally || part.literally;
+      sum_.given_up += part.given_up;
       sum_.cases += part.cases;
       for (std::size_t v = 0; v < sum_.counts.size(); ++v) sum_.counts[v] += part.counts[v];
       for (const auto& [reason, cases] : part.refused) sum_.refused[reason] += cases;
       for (const auto& [reason, cases] : part.undeclared) sum_.undeclared[reason] += cases;
+      for (const auto& [field, cases] : part.needs) sum_.needs[field] += cases;
       sum_.asked += part.asked;
       sum_.judged += part.judged;
       sum_.instead += part.instead;
@@ -134,6 +137,7 @@ class MergedRow {
       }
       add_text(sum_.reason, part.reason);
       add_text(sum_.information, part.information);
+      assay::add(sum_.replaced, part.replaced);
       sum_.failures.insert(sum_.failures.end(), part.failures.begin(), part.failures.end());
     }
     lacking_ = lacking_ || lacks_environment(part);
@@ -141,6 +145,7 @@ class MergedRow {
   }
 
   Row take() {
+    replace_cases(sum_);
     sum_.verdict = std::max(severest_fault_, row_verdict(sum_));
     if (sum_.cases > 0 && sum_.reason == kNoCases) sum_.reason.clear();
     // A shard whose machine could not run the kernel leaves a hole, however well the others went.
@@ -204,6 +209,14 @@ void note_missing(const std::map<std::uint64_t, const Shard*>& shards, std::uint
 }
 
 }  // namespace
+
+std::vector<Row> summed(std::vector<Row> rows) {
+  std::map<std::tuple<std::string, std::string, std::string, bool>, MergedRow> all;
+  for (const Row& row : rows) all[{row.op, row.dtype, row.impl, row.peer}].add(row);
+  rows.clear();
+  for (auto& [key, row] : all) rows.push_back(row.take());
+  return rows;
+}
 
 Merged merge(std::vector<Shard> shards) {
   if (shards.empty()) throw MergeError("there is no run to merge");

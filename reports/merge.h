@@ -27,6 +27,9 @@ struct MergeError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// Rows of one operator, kernel and dtype as one, sorted; merge() says how.
+std::vector<Row> summed(std::vector<Row> rows);
+
 // Sums the counts, takes the most severe verdict of each row, and orders failures by case. A single run comes
 // back as it is. Missing shards make the result incomplete and are warnings. Throws MergeError for what does
 // not belong together: other seeds, other commands (--shard, --jobs and where results go aside), one shard

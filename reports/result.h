@@ -19,14 +19,33 @@ namespace assay {
 // What stands before Failure::diagnosis.
 inline constexpr std::string_view kDiagnosis = "diagnosis before the cases were made small";
 
+// Whose call went wrong after one of another kernel, in the same process, and is right in a fresh one.
+struct Harmed {
+  std::string impl, case_text;
+  bool repeated = false;                  // it showed when the call was made again and again alone
+  std::vector<std::string> before = {};   // cases of the kernel that did it, called before the case that is named, where they must be
+  bool after_repeats = false;             // ... and that one must be called again and again
+  friend bool operator==(const Harmed&, const Harmed&) = default;
+};
+
 struct Failure {
   std::string case_text;
   Verdict kind = Verdict::diverged;
-  std::string detail;       // in plain words: which element, what was expected, what came
-  std::string replay;       // path of the case file, or empty
-  std::string diagnosis;    // of the row's cases before they were made small; empty until somebody has looked
-  std::uint64_t index = 0;  // which case of the row, for a stable order
-  std::string plugin = {};  // path of a plugin kernel's library, which a replay has to name; else empty
+  std::string detail;  // in plain words: which element, what was expected, what came
+  std::string replay;  // path of the case file, or empty
+  std::string
+      diagnosis;  // of the row's cases with one cause before they were made small; empty until somebody has looked
+  std::uint64_t index = 0;    // which case of the row, for a stable order
+  std::string contract = {};  // what --contract said, for a command that judges the case again; else empty
+  std::string plugin = {};    // path of a plugin kernel's library, which a replay has to name; else empty
+  std::optional<Harmed> harmed = {};  // of a kernel that damaged its process
+};
+
+// Cases of other parts of a row in whose place cases of this part stand: in `cases` and `counts` both are until replace_cases().
+struct Replaced {
+  std::array<std::uint64_t, kVerdicts> counts{};
+  std::map<std::string, std::uint64_t> refused = {}, undeclared = {}, needs = {};
+  friend bool operator==(const Replaced&, const Replaced&) = default;
 };
 
 // Of the calls of one class ("stride all 2", "layout channels_last"): how many the kernel was judged on, and how many it refused.
@@ -44,12 +63,15 @@ struct Row {
   std::string impl;
   bool peer = false;
   bool named = false;  // --impl named the kernel: a peer's row then decides the exit code too
+  bool literally = false;  // and not by a glob: that it did not run is no success then
   std::string dtype;
   Verdict verdict = Verdict::pass;
   std::uint64_t cases = 0;  // executed
   std::array<std::uint64_t, kVerdicts> counts{};
   std::map<std::string, std::uint64_t> refused;     // reason -> cases
   std::map<std::string, std::uint64_t> undeclared;  // those of them not declared beforehand by the kernel
+  std::map<std::string, std::uint64_t>
+      needs;  // of a peer or plugin: declared weakness -> cases that passed by it alone
   std::uint64_t asked =
       0;  // cases that were generated for the row to judge, without those in place of refused ones; 0: of a list
   std::uint64_t judged = 0;                   // cases whose results were judged
@@ -64,7 +86,9 @@ struct Row {
   std::string worst_case;               // its case text
   std::string reason;                   // why not_run, or a summary of what failed
   std::string information;              // which code ran (oneDNN's impl_info_str), distinct values joined
+  std::uint64_t given_up = 0;           // cases that are not_run because the kernel hung too often before
   std::vector<Failure> failures;
+  Replaced replaced;                 // of a part in a journal
   std::optional<CodeCoverage> code;  // of runs with --coverage alone
 
   double undecidable() const { return elements == 0 ? 0 : double(undecidable_elements) / double(elements); }
@@ -88,12 +112,13 @@ struct FixtureCount {
 
 // Of a short run: which part of the thorough one it was.
 struct ShortRun {
-  double budget = 0;                             // seconds
-  std::uint64_t cases = 0;                       // that each operator and dtype had, ...
-  std::uint64_t of = 0;                          // ... of so many
-  std::vector<std::string> left_out;             // kernels that would have run
-  std::map<std::string, std::uint64_t> sampled;  // peers -> cases of each operator and dtype that they had, at most `cases`
-  std::vector<std::string> not_built = {};       // parts whose kernels would have run
+  double budget = 0;                  // seconds
+  std::uint64_t cases = 0;            // that each operator and dtype had, ...
+  std::uint64_t of = 0;               // ... of so many
+  std::vector<std::string> left_out;  // kernels that would have run
+  std::map<std::string, std::uint64_t>
+      sampled;  // peers -> cases of each operator and dtype that they had, at most `cases`
+  std::vector<std::string> not_built = {};  // parts whose kernels would have run
 };
 
 // Why a run is incomplete that --time gave an end.
@@ -103,12 +128,13 @@ struct RunResult {
   std::vector<std::string> command;
   Machine machine;
   std::uint64_t seed = 0;
+  std::string contract;  // fields that every kernel was judged by, whatever it declares; or empty
   double seconds = 0;
-  bool complete = true;              // false: interrupted or out of time
-  std::string incomplete;            // why
-  std::uint64_t cases_not_run = 0;   // generated ones, each of which several kernels run
+  bool complete = true;               // false: interrupted or out of time
+  std::string incomplete;             // why
+  std::uint64_t cases_not_run = 0;    // generated ones, each of which several kernels run
   std::optional<ShortRun> short_run;  // which is complete although it left cases out
-  std::optional<std::string> shard;  // "1/4"
+  std::optional<std::string> shard;   // "1/4"
   std::optional<FixtureCount> fixtures;
   std::vector<Row> rows;              // sorted by operator, dtype, impl
   std::vector<CountedLine> accesses;  // most wasteful first; of runs with --check alone

@@ -1,7 +1,10 @@
 // From cases to rows, and from rows to the answer of a run.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,9 +29,21 @@ bool proves_too_little(const Row& row);
 // unlike other rows that are not_run, it says nothing about the machine.
 inline constexpr std::string_view kNoCases = "no case of this row belongs to this run";
 
+// Adds up whose place cases of parts take.
+void add(Replaced& sum, const Replaced& part);
+// Of a row that has all of its parts: takes those cases out.
+void replace_cases(Row& row);
+
 // The most severe verdict among the row's counts, with these exceptions: vacuous (when there is no fault)
 // only when no case could have shown one or proves_too_little says so; refused only when every case was that has results to judge. A row without cases is not_run.
 Verdict row_verdict(const Row& row);
+
+// Rows that pass, and of which some case passed by a weakness alone that its kernel declares (Row::needs).
+struct PassedByDeclaration {
+  std::uint64_t rows = 0;
+  std::map<std::string, std::uint64_t> fields;  // "nonfinite=unspecified" -> rows
+};
+PassedByDeclaration passed_by_declaration(const RunResult& run);
 
 // Who decides the exit code.
 struct Rules {
@@ -42,8 +57,23 @@ struct Rules {
 // The words of the command that shows a failure again: from its case file, or where there is none, from its case.
 std::vector<std::string> command_of(const Row& row, const Failure& failure);
 
+// What tells failures of one kind apart: of those that diverge their diagnosis, of others what happened, whatever numbers are in it.
+std::string cause_of(const Failure& failure);
+// Which failures of a row are shown where so many are: the first ones, but the first of each kind and cause in any case.
+std::vector<const Failure*> shown_failures(const Row& row, std::size_t most);
+
 // Whether the row alone makes the run fail.
 bool fails(const Row& row, const Rules& rules);
+
+// What files say of a row in one word: the token of its verdict, but where the row fails the run although that is none of a fault,
+// why it does: kUndeclaredRefusal, or kGaps.
+inline constexpr std::string_view kUndeclaredRefusal = "undeclared_refusal", kGaps = "gaps";
+std::string_view row_token(const Row& row, const Rules& rules = {});
+// The same as people read it: "pass", "memory fault", "undeclared refusal".
+std::string row_words(const Row& row, const Rules& rules = {});
+
+// Kernels that --impl names, not by a glob, and of which no row ran: this machine lacks what they need.
+std::set<std::string> named_and_not_run(const RunResult& run);
 
 // Whether it is a row of a kernel that this machine lacks something for.
 bool lacks_environment(const Row& row);
@@ -59,7 +89,7 @@ bool stopped_before_the_first(const RunResult& run);
 bool refused_everything(const RunResult& run);
 
 // 0: all well. 1: a row fails. 3: every row lacks its environment (device, library, ISA), there is no row at all, every case
-// was refused, some were kept from running, or the run was stopped before the first case.
+// was refused, some were kept from running, a kernel that was named did not run, or the run was stopped before the first case.
 int exit_code(const RunResult& run, const Rules& rules = {});
 
 }  // namespace assay

@@ -7,6 +7,7 @@
 
 #include "file.h"
 #include "gaps.h"
+#include "journal.h"
 #include "json_reader.h"
 #include "machine_json.h"
 #include "row.h"
@@ -40,10 +41,31 @@ Json by_reason(const std::map<std::string, std::uint64_t>& cases) {
   return object;
 }
 
+// Only the counts that there are.
+Json to_json(const Replaced& r) {
+  Json counts = Json::object();
+  for (std::size_t v = 0; v < r.counts.size(); ++v)
+    if (r.counts[v] > 0) counts[std::string(kVerdictTokens[v])] = r.counts[v];
+  return {{"counts", std::move(counts)},
+          {"refused", by_reason(r.refused)},
+          {"undeclared", by_reason(r.undeclared)},
+          {"needs", by_reason(r.needs)}};
+}
+
+Json to_json(const Harmed& h) {
+  Json harmed{{"impl", h.impl}, {"case", h.case_text}};
+  if (h.repeated) harmed["repeated"] = true;
+  if (!h.before.empty()) harmed["before"] = h.before;
+  if (h.after_repeats) harmed["after_repeats"] = true;
+  return harmed;
+}
+
 Json to_json(const Failure& f) {
   Json failure{{"case", f.case_text}, {"index", f.index},   {"kind", token(f.kind)},
                {"detail", f.detail},  {"replay", f.replay}, {"diagnosis", f.diagnosis}};
   if (!f.plugin.empty()) failure["plugin"] = f.plugin;
+  if (!f.contract.empty()) failure["contract"] = f.contract;
+  if (f.harmed) failure["harmed"] = to_json(*f.harmed);
   return failure;
 }
 
@@ -108,7 +130,7 @@ Json to_json(const Row& row) {
                  {"peer", row.peer},
                  {"named", row.named},
                  {"dtype", row.dtype},
-                 {"verdict", token(row.verdict)},
+                 {"verdict", row_token(row)},
                  {"cases", row.cases},
                  {"counts", by_token(row.counts)},
                  {"refused", by_reason(row.refused)},
@@ -121,9 +143,13 @@ Json to_json(const Row& row) {
                  {"reason", row.reason},
                  {"information", row.information},
                  {"failures", std::move(failures)}};
+  if (row.literally) object["literally"] = true;
+  if (row.given_up > 0) object["given_up"] = row.given_up;
+  if (!row.needs.empty()) object["needs"] = by_reason(row.needs);
   if (row.asked > 0) object["asked"] = row.asked;
   if (row.judged > 0) object["judged"] = row.judged;
   if (row.instead > 0) object["instead"] = row.instead;
+  if (row.replaced != Replaced{}) object["replaced"] = to_json(row.replaced);
   add_classes(row, object);
   if (row.code) object["coverage"] = to_json(*row.code);
   if (row.strict) object["strict"] = true;
@@ -152,6 +178,15 @@ Verdict verdict(const JsonReader& value) {
   }
 }
 
+Harmed read_harmed(const JsonReader& value) {
+  Harmed h{.impl = value.at("impl").text(), .case_text = value.at("case").text()};
+  if (const JsonReader::Optional repeated = value.find("repeated")) h.repeated = repeated->boolean();
+  if (const JsonReader::Optional before = value.find("before"))
+    for (const JsonReader& text : before->items()) h.before.push_back(text.text());
+  if (const JsonReader::Optional repeats = value.find("after_repeats")) h.after_repeats = repeats->boolean();
+  return h;
+}
+
 Failure read_failure(const JsonReader& value) {
   Failure f;
   f.case_text = value.at("case").text();
@@ -160,7 +195,9 @@ Failure read_failure(const JsonReader& value) {
   f.detail = value.at("detail").text();
   f.replay = value.at("replay").text();
   f.plugin = value.text_or("plugin", "");
+  f.contract = value.text_or("contract", "");
   f.diagnosis = value.at("diagnosis").text();
+  if (const JsonReader::Optional harmed = value.find("harmed")) f.harmed = read_harmed(*harmed);
   return f;
 }
 
@@ -236,6 +273,23 @@ LibraryCoverage read_library(const JsonReader& value) {
   return c;
 }
 
+void read_counts(const JsonReader& value, std::array<std::uint64_t, kVerdicts>& counts) {
+  for (const auto& [name, cases] : value.members()) {
+    try {
+      counts[static_cast<std::size_t>(verdict_of(name))] = cases.count();
+    } catch (const std::invalid_argument& error) {
+      cases.fail(error.what());
+    }
+  }
+}
+
+void read_replaced(const JsonReader& value, Replaced& replaced) {
+  read_counts(value.at("counts"), replaced.counts);
+  replaced.refused = read_reasons(value.at("refused"));
+  replaced.undeclared = read_reasons(value.at("undeclared"));
+  replaced.needs = read_reasons(value.at("needs"));
+}
+
 // Files of older versions have none of it.
 void read_coverage(const JsonReader& value, Row& row) {
   row.asked = value.count_or("asked", 0);
@@ -255,22 +309,21 @@ Row read_row(const JsonReader& value) {
   row.impl = value.at("impl").text();
   row.peer = value.at("peer").boolean();
   if (const JsonReader::Optional named = value.find("named")) row.named = named->boolean();
+  if (const JsonReader::Optional literally = value.find("literally")) row.literally = literally->boolean();
+  row.given_up = value.count_or("given_up", 0);
   row.dtype = value.at("dtype").text();
-  row.verdict = verdict(value.at("verdict"));
+  const std::string said = value.at("verdict").text();
+  const bool fails_otherwise = said == kUndeclaredRefusal || said == kGaps;
+  if (!fails_otherwise) row.verdict = verdict(value.at("verdict"));
   row.cases = value.at("cases").count();
-  for (const auto& [name, cases] : value.at("counts").members()) {
-    try {
-      row.counts[static_cast<std::size_t>(verdict_of(name))] = cases.count();
-    } catch (const std::invalid_argument& error) {
-      cases.fail(error.what());
-    }
-  }
+  read_counts(value.at("counts"), row.counts);
   if (const Verdict counted = row_verdict(row); is_fault(counted) && !is_fault(row.verdict))
-    value.at("verdict").fail(fmt::format("it is {}, but counts has {} {}", token(row.verdict),
-                                         count_of(row, counted), token(counted)));
+    value.at("verdict").fail(
+        fmt::format("it is {}, but counts has {} {}", said, count_of(row, counted), token(counted)));
   row.refused = read_reasons(value.at("refused"));
   if (const JsonReader::Optional undeclared = value.find("undeclared"))
     row.undeclared = read_reasons(*undeclared);
+  if (const JsonReader::Optional needs = value.find("needs")) row.needs = read_reasons(*needs);
   read_shares(value, row);
   row.worst = value.at("worst").number();
   row.worst_case = value.text_or("worst_case", "");
@@ -278,7 +331,9 @@ Row read_row(const JsonReader& value) {
   row.information = value.text_or("information", "");
   for (const JsonReader& failure : value.at("failures").items())
     row.failures.push_back(read_failure(failure));
+  if (const JsonReader::Optional replaced = value.find("replaced")) read_replaced(*replaced, row.replaced);
   read_coverage(value, row);
+  if (fails_otherwise) row.verdict = row_verdict(row);
   return row;
 }
 
@@ -330,10 +385,11 @@ void require_format(const JsonReader& root) {
 
 std::string to_json(const RunResult& run) {
   Json results = Json::array();
-  std::array<std::uint64_t, kVerdicts> summary{};
+  Json summary = by_token({});
   for (const Row& row : run.rows) {
     results.push_back(to_json(row));
-    ++summary[static_cast<std::size_t>(row.verdict)];
+    Json& rows = summary[std::string(row_token(row))];
+    rows = rows.is_null() ? 1 : rows.get<std::uint64_t>() + 1;
   }
   Json document{{"format", kFormat},
                 {"command", run.command},
@@ -345,7 +401,10 @@ std::string to_json(const RunResult& run) {
                 {"cases_not_run", run.cases_not_run},
                 {"shard", run.shard ? Json(*run.shard) : Json(nullptr)},
                 {"results", std::move(results)},
-                {"summary", by_token(summary)}};
+                {"summary", std::move(summary)}};
+  if (const auto fields = passed_by_declaration(run).fields; !fields.empty())
+    document["passed_by_declaration"] = by_reason(fields);
+  if (!run.contract.empty()) document["contract"] = run.contract;
   if (run.short_run)
     document["short_run"] = {{"budget", number(run.short_run->budget)},
                              {"cases", run.short_run->cases},
@@ -372,6 +431,7 @@ RunResult run_from_json(std::string_view text, const std::string& name) {
   for (const JsonReader& word : root.at("command").items()) run.command.push_back(word.text());
   run.machine = read_machine(root.at("machine"));
   run.seed = root.at("seed").count();
+  run.contract = root.text_or("contract", "");
   if (const JsonReader::Optional seconds = root.find("seconds")) run.seconds = seconds->number();
   if (const JsonReader::Optional complete = root.find("complete")) run.complete = complete->boolean();
   run.incomplete = root.text_or("incomplete", "");
@@ -389,8 +449,15 @@ RunResult run_from_json(std::string_view text, const std::string& name) {
   return run;
 }
 
+std::string row_json(const Row& row) { return to_json(row).dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+Row row_from_json(std::string_view text, const std::string& name) {
+  const JsonDocument document(text, name);
+  return read_row(document.root());
+}
+
 void write_run_file(const std::string& path, const RunResult& run) { write_file(path, to_json(run)); }
 
-RunResult read_run_file(const std::string& path) { return run_from_json(read_file(path), path); }
+RunResult read_run_file(const std::string& path) { return run_from_json(read_document(path), path); }
 
 }  // namespace assay

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "coverage.h"
 #include "html_text.h"
@@ -31,18 +32,24 @@ void add_runs(Headline& headline, const Report& report) {
     all.failing += s.failing;
     peers += peers_at_fault(s);
     const std::uint64_t kept = kept_from_running(r.run, {});
-    const bool some_ran = s.code == 3 && kept > 0 && !std::ranges::all_of(r.run.rows, lacks_environment);
+    const std::set<std::string> named = named_and_not_run(r.run);
+    const bool some_ran = s.code == 3 && kept + named.size() > 0 && !std::ranges::all_of(r.run.rows, lacks_environment);
     add_state(headline, s.code == 1   ? State::failed
                         : s.code == 0 ? State::passed
                         : some_ran    ? State::incomplete
                                       : State::nothing);
-    if (some_ran)
+    if (some_ran && kept > 0)
       headline.warnings.push_back(fmt::format("{}{} could not be run, although the kernel is there",
                                               of_file(report, r.name), counted(kept, "row")));
-    else if (s.code == 3)
+    if (!named.empty())
+      headline.warnings.push_back(fmt::format("{}{}, which --impl names, did not run",
+                                              of_file(report, r.name), fmt::join(named, ", ")));
+    if (s.code == 3 && !some_ran)
       headline.warnings.push_back(of_file(report, r.name) +
                                   (r.run.rows.empty()
                                        ? "nothing ran: there is no kernel to run"
+                                   : stopped_before_the_first(r.run)
+                                       ? "nothing ran: the run was stopped before its first case"
                                        : "nothing ran: the machine lacks what every kernel needs"));
     if (const std::string note = short_run_note(r.run); !note.empty())
       headline.warnings.push_back(of_file(report, r.name) + note);

@@ -137,25 +137,40 @@ std::string summary(const Row& row, const Rules& rules) {
   }
   if (row.strict && rules.decides(row))
     if (const std::vector<std::string> found = gaps(row); !found.empty())
-      parts.push_back(found.size() == 1 ? found[0] : fmt::format("{}; and {} more gaps", found[0], found.size() - 1));
+      parts.push_back(found.size() == 1 ? found[0]
+                                        : fmt::format("{}; and {} more gaps", found[0], found.size() - 1));
   std::uint64_t undeclared = 0;
   for (const auto& [reason, n] : row.refused)
     if (rules.decides(row) && !rules.declared(row, reason)) undeclared += n;
+  if (row.given_up > 0)
+    parts.push_back(
+        fmt::format("given up, so that {} were not judged", counted(row.given_up, "case")));
   if (undeclared > 0)
     parts.push_back(fmt::format("refused {} without having declared it", counted(undeclared, "case")));
   if (parts.empty()) parts.push_back(words(row.verdict));
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
-std::string failure_text(const Row& row, const Failure& failure) {
+// What several failures of a row share is said with the first of them: which shapes they have is no matter.
+std::string diagnosis_text(const Failure& failure, const std::vector<const Failure*>& shown) {
+  if (failure.diagnosis.empty()) return {};
+  const auto same = [&](const Failure* f) { return f->diagnosis == failure.diagnosis; };
+  const auto first = std::ranges::find_if(shown, same);
+  if (*first == &failure) return fmt::format("{}: {}", kDiagnosis, failure.diagnosis);
+  const auto number = first - shown.begin() + 1;
+  return number == 1 ? std::string("diagnosis: that of the first of these cases")
+                     : fmt::format("diagnosis: that of number {} of these cases", number);
+}
+
+std::string failure_text(const Row& row, const Failure& failure, const std::vector<const Failure*>& shown) {
   std::string out = paragraph(failure.case_text, "    ", "      ");
   if (!failure.detail.empty())
     out += paragraph(failure.kind == row.verdict
                          ? failure.detail
                          : words(failure.kind) + ": " + without_words(failure.kind, failure.detail),
                      "      ", "      ");
-  if (!failure.diagnosis.empty())
-    out += paragraph(fmt::format("{}: {}", kDiagnosis, failure.diagnosis), "      ", "      ");
+  if (const std::string said = diagnosis_text(failure, shown); !said.empty())
+    out += paragraph(said, "      ", "      ");
   return out + command(command_of(row, failure), 6);
 }
 
@@ -166,14 +181,10 @@ std::string row_faults(const Row& row, const Rules& rules, const Style& style, s
   std::string out =
       (decides ? style.bad(text.substr(0, end)) : style.doubtful(text.substr(0, end))) + text.substr(end);
   if (!row.reason.empty()) out += paragraph(row.reason, "    ", "    ");
-  std::size_t listed = 0;
-  for (const Failure& failure : row.failures) {
-    if (listed++ == most) {
-      out += fmt::format("    and {} more in the run file\n", grouped(row.failures.size() - most));
-      break;
-    }
-    out += failure_text(row, failure);
-  }
+  const std::vector<const Failure*> shown = shown_failures(row, most);
+  for (const Failure* failure : shown) out += failure_text(row, *failure, shown);
+  if (shown.size() < row.failures.size())
+    out += fmt::format("    and {} more in the run file\n", grouped(row.failures.size() - shown.size()));
   return out;
 }
 
@@ -251,6 +262,54 @@ std::string left_unknown(const RunResult& run, const Rules& rules) {
                          rows == 1 ? "1 row has" : grouped(static_cast<std::uint64_t>(rows)) + " rows have");
 }
 
+// Of how many rows kernels were given up.
+std::string given_up(const RunResult& run) {
+  std::uint64_t rows = 0, cases = 0;
+  for (const Row& row : run.rows) {
+    rows += row.given_up > 0 ? 1 : 0;
+    cases += row.given_up;
+  }
+  return rows == 0 ? "" : fmt::format(" {} given up: {} not judged.", rows == 1 ? "1 row was" : grouped(rows) + " rows were",
+                                      cases == 1 ? "1 case was" : grouped(cases) + " cases were");
+}
+
+// What the verdicts mean where kernels were not judged by what they declare.
+std::string contract_note(const RunResult& run) {
+  if (run.contract.empty()) return {};
+  return paragraph(fmt::format("Kernels were judged by --contract \"{}\", which overrides what they declare.",
+                               printable(run.contract)),
+                   "  ", "  ");
+}
+
+// Of other libraries and plugins: "pass" says that they are as good as they say, which may be little.
+std::string declaration_note(const RunResult& run) {
+  constexpr std::size_t kMostFields = 6;
+  const PassedByDeclaration passed = passed_by_declaration(run);
+  if (passed.rows == 0) return {};
+  std::vector<std::pair<std::uint64_t, std::string>> fields;
+  for (const auto& [field, rows] : passed.fields) fields.emplace_back(rows, field);
+  std::ranges::stable_sort(fields, std::greater<>(), [](const auto& f) { return f.first; });
+  std::vector<std::string> parts;
+  for (const auto& [rows, field] : fields)
+    if (parts.size() < kMostFields) parts.push_back(fmt::format("{}: {}", printable(field), grouped(rows)));
+  if (fields.size() > kMostFields) parts.push_back(fmt::format("and {} more", fields.size() - kMostFields));
+  return paragraph(
+      fmt::format("{} only under what {} ({}); --contract strict judges without it.",
+                  passed.rows == 1 ? "1 row of a peer or plugin passes"
+                                   : grouped(passed.rows) + " rows of peers and plugins pass",
+                  passed.rows == 1 ? "its kernel declares" : "their kernels declare", fmt::join(parts, ", ")),
+      "  ", "  ");
+}
+
+std::string what_did_not_run(const RunResult& run, const Rules& rules) {
+  const std::uint64_t kept = kept_from_running(run, rules);
+  const std::set<std::string> named = named_and_not_run(run);
+  if (named.empty()) return fmt::format("{} could not be run", grouped(kept));
+  return fmt::format("{}{}, which --impl names, did not run",
+                     kept > 0 ? fmt::format("{} could not be run, and ", grouped(kept)) : "",
+                     printable(joined(named)));
+}
+
 std::string conclusion(const RunResult& run, const Rules& rules, const Style& style) {
   std::uint64_t cases = 0;
   std::uint64_t refused = 0;
@@ -275,8 +334,8 @@ std::string conclusion(const RunResult& run, const Rules& rules, const Style& st
   else if (code == 3 && refused_everything(run))
     verdict = "NOTHING RAN: every case was refused; see \"Refused\" above.";
   else if (code == 3 && !std::ranges::all_of(run.rows, lacks_environment))
-    verdict = fmt::format("NOT ALL RAN: no fault in {}{}, but {} could not be run; see \"Not run\" above.{}",
-                          counted(deciding, "row"), ours, grouped(kept_from_running(run, rules)), peers);
+    verdict = fmt::format("NOT ALL RAN: no fault in {}{}, but {}; see \"Not run\" above.{}",
+                          counted(deciding, "row"), ours, what_did_not_run(run, rules), peers);
   else if (code == 3)
     verdict = "NOTHING RAN: this machine lacks what every kernel needs; see \"Not run\" above.";
   else if (code == 1)
@@ -287,7 +346,7 @@ std::string conclusion(const RunResult& run, const Rules& rules, const Style& st
   else
     verdict = fmt::format("{} in {}{}.{}", run.complete ? "PASSED: no fault" : "NO FAULT SO FAR",
                           counted(deciding, "row"), ours, peers);
-  verdict += left_unknown(run, rules);
+  verdict += left_unknown(run, rules) + given_up(run);
   std::string out;
   if (!run.complete) {
     const std::string text = paragraph(
@@ -307,8 +366,8 @@ std::string conclusion(const RunResult& run, const Rules& rules, const Style& st
   const std::size_t last = line.rfind('\n') + 1;  // 0 if there is one line only
   line += (width(line) - last + 1 + width(figures) <= kTextWidth ? " " : "\n") + figures;
   const std::string note = short_run_note(run);
-  return out + (code == 0 ? style.good(line) : style.bad(line)) + "\n" +
-         (note.empty() ? "" : paragraph(note, "  ", "  "));
+  return out + (code == 0 ? style.good(line) : style.bad(line)) + "\n" + contract_note(run) +
+         declaration_note(run) + (note.empty() ? "" : paragraph(note, "  ", "  "));
 }
 
 // How many recorded cases took part, and why the others did not.

@@ -1,6 +1,7 @@
 #include "text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -195,6 +196,14 @@ std::string command(const std::vector<std::string>& words, std::size_t indent) {
     empty = false;
   }
   return out + line + "\n";
+}
+
+std::string first_of(const std::vector<std::string>& all, std::size_t most, std::string_view separator) {
+  const std::size_t shown = std::min(all.size(), most);
+  std::string s =
+      fmt::format("{}", fmt::join(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(shown), separator));
+  if (shown < all.size()) s += fmt::format(" and {} more", grouped(all.size() - shown));
+  return s;
 }
 
 std::string grouped(std::uint64_t number) {

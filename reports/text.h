@@ -42,6 +42,10 @@ std::string shell_word(std::string_view word);
 // A command that can be copied into a shell. What does not fit goes on behind a backslash at the line's end.
 std::string command(const std::vector<std::string>& words, std::size_t indent);
 
+// The first of a list, and how many more there are: "a, b, c and 4 more".
+std::string first_of(const std::vector<std::string>& all, std::size_t most,
+                     std::string_view separator = ", ");
+
 std::string grouped(std::uint64_t number);                         // 1,234,567
 std::string counted(std::uint64_t number, std::string_view noun);  // "1 case", "2 cases"
 std::string duration(double seconds);                              // "0.4 s", "2 min 5 s"

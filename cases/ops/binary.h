@@ -1,4 +1,9 @@
 // Arithmetic of two tensors, broadcast as NumPy does.
+//
+// Both are converted to the result's dtype first, as torch.result_type has it: a zero-dimensional f32 beside bf16 is rounded to bf16. ATen
+// does so in add, sub and maximum (native/TensorIterator.cpp, cast_common_dtype_to_outputs); since PyTorch 2 its products and quotients
+// read such an `other`, and not such a `self`, in f32 (native/cpu/BinaryOpsKernel.cpp, mul_kernel and div_true_kernel:
+// iter.original_scalar_value<opmath_t>(2)), which a contract allows by operands=wide.
 #pragma once
 
 #include "../vocabulary/operator.h"

@@ -5,8 +5,10 @@
 
 namespace assay::ops {
 
-// Bounds are converted to the dtype of integers first, as in ATen: in u8, -1 is 255. One that is no integer makes f32 of them
-// there, and is an error here.
+// Bounds are converted to the dtype of integers first, as in ATen 1.13 (c10/core/Scalar.h, Scalar::to): in u8, -1 is 255, and what is
+// beyond the dtype otherwise is an error. PyTorch 2.15 compares with the bounds as they are: a min below the dtype's range bounds
+// nothing, a max below it is an error. It is given what is meant here (harness/oracle/torch.cpp). A bound that is no integer makes f32
+// of integers there, and is an error here.
 inline constexpr Operator clamp{
     .schema = parse_schema("clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor"),
     .formula = "min(max(self, min), max), a bound that is None left out",

@@ -16,7 +16,8 @@ inline constexpr Operator quantize_per_tensor{
     .shapes = "self=[*] -> [*]",
     .domains = "self: dtypes(f32); scale: scale; zero_point: zero_point(dtype); dtype: dtype",
     .properties = kElementwise,
-    .kinks = "0.5, 1.5, 2.5, 1, 3, 5, 2, 6",  // ties, divided by 1, 2 and 4
+    // Ties, divided by 1, 2 and 4, on either side of 0.
+    .kinks = "0.5, 1.5, 2.5, 1, 3, 5, 2, 6, -0.5, -1.5, -2.5, -1, -3, -5, -2, -6",
     .source = "torch.quantize_per_tensor; Jacob et al. 2018, eq. 1 and 12",
 };
 

@@ -1,4 +1,7 @@
 // Sums and means over dimensions.
+//
+// With dtype the input is converted first, as torch.sum and torch.mean document. PyTorch 2 reads the input of a mean into f16 or bf16 in f32
+// instead (native/ReduceOps.cpp, mean_out: sum_out_dtype), which a contract allows by operands=wide; 1.13 converts, as sums do.
 #pragma once
 
 #include "../vocabulary/operator.h"

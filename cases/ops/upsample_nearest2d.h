@@ -7,6 +7,9 @@ namespace assay::ops {
 
 // ATen computes the source of an element in floating point, and the rounding of that is part of the definition here: f32
 // for all dtypes, as its kernels for f32 do. Where f64 gives another element, as its kernels for f64 do, either is right.
+// A scale that is given decides, as in its kernels for CUDA and in native/cpu/UpSampleKernel.cpp, HelperInterpNearest. ATen's other way on the
+// CPU (native/UpSample.h, nearest_idx) ignores it where a dimension keeps its size or is doubled. Which of the two a call gets follows from
+// layouts in PyTorch 1.13 and from sizes in 2.15 (height and width of 128 together at most), so that neither is ATen's definition.
 inline constexpr Operator upsample_nearest2d{
     .schema = parse_schema(
         "upsample_nearest2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor"),

@@ -78,20 +78,50 @@ TEST_F(CaseText, RoundTrips) {
              "convolution:f32:input=2x3,weight=3,bias=none,stride=[2,2]:data=normal:seed=0");
 }
 
+TEST_F(CaseText, AnOperatorIsNamedWithItsNamespaceOrWithoutItsOverload) {
+  const std::string right = "add.Tensor:f32:self=2,other=2:data=normal:seed=1";
+  for (const char* name : {"add", "add.Tensor", "aten::add", "aten::add.Tensor"}) {
+    EXPECT_EQ(text(parse_case(std::string(name) + ":f32:self=2,other=2:seed=1")), right) << name;
+    EXPECT_EQ(find_spelled(name), &ops::add_tensor) << name;
+    EXPECT_EQ(operator_in(std::string(name) + ":f32:self=2"), name);
+  }
+  for (const char* name : {"aten::", "::add", "add.", "add.Scalar", "assay::add", ""})
+    EXPECT_EQ(find_spelled(name), nullptr) << name;
+  // Of two with one base, the message has both.
+  enrol_operator(ops::div_tensor);
+  enrol_operator(ops::div_tensor_mode);
+  error("div:f32:self=2,other=2",
+        "there is no operator \"div\"; did you mean \"div.Tensor\" or \"div.Tensor_mode\"?");
+}
+
+// What torch.nn.functional, torch.nn and ONNX call by another name.
+TEST_F(CaseText, OperatorsAreKnownByTheNamesOfOthers) {
+  for (const char* name : {"conv2d", "Conv", "torch.nn.functional.conv2d", "nn.ConvTranspose2d"})
+    EXPECT_THAT(no_operator(name), HasSubstr("; did you mean \"convolution\"?")) << name;
+  enrol_operator(ops::bmm);
+  EXPECT_THAT(no_operator("MatMul"), HasSubstr("\"mm\" or \"bmm\""));
+  EXPECT_THAT(no_operator("mat_mul"), HasSubstr("\"mm\" or \"bmm\""));
+  EXPECT_THAT(known_elsewhere_as("nosuch"), ::testing::IsEmpty());
+  // An operator that is not there is not proposed.
+  EXPECT_THAT(known_elsewhere_as("QLinearConv"), ::testing::IsEmpty());
+}
+
 // What nobody can have meant is not proposed.
 TEST_F(CaseText, OnlyNamesThatAreNearAreNamed) {
   EXPECT_EQ(nearest_operator("MM"), "mm");
   EXPECT_EQ(nearest_operator("soft"), "softmax.int");  // which it is the beginning of
   EXPECT_EQ(nearest_operator("nosuch"), "");
   EXPECT_EQ(nearest_operator(""), "");
-  EXPECT_EQ(nearest_operator_hint("nosuch"), "");
-  EXPECT_EQ(nearest_operator_hint("ADD"), "; the nearest name is \"add.Tensor\"");
+  EXPECT_EQ(nearest_operator_hint("nosuch"), " (`assay ops` lists them)");
+  EXPECT_EQ(nearest_operator_hint("ADD"), "; did you mean \"add.Tensor\"?");
+  EXPECT_EQ(nearest_operator_hint("aten::ADD"), "; did you mean \"add.Tensor\"?");
 }
 
 TEST_F(CaseText, ErrorsNameTheField) {
-  error("prelo:f32:self=2,weight=1", "the nearest name is \"prelu\"");
-  error("add:f32:self=2,other=2", "the nearest name is \"add.Tensor\"");
-  error("PReLU:f32:self=2,weight=1", "the nearest name is \"prelu\"");
+  error("prelo:f32:self=2,weight=1", "did you mean \"prelu\"?");
+  error("addd:f32:self=2,other=2", "there is no operator \"addd\"; did you mean \"add.Tensor\"?");
+  error("nosuch::add:f32:self=2,other=2", "there is no operator \"nosuch\"");
+  error("PReLU:f32:self=2,weight=1", "did you mean \"prelu\"?");
   error("prelu:f32:self=2x,weight=1", "self is \"2x\"");
   error("prelu:f32:self=2xq,weight=1", "self is \"2xq\": sizes are whole numbers");
   error("prelu:f32:self=-2,weight=1", "sizes are whole numbers");

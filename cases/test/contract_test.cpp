@@ -45,6 +45,15 @@ TEST(Contract, EveryFieldCanBeStated) {
   }
 }
 
+TEST(Contract, StrictStatesNothing) {
+  for (const char* clause : {"strict", "strict -- here", "f32: strict", "f32: strict -- here\nbf16: strict"})
+    EXPECT_EQ(text(parse_contract(clause, Dtype::f32)), "strict") << clause;
+  EXPECT_EQ(text(parse_contract("f64: exp=2ulp -- a\nf32: strict", Dtype::f64)), "exp=2ulp");
+  EXPECT_THAT([] { parse_contract("strictly exp=2ulp -- here", Dtype::f32); },
+              ThrowsMessage<std::invalid_argument>(HasSubstr("\"strictly\" is not field=value, nor strict")));
+  EXPECT_EQ(text(parse_contract("strict exp=2ulp -- here", Dtype::f32)), "exp=2ulp");
+}
+
 TEST(Contract, WhatIsNotStrictNeedsASource) {
   EXPECT_THAT([] { parse_contract("ftz=yes", Dtype::f32); },
               ThrowsMessage<std::invalid_argument>(HasSubstr("ftz has no source")));
@@ -66,6 +75,28 @@ TEST(Contract, ErrorsNameClauseAndField) {
   error("alignment=48 -- x", "power of two");
   error("f64: exp=x -- y", "exp");  // a clause for another dtype is checked too
   error("ftz -- x", "not field=value");
+}
+
+TEST(Contract, LaterClausesOverride) {
+  const std::string declared =
+      "f32: exp=2ulp chain=blocked(8) alignment=64 -- a\nnonfinite=unspecified row_invariant=no -- b";
+  const auto by = [&](const char* fields, Dtype d = Dtype::f32) {
+    return parse_contract(overridden(declared, fields), d);
+  };
+  EXPECT_EQ(overridden(declared, ""), declared);
+  EXPECT_EQ(text(by("chain=partial(16)")),
+            "exp=2ulp alignment=64 nonfinite=unspecified row_invariant=no chain=partial(16)");
+  EXPECT_EQ(by("chain=any").chain.kind, Chain::Kind::any);
+  EXPECT_EQ(by("chain=any").stated.back().source, "--contract");
+  EXPECT_EQ(by("f64: nonfinite=propagate").nonfinite, false);
+  EXPECT_EQ(by("f64: nonfinite=propagate", Dtype::f64).nonfinite, true);
+  // How it is called says nothing about its numbers.
+  EXPECT_EQ(text(by("strict")), "alignment=64");
+  EXPECT_TRUE(same_arithmetic(by("strict"), Contract{}));
+  EXPECT_TRUE(by("strict").row_invariant);
+  EXPECT_EQ(text(by("strict chain=partial(16)")), "alignment=64 chain=partial(16)");
+  EXPECT_EQ(text(by("f64: strict")), text(by("")));
+  EXPECT_THROW(by("strict=yes"), std::invalid_argument);
 }
 
 TEST(Chain, CountsAdditions) {

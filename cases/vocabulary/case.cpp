@@ -260,9 +260,21 @@ std::optional<Dtype> shared_dtype(const Case& c) {
 
 CaseValue default_value(const Argument& a) { return parse_value(a.default_text, a, std::nullopt); }
 
+std::string_view operator_in(std::string_view whole) {
+  std::size_t colon = whole.find(':');
+  if (colon != std::string_view::npos && whole.substr(colon).starts_with("::") &&
+      is_namespace(whole.substr(0, colon)))
+    colon = whole.find(':', colon + 2);
+  return whole.substr(0, colon);
+}
+
 Case parse_case(std::string_view whole) {
   Case c;
-  const std::vector<std::string_view> parts = split(whole, ':');
+  std::vector<std::string_view> parts = split(whole, ':');
+  if (const std::string_view op = operator_in(whole); op.size() > parts[0].size()) {
+    parts.erase(parts.begin() + 1, parts.begin() + 3);
+    parts[0] = op;
+  }
   c.op = &operator_named(parts[0]);
   std::size_t at = 1;
   std::optional<Dtype> dtype;

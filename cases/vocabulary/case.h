@@ -44,6 +44,8 @@ struct Case {
 
 // Throws CaseError that names the field and the text that is wrong; an unknown operator names the nearest one.
 Case parse_case(std::string_view text);
+// What the text names its operator by: "relu" of "relu:f32:self=2", "aten::relu" of "aten::relu:f32:self=2".
+std::string_view operator_in(std::string_view text);
 // Canonical: arguments equal to the schema's default are left out.
 std::string text(const Case& c);
 // The value of an argument that a call leaves out. Precondition: it has a default.

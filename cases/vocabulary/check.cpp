@@ -35,7 +35,7 @@ class Check {
     const auto step = [&](Checked::Fault fault, auto&& look) {
       if (!checked_.ok()) return;
       look();
-      if (!checked_.ok()) checked_.fault = fault;
+      if (!checked_.ok()) checked_.fault = about_dtype_ ? Checked::Fault::dtype : fault;
     };
     step(Checked::Fault::arguments, [&] {
       for (std::size_t i = 0; i < values_.size() && checked_.ok(); ++i) kind(i);
@@ -244,19 +244,22 @@ class Check {
       fail(i, "must be None where {} is true", where);
   }
 
-  // Where the result is of integers. As in ATen, a number may be negative for unsigned ones, and wraps.
+  // Where the result is of integers. Which numbers those take is a rule of ours, as which dtypes an operator takes. As in ATen 1.13, a number may be negative for unsigned ones, and wraps.
   void integer_attribute(std::size_t i, const Domain& d) {
     const assay_value& v = values_[i];
     if (v.kind == ASSAY_KIND_NONE && d.for_integers)
       return fail(i, "is None, but must be given where the result is of {}", name(result_));
     if (argument(i).type != Type::scalar) return;
+    about_dtype_ = true;
     if (v.kind == ASSAY_KIND_DOUBLE)
       return fail(i, "is {}, but must be an integer where the result is of {}", v.as.real, name(result_));
-    if (v.kind != ASSAY_KIND_INT || result_ == Dtype::i64) return;
-    const IntegerRange range = integer_range(result_);
-    const auto x = static_cast<double>(v.as.integer);
-    if (x > range.greatest || x < std::min(range.least, -range.greatest))
-      fail(i, "is {}, which is beyond {}", v.as.integer, name(result_));
+    if (v.kind == ASSAY_KIND_INT && result_ != Dtype::i64) {
+      const IntegerRange range = integer_range(result_);
+      const auto x = static_cast<double>(v.as.integer);
+      if (x > range.greatest || x < std::min(range.least, -range.greatest))
+        return fail(i, "is {}, which is beyond {}", v.as.integer, name(result_));
+    }
+    about_dtype_ = false;
   }
 
   void attribute(std::size_t i) {
@@ -385,6 +388,7 @@ class Check {
 
   const Operator& op_;
   std::span<const assay_value> values_;
+  bool about_dtype_ = false;  // what is wrong with an attribute: it does not fit the dtype of the results
   Checked checked_;
   std::optional<Dtype> first_;  // of the first tensor whose dtype the dtype rule is about
   Dtype result_ = Dtype::f32;

@@ -12,6 +12,8 @@
 namespace assay {
 namespace {
 
+constexpr std::string_view kStrict = "strict";
+
 std::string_view trim(std::string_view s) {
   while (!s.empty() && (s.front() == ' ' || s.front() == '\t')) s.remove_prefix(1);
   while (!s.empty() && (s.back() == ' ' || s.back() == '\t' || s.back() == '\r')) s.remove_suffix(1);
@@ -96,6 +98,9 @@ const std::vector<Field>& fields() {
          [](Contract& c, std::string_view v) { c.accumulate = float_dtype(v); }},
         {{"multiply", "a float dtype", "operands of products are rounded to this format first"},
          [](Contract& c, std::string_view v) { c.multiply = float_dtype(v); }},
+        {{"operands", "converted | wide",
+          "wide: what an operator converts to f16 or bf16 first may be read in f32, not rounded to that"},
+         [](Contract& c, std::string_view v) { c.wide_operands = choice(v, "wide", "converted"); }},
         {{"store", "nearest | faithful", "faithful: the result is one of the two neighbours"},
          [](Contract& c, std::string_view v) { c.faithful_store = choice(v, "faithful", "nearest"); }},
         {{"chain", "any | blocked(B) | pairwise(B) | partial(P)",
@@ -177,6 +182,24 @@ bool applies(std::string_view dtypes, Dtype dtype) {
   return found;
 }
 
+// What says how a kernel is to be called, and nothing about its numbers.
+bool is_about_the_call(std::string_view field) { return field == "alignment" || field == "in_place"; }
+
+void take_back(Contract& contract) {
+  Contract strict;
+  strict.alignment = contract.alignment;
+  strict.in_place = contract.in_place;
+  strict.stated = std::move(contract.stated);
+  std::erase_if(strict.stated, [](const Contract::Stated& s) { return !is_about_the_call(s.field); });
+  contract = std::move(strict);
+}
+
+void state(Contract& contract, std::string_view field, std::string_view value, std::string_view source) {
+  std::erase_if(contract.stated,
+                [&](const Contract::Stated& s) { return s.field == field && s.value != value; });
+  contract.stated.push_back({std::string(field), std::string(value), std::string(source)});
+}
+
 void apply_clause(std::string_view clause, Dtype dtype, Contract& contract) {
   std::string_view rest = clause;
   std::string_view head = cut(rest, " -- ");
@@ -193,8 +216,12 @@ void apply_clause(std::string_view clause, Dtype dtype, Contract& contract) {
   while (!head.empty()) {
     std::string_view value = cut(head, " ");
     head = trim(head);
+    if (value == kStrict) {
+      if (here) take_back(contract);
+      continue;
+    }
     if (value.find('=') == std::string_view::npos)
-      throw std::invalid_argument(fmt::format("\"{}\" is not field=value", value));
+      throw std::invalid_argument(fmt::format("\"{}\" is not field=value, nor strict", value));
     const std::string_view field = cut(value, "=");
     const auto known = std::ranges::find(fields(), field, [](const Field& f) { return f.about.name; });
     if (known == fields().end()) throw std::invalid_argument(fmt::format("there is no field \"{}\"", field));
@@ -206,7 +233,7 @@ void apply_clause(std::string_view clause, Dtype dtype, Contract& contract) {
     }
     if (source.empty())
       throw std::invalid_argument(fmt::format("{} has no source (write it behind \" -- \")", field));
-    if (here) contract.stated.push_back({std::string(field), std::string(value), std::string(source)});
+    if (here) state(contract, field, value, source);
   }
 }
 
@@ -281,9 +308,17 @@ Contract parse_contract(std::string_view text, Dtype dtype) {
   return contract;
 }
 
+std::string overridden(std::string_view clauses, std::string_view by) {
+  std::string all(clauses);
+  if (!all.empty() && !by.empty()) all += '\n';
+  all += by;
+  if (!by.empty() && by.find(" -- ") == std::string_view::npos) all += " -- --contract";
+  return all;
+}
+
 bool same_arithmetic(const Contract& a, const Contract& b) {
-  return a.compute == b.compute && a.accumulate == b.accumulate && a.multiply == b.multiply &&
-         a.faithful_store == b.faithful_store && a.chain.kind == b.chain.kind &&
+  return a.compute == b.compute && a.wide_operands == b.wide_operands && a.accumulate == b.accumulate &&
+         a.multiply == b.multiply && a.faithful_store == b.faithful_store && a.chain.kind == b.chain.kind &&
          a.chain.block == b.chain.block && a.div_extra == b.div_extra && a.sqrt_extra == b.sqrt_extra &&
          a.ftz == b.ftz && a.daz == b.daz && a.tiny == b.tiny && a.signed_zero == b.signed_zero &&
          a.nonfinite == b.nonfinite && a.first_tie == b.first_tie && a.moments == b.moments &&
@@ -294,7 +329,7 @@ bool same_arithmetic(const Contract& a, const Contract& b) {
 }
 
 std::string text(const Contract& contract) {
-  if (contract.stated.empty()) return "strict";
+  if (contract.stated.empty()) return std::string(kStrict);
   std::string s;
   for (const Contract::Stated& f : contract.stated)
     s += fmt::format("{}{}={}", s.empty() ? "" : " ", f.field, f.value);

@@ -3,7 +3,10 @@
 // No field is a tolerance. Each is a statement about code that a reader can check, and each that is not strict names
 // its source. Text form (the `contract` of assay_kernel), one clause a line:
 //
-//   clause = [dtype {"," dtype} ":"] field "=" value {" " field "=" value} " -- " source
+//   clause = [dtype {"," dtype} ":"] item {" " item} " -- " source      item = field "=" value | "strict"
+//
+// A later clause overrides an earlier one. `strict` takes back what was stated before it, except how the kernel is to be called
+// (alignment, in_place).
 #pragma once
 
 #include <array>
@@ -73,6 +76,8 @@ struct Contract {
   std::optional<Dtype> compute;     // every operation is rounded to this format
   std::optional<Dtype> accumulate;  // partial sums
   std::optional<Dtype> multiply;    // the operands of products are rounded to this first (tf32 style)
+  // operands=wide: what has a wider dtype than the f16 or bf16 that an operator converts it to may be read in f32, unconverted.
+  bool wide_operands = false;
   bool faithful_store = false;  // store=faithful: the result is one of the two neighbours, not the nearest
   Chain chain;                  // chain=any | blocked(B) | pairwise(B) | partial(P)
   std::array<Accuracy, kFunctions> accuracy{};  // exp=2ulp, erf=4e-7abs, exp=1ulp+1e-9abs
@@ -120,6 +125,10 @@ const std::vector<ContractField>& contract_fields();
 // The contract that `text` states for results of dtype `dtype`. Throws std::invalid_argument naming the clause and
 // the field that is wrong, a clause without source included. An empty text is the strict contract.
 Contract parse_contract(std::string_view text, Dtype dtype);
+
+// The clauses followed by those of `by`, which override them: what `--contract` makes of what a kernel declares. A `by` without a
+// source, as on a command line, gets one.
+std::string overridden(std::string_view clauses, std::string_view by);
 
 // Whether they give the same intervals.
 bool same_arithmetic(const Contract& a, const Contract& b);

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
+#include <string>
 #include <vector>
 
 #include "case.h"
@@ -60,12 +62,134 @@ const Operator* find_operator(std::string_view name) {
   return at != all_operators().end() && (*at)->schema.name == name ? *at : nullptr;
 }
 
+namespace {
+
+std::vector<const Operator*> meant_by(std::string_view name) {
+  if (const Operator* op = find_operator(name)) return {op};
+  std::vector<const Operator*> all;
+  for (const Operator* op : all_operators())
+    for (const std::string& spelling : spellings(op->schema.name)) {
+      if (spelling != name) continue;
+      all.push_back(op);
+      break;
+    }
+  return all;
+}
+
+}  // namespace
+
+const Operator* find_spelled(std::string_view name) {
+  const std::vector<const Operator*> meant = meant_by(name);
+  return meant.size() == 1 ? meant[0] : nullptr;
+}
+
 const Operator& operator_named(std::string_view name) {
-  if (const Operator* op = find_operator(name)) return *op;
-  throw CaseError(fmt::format("there is no operator \"{}\"{}", name, nearest_operator_hint(name)));
+  const std::vector<const Operator*> meant = meant_by(name);
+  if (meant.size() == 1) return *meant[0];
+  throw CaseError(no_operator(name));
+}
+
+namespace {
+
+struct Elsewhere {
+  std::string_view name;                        // without regard to case and underscores
+  std::array<std::string_view, 3> operators{};  // empty: no more
+};
+constexpr Elsewhere kElsewhere[] = {
+    {"conv", {"convolution"}},
+    {"conv1d", {"convolution"}},
+    {"conv2d", {"convolution"}},
+    {"conv3d", {"convolution"}},
+    {"convtranspose", {"convolution"}},
+    {"convtranspose1d", {"convolution"}},
+    {"convtranspose2d", {"convolution"}},
+    {"convtranspose3d", {"convolution"}},
+    {"depthwiseconv2d", {"convolution"}},
+    {"qlinearconv", {"quantized_convolution"}},
+    {"matmul", {"mm", "bmm", "linear"}},
+    {"batchmatmul", {"bmm"}},
+    {"gemm", {"addmm", "mm", "linear"}},
+    {"dense", {"linear"}},
+    {"fullyconnected", {"linear"}},
+    {"baddbmm", {"bmm"}},
+    {"qlinearmatmul", {"quantized_linear"}},
+    {"layernorm", {"native_layer_norm"}},
+    {"layernormalization", {"native_layer_norm"}},
+    {"groupnorm", {"native_group_norm"}},
+    {"groupnormalization", {"native_group_norm"}},
+    {"instancenorm", {"native_group_norm"}},
+    {"instancenormalization", {"native_group_norm"}},
+    {"batchnorm", {"native_batch_norm"}},
+    {"batchnorm2d", {"native_batch_norm"}},
+    {"batchnormalization", {"native_batch_norm"}},
+    {"maxpool", {"max_pool2d", "max_pool2d_with_indices"}},
+    {"maxpool2d", {"max_pool2d", "max_pool2d_with_indices"}},
+    {"averagepool", {"avg_pool2d"}},
+    {"avgpool", {"avg_pool2d"}},
+    {"avgpool2d", {"avg_pool2d"}},
+    {"averagepool2d", {"avg_pool2d"}},
+    {"interpolate", {"upsample_bilinear2d", "upsample_nearest2d"}},
+    {"resize", {"upsample_bilinear2d", "upsample_nearest2d"}},
+    {"upsample", {"upsample_bilinear2d", "upsample_nearest2d"}},
+    {"reducemean", {"mean.dim"}},
+    {"reducesum", {"sum.dim_IntList"}},
+    {"reducemax", {"amax"}},
+    {"max", {"amax", "maximum"}},
+    {"swish", {"silu"}},
+    {"leakyrelu", {"leaky_relu"}},
+    {"quantizelinear", {"quantize_per_tensor"}},
+    {"dequantizelinear", {"dequantize_per_tensor"}},
+    {"gather", {"embedding"}},
+    {"identity", {"clone"}},
+    {"clip", {"clamp"}},
+    {"logsoftmax", {"log_softmax.int"}},
+};
+
+}  // namespace
+
+std::vector<std::string_view> known_elsewhere_as(std::string_view name) {
+  std::string plain;
+  if (const std::size_t dot = name.find_last_of(".:"); dot != std::string_view::npos)
+    name.remove_prefix(dot + 1);
+  for (const char c : name)
+    if (c != '_') plain += lower(c);
+  std::vector<std::string_view> all;
+  for (const Elsewhere& e : kElsewhere)
+    if (e.name == plain)
+      for (const std::string_view op : e.operators)
+        if (!op.empty() && find_operator(op) != nullptr) all.push_back(op);
+  return all;
+}
+
+std::string no_operator(std::string_view name) {
+  std::string hint;
+  std::vector<std::string_view> meant;
+  for (const Operator* op : meant_by(name)) meant.push_back(op->schema.name);
+  if (meant.empty()) meant = known_elsewhere_as(name);
+  for (const std::string_view op : meant)
+    hint += fmt::format("{}\"{}\"", hint.empty() ? "; did you mean " : " or ", op);
+  return fmt::format("there is no operator \"{}\"{}", name,
+                     hint.empty() ? nearest_operator_hint(name) : hint + "?");
+}
+
+std::vector<std::string> spellings(std::string_view name) {
+  const std::string_view base = name.substr(0, name.find('.'));
+  std::vector<std::string> all{std::string(name)};
+  if (base != name) all.emplace_back(base);
+  if (const Operator* op = find_operator(name))
+    for (std::size_t k = 0, n = all.size(); k < n; ++k)
+      all.push_back(fmt::format("{}::{}", op->schema.ns, all[k]));
+  return all;
+}
+
+bool is_namespace(std::string_view word) {
+  return std::ranges::any_of(all_operators(), [&](const Operator* op) { return op->schema.ns == word; });
 }
 
 std::string_view nearest_operator(std::string_view name) {
+  if (const std::size_t colons = name.find("::");
+      colons != std::string_view::npos && is_namespace(name.substr(0, colons)))
+    name.remove_prefix(colons + 2);
   std::string_view best;
   std::size_t least = ~std::size_t{0};
   for (const Operator* op : all_operators()) {
@@ -81,7 +205,7 @@ std::string_view nearest_operator(std::string_view name) {
 
 std::string nearest_operator_hint(std::string_view name) {
   const std::string_view nearest = nearest_operator(name);
-  return nearest.empty() ? "" : fmt::format("; the nearest name is \"{}\"", nearest);
+  return nearest.empty() ? " (`assay ops` lists them)" : fmt::format("; did you mean \"{}\"?", nearest);
 }
 
 }  // namespace assay

@@ -14,6 +14,22 @@ struct WrongFormula {
   std::string_view says;  // "takes the slope that belongs to the last dimension's index"
   const Reference* reference = nullptr;
   DtypeSet dtypes{};  // of results in which it can be told from the right one
+  // Whose definition it is, where it is wrong by ATen's alone: "ONNX, AveragePool without count_include_pad". Or empty.
+  std::string_view definition{};
+
+  bool planted =
+      true;  // false: it shows in calls alone that are larger than cases, so that only a diagnosis looks for it
+
+  constexpr WrongFormula looked_for_only() const {
+    WrongFormula f = *this;
+    f.planted = false;
+    return f;
+  }
+  constexpr WrongFormula as_defined_by(std::string_view whose) const {
+    WrongFormula f = *this;
+    f.definition = whose;
+    return f;
+  }
 };
 
 // Of all operators, in the order in which they were enrolled.

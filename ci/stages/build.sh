@@ -8,7 +8,8 @@ stage_dev() {
   # shellcheck disable=SC2086  # words
   attempt cmake --preset dev $how && attempt cmake --build --preset dev -j "$jobs" || return
   attempt no_warning  # those of -Werror, which libraries that are compiled as released do without
-  ctest_counted dev
+  local begun=$SECONDS
+  if [ -n "$nightly$quick" ]; then ctest_counted dev; else ctest_in_turn dev "$(time_left 67)"; fi
 }
 
 stage_checks() {
@@ -26,8 +27,11 @@ stage_checks() {
   if [ -n "$looked" ] && [ "${looked% *}" -lt "${looked#* }" ]; then
     not_run $((${looked#* } - ${looked% *})) "$((${looked#* } - ${looked% *})) of ${looked#* } headers alone, whose turn comes with other commits"
   fi
+  local left
+  left=$(grep -c '^\(examples\|walk\): not run: \|^pages: not compared: ' "$log")
+  [ "$left" = 0 ] || not_run "$left" "$left blocks and pages of documents, for the night or for want of a library: $log names them"
   # What chooses and counts must be able to say no, too.
-  for check in ci/test ci/touched ci/faults/plant; do attempt "$check" --self-test; done
+  for check in ci/test ci/touched ci/in_turn ci/faults/plant; do attempt "$check" --self-test; done
 }
 
 # The build that people get, by the way that they get it.

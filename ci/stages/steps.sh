@@ -79,11 +79,29 @@ configure_and_build() {
 
 # ctest_counted PRESET [CTEST OPTION...]: adds its tests.
 ctest_counted() {
-  local preset=$1 junit=$logs/$stage.xml suite
+  local preset=$1 junit=$logs/$stage.xml
   shift
   rm -f "$junit"
   ctest --preset "$preset" -j "$jobs" --output-junit "$junit" "$@" >> "$log" 2>&1
-  local status=$?
+  count_junit $? "$preset" "$junit"
+}
+
+# ctest_in_turn PRESET SECONDS: adds its tests, of which those of what a change touches come first; the others are taken in turn until
+# the seconds are over, and the rest is not run.
+ctest_in_turn() {
+  local preset=$1 seconds=$2 junit=$logs/$stage.xml file changed=() left status
+  rm -f "$junit"
+  for file in $(touched --files); do changed+=(--changed "$file"); done
+  ci/in_turn "$preset" --seconds "$seconds" --rotation "$rotation" --jobs "$jobs" --junit "$junit" "${changed[@]}" >> "$log" 2>&1
+  status=$?
+  count_junit $status "$preset" "$junit"
+  left=$(sed -n 's/^in_turn: .* skipped, \([0-9]*\) not run$/\1/p' "$log" | tail -n 1)
+  [ "${left:-0}" = 0 ] || not_run "$left" "$left tests, whose turn comes with other commits"
+}
+
+# count_junit STATUS PRESET FILE: adds what this run of ctest wrote, and shows what failed.
+count_junit() {
+  local status=$1 preset=$2 junit=$3 suite
   suite=$(tr '\n\t' '  ' < "$junit" 2> /dev/null | grep -o '<testsuite [^>]*>')
   attribute() { sed -n "s/.* $1=\"\([0-9]*\)\".*/\1/p" <<< "$suite"; }
   local tests failures skips
@@ -98,7 +116,7 @@ ctest_counted() {
   if [ "$failures" != 0 ]; then
     echo "  FAILED: $failures of $tests tests (ctest --preset $preset):"
     { grep -A 8 -E ': Failure$|ERROR: |WARNING: ThreadSanitizer|runtime error: ' "$log" | head -n 60
-      sed -n '/The following tests FAILED/,$p' "$log"; } | sed 's/^/    /'
+      sed -n '/The following tests FAILED/,/^Errors while/p' "$log"; } | sed 's/^/    /'
   fi
 }
 

@@ -34,7 +34,7 @@ double rate(double amount, const Once& once) {
   for (int repeats = 1;; repeats *= 4) {
     const Moment begin = now();
     for (int i = 0; i < repeats; ++i) once();
-    ns = (now() - begin).cpu / repeats;
+    ns = since(begin).cpu / repeats;
     if (ns * repeats > kTryNs / 8) break;
   }
   const int repeats = std::max(1, static_cast<int>(kTryNs / ns));
@@ -42,7 +42,7 @@ double rate(double amount, const Once& once) {
   for (int t = 0; t < kTries; ++t) {
     const Moment begin = now();
     for (int i = 0; i < repeats; ++i) once();
-    all.push_back(amount * repeats / (now() - begin).cpu * 1e9);
+    all.push_back(amount * repeats / since(begin).cpu * 1e9);
   }
   return median_interval(all).median;
 }

@@ -41,6 +41,7 @@ Json open_request(const BenchGroup& group, const std::vector<const Kernel*>& ker
     list.push_back({{"module", modules.of(*k)},
                     {"schema", k->schema},
                     {"name", k->table_name},
+                    {"shown", k->name},
                     {"contract", k->contract}});
   return {{"do", "open"},
           {"case", text(group.bench_case->c)},
@@ -50,6 +51,7 @@ Json open_request(const BenchGroup& group, const std::vector<const Kernel*>& ker
           {"batch_ns", 4e5},
           {"seed", options.seed},
           {"timeout", options.timeout},
+          {"threads", group.threads},
           {"kernels", std::move(list)}};
 }
 
@@ -119,21 +121,29 @@ constexpr double kLeastLimitNs = 20;
 
 std::vector<HardLimit> hard_limits(const Json& limits, const BenchRow& row, const Json& opened,
                                    const std::string& where) {
-  std::vector<double> stream = numbers(limits["stream"]["cpu"]);
+  const std::vector<double> ordinary = numbers(limits["stream"]["cpu"]);
   const std::vector<double> streaming = numbers(limits["streaming"]["cpu"]),
                             operation = numbers(limits["operation"]["cpu"]);
-  stream.insert(stream.end(), streaming.begin(), streaming.end());
+  const bool by_streaming =
+      !streaming.empty() && (ordinary.empty() || std::ranges::min(streaming) < std::ranges::min(ordinary));
+  const std::vector<double>& stream = by_streaming ? streaming : ordinary;
+  // Where the limit itself was measured now at one speed and now at another, its fastest round may still be a slow one.
+  const auto unrest = [](const std::vector<double>& times) {
+    return median_interval(times).median / std::ranges::min(times);
+  };
   std::vector<HardLimit> all;
   if (!stream.empty()) {
     const std::size_t bytes = opened["bytes_of_set"];
-    const bool of_memory = row.cache == Cache::dram || bytes >= kTimesCache * cache_sizes().l3;
+    // Where less is moved, caches may keep what is written, however cold they were.
+    const bool of_memory = bytes >= kTimesCache * cache_sizes().l3;
     all.push_back({fmt::format("to move its {} bytes, in {}", row.bytes, where), std::ranges::min(stream),
-                   of_memory ? kBeyondLimit : kBeyondCaches});
+                   (of_memory ? kBeyondLimit : kBeyondCaches) * unrest(stream)});
   }
   if (!operation.empty() && (row.dtype == "f32" || row.dtype == "f64") &&
       row.op.find("conv") == std::string::npos)
     all.push_back({fmt::format("for its {} operations", row.operations),
-                   std::ranges::min(operation) * static_cast<double>(row.operations), kBeyondLimit});
+                   std::ranges::min(operation) * static_cast<double>(row.operations),
+                   kBeyondLimit * unrest(operation)});
   return all;
 }
 
@@ -203,6 +213,50 @@ std::vector<std::string> Bench::fatal(const BenchGroup& group) {
   return reasons;
 }
 
+std::string Bench::apart(const BenchGroup& group, const std::vector<const Kernel*>& kernels) {
+  session_.reset();
+  const double patience = kAloneSeconds + 3 * options_.timeout * static_cast<double>(kernels.size());
+  try {
+    Session& s = session(group);
+    s.ask(open_request(group, kernels, modules_, options_), patience);
+    s.ask({{"do", "measure"}, {"rounds", options_.rounds}, {"seconds", options_.seconds}},
+          patience + 20 * options_.seconds);
+    const Json closed = s.ask({{"do", "close"}}, patience);
+    const Json& last = closed["kernels"].back();
+    session_.reset();
+    return last["status"] == "wrong" ? last["reason"].get<std::string>() : "";
+  } catch (const SessionDied& died) {
+    session_.reset();
+    const bool first = kernels.size() > 1 && died.kernel == std::size_t{0};
+    return first ? "" : died.what();
+  } catch (const SessionError&) {
+    return {};
+  }
+}
+
+std::optional<Bench::Culprit> Bench::culprit(const BenchGroup& group, std::size_t victim,
+                                             const std::string& why) {
+  const Kernel* const its = group.kernels[victim];
+  if (group.kernels.size() < 2 || its->on_device || !apart(group, {its}).empty()) return std::nullopt;
+  for (std::size_t i = 0; i < group.kernels.size(); ++i)
+    if (i != victim && !apart(group, {group.kernels[i], its}).empty())
+      return Culprit{
+          i, fmt::format(
+                 "it damages what runs beside it: with it in the process {} fails ({}); alone it does not",
+                 its->name, why)};
+  return std::nullopt;
+}
+
+// Of those that were right when they began.
+std::optional<Bench::Culprit> Bench::culprit(const BenchGroup& group, const Json& opened,
+                                             const Json& closed) {
+  for (std::size_t i = 0; i < group.kernels.size(); ++i)
+    if (opened["kernels"][i]["status"] == "right" && closed["kernels"][i]["status"] == "wrong")
+      if (const auto found = culprit(group, i, closed["kernels"][i]["reason"].get<std::string>()))
+        return found;
+  return std::nullopt;
+}
+
 namespace {
 
 std::pair<std::string, std::string> library_and_dtype(const BenchGroup& group, const Kernel& kernel) {
@@ -269,6 +323,11 @@ std::vector<BenchRow> Bench::measure(const BenchGroup& asked) {
       measured = s.ask({{"do", "measure"}, {"rounds", options_.rounds}, {"seconds", options_.seconds}},
                        patience + 20 * options_.seconds);
       closed = s.ask({{"do", "close"}}, patience);
+      if (const std::optional<Culprit> found = culprit(group, opened, closed)) {
+        lose(group, found->kernel, found->reason);
+        group.kernels.erase(group.kernels.begin() + static_cast<std::ptrdiff_t>(found->kernel));
+        closed = nullptr;
+      }
     } catch (const SessionError& error) {
       for (const Kernel* k : group.kernels) {
         rows.push_back(row_of(group, *k));
@@ -283,8 +342,11 @@ std::vector<BenchRow> Bench::measure(const BenchGroup& asked) {
         continue;
       }
       if (died.kernel) {
-        lose(group, *died.kernel, died.what());
-        group.kernels.erase(group.kernels.begin() + static_cast<std::ptrdiff_t>(*died.kernel));
+        const std::optional<Culprit> found =
+            died.surely ? std::nullopt : culprit(group, *died.kernel, died.what());
+        const std::size_t guilty = found ? found->kernel : *died.kernel;
+        lose(group, guilty, found ? found->reason : died.what());
+        group.kernels.erase(group.kernels.begin() + static_cast<std::ptrdiff_t>(guilty));
         continue;
       }
       const std::vector<std::string> reasons = fatal(group);
@@ -332,7 +394,9 @@ std::vector<BenchRow> Bench::measure(const BenchGroup& asked) {
       row.contention = median_interval(numbers(measured["kernels"][i]["wall"])).median /
                        median_interval(numbers(measured["kernels"][i]["cpu"])).median;
       if (!by_wall) row.limit = bound_by(measured["limits"], row, times.back(), where);
-      if (!by_wall && device.empty())
+      // PyTorch may write its results where caches still have them, which the limit does not know.
+      const bool is_torch = modules_.of(*group.kernels[i]) == Modules::kOwn;
+      if (!by_wall && device.empty() && !is_torch)
         if (std::string why = impossible_because(measured["limits"], row, opened, where); !why.empty()) {
           row.status = BenchRow::Status::impossible;
           row.reason = std::move(why);

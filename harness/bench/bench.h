@@ -120,6 +120,15 @@ class Bench {
   Session& session(const BenchGroup& group);
   // Which of the kernels end the process or never return, each tried alone.
   std::vector<std::string> fatal(const BenchGroup& group);
+  // What becomes of the last of these in a process of their own: why it is wrong or dies, or "".
+  std::string apart(const BenchGroup& group, const std::vector<const Kernel*>& kernels);
+  // Whether a kernel is wrong or dies beside others alone; if so, the one that makes it so, and by what. `why`: what is known.
+  struct Culprit {
+    std::size_t kernel;
+    std::string reason;
+  };
+  std::optional<Culprit> culprit(const BenchGroup& group, std::size_t victim, const std::string& why);
+  std::optional<Culprit> culprit(const BenchGroup& group, const nlohmann::json& opened, const nlohmann::json& closed);
   // By default a peer's widest kernel is timed; where that refuses a dtype that narrower ones take (oneDNN's for bf16 refuse
   // f32), theirs is. What is known of that from earlier groups, and what the answer of a process adds: the next group to try.
   BenchGroup known(const BenchGroup& asked) const;

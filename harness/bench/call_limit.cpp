@@ -7,8 +7,11 @@
 
 #include <cmath>
 #include <optional>
+#include <string>
+#include <utility>
 
 #include "../run/fork_watch.h"
+#include "call_damage.h"
 
 namespace assay {
 namespace {
@@ -17,6 +20,7 @@ CallPage nobodys;
 CallPage* page = &nobodys;
 std::optional<ForkWatch> forks;
 pid_t process = 0;
+std::string done;
 std::uint32_t running = kNothing;  // as a child knows it, when the process has gone on
 
 void on_alarm(int) {
@@ -52,7 +56,10 @@ void CallLimit::tell(CallPage& to) {
   forks->begin(process, page->crash);
   pthread_atfork(before_fork, nullptr, nullptr);
   signal(SIGALRM, on_alarm);
+  CallState::keep();
 }
+
+std::string CallLimit::damage() { return std::exchange(done, {}); }
 
 CallLimit::CallLimit(std::size_t kernel, double seconds) {
   running = static_cast<std::uint32_t>(kernel);
@@ -60,9 +67,13 @@ CallLimit::CallLimit(std::size_t kernel, double seconds) {
   page->kernel = running;
   ++page->number;
   set_timer(seconds);
+  CallState::begin();
 }
 
 CallLimit::~CallLimit() {
+  std::string left = CallState::end();
+  if (left.empty() && page->kernel != running) left = "wrote to memory that its process shares with Assay";
+  if (done.empty()) done = std::move(left);
   set_timer(0);
   watch_forks();
   page->kernel = kNothing;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 
 #include "call_page.h"
 
@@ -17,6 +18,8 @@ class CallLimit {
   // `kernel` is its number in the group.
   CallLimit(std::size_t kernel, double seconds);
   ~CallLimit();
+  // What the calls since it was last asked left changed, as CallState says it.
+  static std::string damage();
   CallLimit(const CallLimit&) = delete;
   CallLimit& operator=(const CallLimit&) = delete;
 };

@@ -61,6 +61,42 @@ void SharedCallPage::send(int socket) const {
   if (sent != 1) fail("cannot send a descriptor");
 }
 
+bool send_listener(int socket, int listener) {
+  Message message;
+  message.byte = '\n';
+  if (listener >= 0) {
+    cmsghdr* const header = CMSG_FIRSTHDR(&message.header);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof listener);
+    std::memcpy(CMSG_DATA(header), &listener, sizeof listener);
+  } else {
+    message.header.msg_control = nullptr;
+    message.header.msg_controllen = 0;
+  }
+  ssize_t sent = -1;
+  do {
+    sent = sendmsg(socket, &message.header, MSG_NOSIGNAL);
+  } while (sent < 0 && errno == EINTR);
+  const Descriptor closed(listener);
+  return sent == 1;
+}
+
+ssize_t receive_with_listener(int socket, std::span<char> bytes, Descriptor& listener) {
+  Message message;
+  message.part = {bytes.data(), bytes.size()};
+  const ssize_t n = recvmsg(socket, &message.header, MSG_CMSG_CLOEXEC);
+  const cmsghdr* const header = n > 0 ? CMSG_FIRSTHDR(&message.header) : nullptr;
+  if (header == nullptr || header->cmsg_type != SCM_RIGHTS) return n;
+  int file = -1;
+  std::memcpy(&file, CMSG_DATA(header), sizeof file);
+  if (listener)
+    const Descriptor closed(file);  // a kernel can send some, too
+  else
+    listener = Descriptor(file);
+  return n;
+}
+
 CallPage* receive_call_page(int socket) {
   Message message;
   ssize_t n = -1;

@@ -1,8 +1,11 @@
 // Which kernel a timing process is running, in memory that the harness has, too: that is known whatever ends the process.
 #pragma once
 
+#include <sys/types.h>
+
 #include <atomic>
 #include <cstdint>
+#include <span>
 
 #include "../run/descriptor.h"
 #include "../run/protocol.h"
@@ -34,6 +37,11 @@ class SharedCallPage {
   Descriptor file_;
   CallPage* page_ = nullptr;
 };
+
+// One byte, and with it the descriptor that the process's forbidden calls are read from (forbidden.h), which is closed here; -1: none.
+bool send_listener(int socket, int listener);
+// What came of a message into `bytes`, as recv gives it; a descriptor that came with it replaces `listener`.
+ssize_t receive_with_listener(int socket, std::span<char> bytes, Descriptor& listener);
 
 // The process's, which stays; nullptr if none is sent.
 CallPage* receive_call_page(int socket);

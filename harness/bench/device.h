@@ -12,13 +12,14 @@
 #include <vector>
 
 #include "bandwidth.h"
+#include "call_damage.h"
 #include "operands.h"
 
 namespace assay {
 
-// A kernel failed when it was called to be timed.
-struct DeviceKernelError : std::runtime_error {
-  using std::runtime_error::runtime_error;
+// A kernel of a device failed when it was called to be timed.
+struct DeviceKernelError : KernelError {
+  using KernelError::KernelError;
 };
 
 // Every function throws std::runtime_error with what the library says.

@@ -10,6 +10,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "../plugin/private_copy.h"
 #include "../registry/parts.h"
 #include "gate_subjects.h"
 #include "same_code.h"
@@ -100,6 +101,7 @@ struct Gate::State {
       kernels.push_back({{"module", side.module},
                          {"schema", side.kernel->schema},
                          {"name", side.kernel->table_name},
+                         {"shown", side.kernel->name},
                          {"contract", side.kernel->contract},
                          {"slowed", side.slowed}});
     return {{"do", "open"},
@@ -110,6 +112,7 @@ struct Gate::State {
             {"batch_ns", 4e5},
             {"seed", seed},
             {"timeout", options.bench.timeout},
+            {"threads", s.threads},
             {"kernels", std::move(kernels)}};
   }
 
@@ -211,6 +214,17 @@ struct Gate::State {
                    });
   }
 
+  // A library that the candidate is linked with and the baseline with another build of it, or is not; or "".
+  std::string other_helper() const {
+    const std::vector<HelperLibrary>&ours = keep_private(options.candidate), &theirs = keep_private(options.base);
+    for (std::size_t i = 0; i < std::max(ours.size(), theirs.size()); ++i) {
+      if (i >= theirs.size()) return ours[i].name;
+      if (i >= ours.size() || ours[i].name != theirs[i].name || ours[i].digest != theirs[i].digest)
+        return theirs[i].name;
+    }
+    return {};
+  }
+
   // Whether the code is the same; or `unseen` becomes why that cannot be said. Asks where the two kernels begin in their files, and
   // what they refuse by.
   bool same_machine_code(const GateSubject& s, std::string& unseen) {
@@ -228,7 +242,11 @@ struct Gate::State {
       return false;
     }
     if (where[0].size() != where[1].size()) return false;
-    if (!code) code.emplace(options.candidate, options.base);
+    if (const std::string other = other_helper(); !other.empty()) {
+      unseen = fmt::format("{}, which it is linked with, is another build", other);
+      return false;
+    }
+    if (!code) code.emplace(private_copy_of(options.candidate), private_copy_of(options.base));
     for (std::size_t i = 0; i < where[0].size(); ++i) {
       unseen = code->unseen(where[0][i], where[1][i]);
       if (!unseen.empty() || !code->same(where[0][i], where[1][i])) return false;

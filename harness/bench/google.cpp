@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -124,6 +125,59 @@ OrderedJson row_json(const BenchRow& row) {
     j["best_peer"] = nullptr;
   }
   return j;
+}
+
+BenchRow row_of(const nlohmann::json& j) {
+  const auto number_of = [](const nlohmann::json& n) {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    if (n.is_null()) return std::numeric_limits<double>::quiet_NaN();
+    return n.is_string() ? (n == "-inf" ? -kInfinity : kInfinity) : n.get<double>();
+  };
+  const auto estimate = [&](const nlohmann::json& e, const char* median) {
+    return Estimate{number_of(e.at(median)), number_of(e.at("low")), number_of(e.at("high"))};
+  };
+  BenchRow row;
+  row.op = j.at("op");
+  row.case_text = j.at("case");
+  row.dtype = j.at("dtype");
+  row.impl = j.at("impl");
+  row.peer = j.at("peer");
+  row.cache = cache_named(j.at("cache").get<std::string>()).value();
+  row.threads = j.at("threads");
+  row.shape = j.at("shape");
+  for (const auto s : {BenchRow::Status::measured, BenchRow::Status::refused, BenchRow::Status::failed,
+                       BenchRow::Status::not_run, BenchRow::Status::impossible})
+    if (token(s) == j.at("status").get<std::string>()) row.status = s;
+  row.reason = j.at("reason");
+  row.information = j.at("information");
+  if (const auto at = j.find("gate"); at != j.end()) {
+    GateOutcome& g = row.gate.emplace();
+    for (const auto v : {GateOutcome::Verdict::regressed, GateOutcome::Verdict::improved, GateOutcome::Verdict::same,
+                         GateOutcome::Verdict::ambiguous, GateOutcome::Verdict::unchanged})
+      if (token(v) == at->at("verdict").get<std::string>()) g.verdict = v;
+    g.ratio = estimate(*at, "ratio");
+    g.detectable = number_of(at->at("mde"));
+    g.threshold = at->at("threshold");
+    g.rounds = at->at("rounds");
+    g.confirmed = at->at("confirmed");
+    g.note = at->at("note");
+    g.unseen = at->value("unseen", "");
+  }
+  if (!j.contains("ns")) return row;
+  row.rounds = j.at("rounds");
+  row.calls = j.at("calls");
+  row.by_wall = j.at("clock") == "wall";
+  row.device = j.value("device", "");
+  row.ns = estimate(j.at("ns"), "median");
+  row.contention = number_of(j.at("contention"));
+  row.bytes = j.at("bytes");
+  row.operations = j.at("operations");
+  row.functions = j.at("functions");
+  if (const auto& limit = j.at("limit"); !limit.is_null())
+    row.limit = BoundBy{number_of(limit.at("ns")), limit.at("binds"), number_of(limit.at("share"))};
+  if (const auto& peer = j.at("best_peer"); !peer.is_null())
+    row.best_peer = AgainstPeer{peer.at("impl"), estimate(peer, "ratio")};
+  return row;
 }
 
 struct GoogleRun::State {

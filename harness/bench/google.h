@@ -16,7 +16,7 @@ namespace assay {
 std::string benchmark_name(const BenchRow& row);
 
 // Rows as Google Benchmark's JSON, each with our own numbers as counters, and under the key "assay" with everything that is
-// known of it; `context` stands under the context's key "assay". See the README for the keys.
+// known of it; `context` stands under the context's key "assay". docs/bench-file.md lists the keys.
 class GoogleRun {
  public:
   GoogleRun();
@@ -31,7 +31,8 @@ class GoogleRun {
   std::unique_ptr<State> state_;
 };
 
-// A row's part under "assay".
+// A row's part under "assay", and the row of such a part.
 nlohmann::ordered_json row_json(const BenchRow& row);
+BenchRow row_of(const nlohmann::json& j);
 
 }  // namespace assay

@@ -6,8 +6,11 @@
 #include <numeric>
 
 #include "../generate/data.h"
+#include "../run/threads.h"
+#include "call_damage.h"
 #include "call_limit.h"
 #include "group_state.h"
+#include "kept_files.h"
 #include "work_of.h"
 
 namespace assay {
@@ -39,7 +42,6 @@ Group::Group(const Case& c, std::vector<Contestant> contestants, std::optional<a
   State& s = *state_;
   s.options = options;
   s.random.seed(options.seed);
-  s.when.seed(~options.seed);
   s.of = c;
   s.call = materialise(c);
   if (!s.call.error.empty()) throw CaseError(fmt::format("{}: {}", text(c), s.call.error));
@@ -109,22 +111,31 @@ Checking failed(Checking::Status status, std::string reason) { return {status, s
 
 std::vector<Checking> Group::check() {
   State& s = *state_;
-  s.judge = std::make_unique<SampledJudge>(s.call);
+  s.judge = std::make_unique<SampledJudge>(s.call, s.secret());
   std::vector<Checking> all;
+  s.left_at_work();  // what a library began when it was loaded is no contestant's doing
+  s.watch_memory();
   for (Player& p : s.players) {
     const assay_kernel& k = p.contestant.kernel;
     const auto check = [&]() -> Checking {
       Bound& first = *p.bound[0];
       s.sets[0]->poison();
+      const std::uint32_t threads = thread_count();
+      const std::size_t files = files_open();
       const int status = [&] {
         const CallLimit limit(p.number, s.options.timeout);
         return k.refuses != nullptr && k.refuses(&first.call) != ASSAY_OK ? ASSAY_REFUSED
-                                                                          : k.run(&first.call);
+                                                                          : run_kernel(k, first.call);
       }();
+      const std::string taken = s.memory_changed();
+      if (std::string left = s.damage(0, s.call); !taken.empty() || !left.empty())
+        return failed(Checking::Status::wrong, "it " + (taken.empty() ? left : taken));
       if (status != ASSAY_OK)
         return failed(status == ASSAY_REFUSED ? Checking::Status::refused : Checking::Status::wrong,
                       first.message[0] != 0 ? first.message.data() : fmt::format("it returned {}", status));
       p.results = results_of(*s.sets[0]);
+      if (std::string late = s.late_write(threads, p.results); !late.empty())
+        return failed(Checking::Status::wrong, std::move(late));
       const Contract contract = parse_contract(p.contestant.contract, s.call.outputs[0].computed_in);
       if (std::string fault = s.judge->fault(contract, p.results); !fault.empty())
         return failed(Checking::Status::wrong, std::move(fault));
@@ -135,23 +146,32 @@ std::vector<Checking> Group::check() {
       }
       if (std::string fault = s.look(p, 0); !fault.empty())
         return failed(Checking::Status::wrong, std::move(fault));
+      if (std::string fault = s.left_at_work(); !fault.empty())
+        return failed(Checking::Status::wrong, std::move(fault));
       Checking right;
       right.information = first.information.data();
       // What the library says of itself, and the kernel of this call.
-      if (const std::string of_all = p.contestant.information ? p.contestant.information() : ""; !of_all.empty())
+      if (const std::string of_all = p.contestant.information ? p.contestant.information() : "";
+          !of_all.empty())
         right.information = right.information.empty() ? of_all : of_all + "; " + right.information;
+      if (const std::size_t now = files_open(); now > files)
+        right.information += fmt::format("{}it left {} file descriptor{} open", right.information.empty() ? "" : "; ",
+                                         now - files, now - files == 1 ? "" : "s");
       return right;
     };
     try {
       p.checking = check();
     } catch (const DeviceKernelError& error) {
       p.checking = failed(Checking::Status::wrong, fmt::format("when it is timed: {}", error.what()));
+    } catch (const KernelError& error) {
+      s.damage(0, s.call);  // which goes with it
+      p.checking = failed(Checking::Status::wrong, error.what());
     }
     if (p.checking.status == Checking::Status::right)
       for (const auto& b : p.bound) {
         b->call.information_capacity = 0;  // nobody asks any more
         b->run = p.contestant.prepare ? p.contestant.prepare(b->call)
-                                      : Prepared([run = k.run, call = &b->call] { return run(call); });
+                                      : Prepared([&k, call = &b->call] { return run_kernel(k, *call); });
       }
     all.push_back(p.checking);
   }
@@ -181,8 +201,11 @@ std::vector<Checking> Group::check_again() {
       message[0] = 0;
       const int status = [&] {
         const CallLimit limit(p.number, s.options.timeout);
-        return p.contestant.kernel.run(&p.bound[0]->call);
+        return run_kernel(p.contestant.kernel, p.bound[0]->call);
       }();
+      const std::string taken = s.memory_changed();
+      if (std::string left = s.damage(0, s.call); !taken.empty() || !left.empty())
+        return failed(Checking::Status::wrong, "after it was timed, it " + (taken.empty() ? left : taken));
       if (status != ASSAY_OK)
         return failed(Checking::Status::wrong, fmt::format("after it was timed, it returned {}{}{}", status,
                                                            message[0] != 0 ? ": " : "", message.data()));
@@ -190,6 +213,8 @@ std::vector<Checking> Group::check_again() {
       s.wear(p);
       if (std::string fault = s.look(p, 0); !fault.empty())
         return failed(Checking::Status::wrong, "after it was timed, " + fault);
+      if (std::string fault = s.slower_with_changes(p); !fault.empty())
+        return failed(Checking::Status::wrong, std::move(fault));
     }
     if (results == p.results) return p.checking;
     const Contract contract = parse_contract(p.contestant.contract, s.call.outputs[0].computed_in);
@@ -198,10 +223,12 @@ std::vector<Checking> Group::check_again() {
     return p.checking;
   };
   std::vector<Checking> all;
+  if (!s.memory_changed().empty()) s.damage(0, s.call);  // nobody knows by whom: whoever it was does it again
   for (Player& p : s.players) {
     try {
       if (p.checking.status == Checking::Status::right) p.checking = check(p);
-    } catch (const DeviceKernelError& error) {
+    } catch (const KernelError& error) {
+      s.damage(0, s.call);  // which goes with it
       p.checking = failed(Checking::Status::wrong, fmt::format("after it was timed: {}", error.what()));
     }
     all.push_back(p.checking);
@@ -217,7 +244,7 @@ bool survives(Player& p, const Work& work) {
   try {
     work();
     return true;
-  } catch (const DeviceKernelError& error) {
+  } catch (const KernelError& error) {
     p.checking = failed(Checking::Status::wrong, fmt::format("while it was timed: {}", error.what()));
     return false;
   }
@@ -233,12 +260,17 @@ void drop_failed(std::vector<Player*>& playing) {
 void Group::choose_calls(std::vector<Player*>& playing) {
   State& s = *state_;
   for (Player* p : playing) {
-    const CallLimit limit(p->number, 2 * s.options.timeout);  // it is called twice, or in a batch
+    auto limit =
+        std::make_optional<CallLimit>(p->number, 2 * s.options.timeout);  // it is called twice, or in a batch
     const std::optional<Device>& device = p->contestant.device;
     const auto once = [&] {
       p->ns = device ? rough_ns(*device, p->bound[0]->call) : rough_ns([p] { p->bound[0]->run(); });
     };
-    if (survives(*p, once))
+    const bool lives = survives(*p, once);
+    limit.reset();
+    if (std::string left = s.damage_in_round(0); !left.empty() && lives)
+      p->checking = failed(Checking::Status::wrong, "while it was timed, it " + left);
+    if (lives && p->checking.status == Checking::Status::right)
       p->calls_of_round =
           std::clamp(s.options.batch_ns / p->ns, 1.0, device ? device->most_calls() / 1.2 : kMostCalls);
   }
@@ -251,7 +283,10 @@ void Group::choose_calls(std::vector<Player*>& playing) {
 
 void Group::play_round(std::vector<Player*>& playing) {
   State& s = *state_;
+  s.begin_round();
   s.look_at_some(playing);
+  drop_failed(playing);
+  s.change_some(playing, false);
   drop_failed(playing);
   std::ranges::shuffle(playing, s.random);
   // Not always as many calls, so that nothing periodic on this machine keeps in step.
@@ -266,18 +301,32 @@ void Group::play_round(std::vector<Player*>& playing) {
       limit.emplace(p.number, s.options.timeout > 0 ? s.options.timeout + 10e-9 * expected_ns : 0);
     return p.timed(s.round % s.sets.size(), calls_of(p));
   };
+  const auto left_by = [&s](Player& p) {
+    if (p.bound.empty()) return;
+    if (std::string left = s.damage_in_round(s.round % s.sets.size()); !left.empty())
+      p.checking = failed(Checking::Status::wrong, "while it was timed, it " + left);
+    else if (std::string changed = s.process_changed(); !changed.empty())
+      p.checking = failed(Checking::Status::wrong, "while it was timed, " + changed);
+  };
   // The first one finds the memory as the last one left it, as all others find it: what a set of operands is to the caches
   // takes more than one call to settle.
   Player& last = *playing.back();
-  if (s.options.cache == Cache::warm && s.fits_a_cache && playing.size() > 1)
+  if (s.options.cache == Cache::warm && s.fits_a_cache && playing.size() > 1) {
     survives(last, [&] { time(last); });
+    left_by(last);
+  }
   for (Player* p : playing) {
     Moment took{};
-    if (p->checking.status != Checking::Status::right || !survives(*p, [&] { took = time(*p); })) continue;
+    if (p->checking.status != Checking::Status::right) continue;
+    const bool lives = survives(*p, [&] { took = time(*p); });
+    left_by(*p);
+    if (!lives) continue;
+    took = s.counted(took);
     const bool each_set = !s.on_device() && s.options.cache != Cache::warm && p->units == 1;
     const double made = each_set ? static_cast<double>(s.sets.size()) : calls_of(*p);
     p->series->cpu.push_back(took.cpu / (made * p->units));
     p->series->wall.push_back(took.wall / (made * p->units));
+    if (s.options.threads > 1 && took.wall > 0) p->processors.push_back(took.process / took.wall);
     p->calls += static_cast<std::uint64_t>(made);
   }
   drop_failed(playing);

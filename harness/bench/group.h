@@ -42,6 +42,7 @@ struct GroupOptions {
   bool same_count = false;  // every contestant as many calls a round as the others
   double batch_ns = 4e5;    // how long the calls of one contestant in one round take together
   double timeout = 0;       // seconds of a call (call_limit.h)
+  int threads = 1;          // that kernels were told to use
   std::uint64_t seed = 1;
 };
 
@@ -71,10 +72,12 @@ class Group {
   // Runs every contestant once and judges a sample of what it gives. Those that are not right take no further part.
   std::vector<Checking> check();
 
-  // Times at most `rounds` rounds, and stops after `seconds` once there were enough for an interval.
+  // Times at most `rounds` rounds, and stops after `seconds` once there were enough for an interval. Before some, which nobody can
+  // foresee, contestants are timed while their data change (changes.h), and what they leave then is judged.
   void measure(int rounds, double seconds);
 
-  // Looks at the results once more: a contestant that now gives others is wrong, unless they are right, too.
+  // Looks at the results once more: a contestant that now gives others is wrong, unless they are right, too. So is one whose calls
+  // took much longer where their data had changed, and one that worked on more processors than it was told to.
   std::vector<Checking> check_again();
 
   const std::vector<Series>& times() const { return times_; }  // of contestants, since the group was made

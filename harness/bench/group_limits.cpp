@@ -89,7 +89,7 @@ void Group::add_limits() {
       [burst, repeats](std::size_t, double) {
         const Moment begin = now();
         burst(repeats);
-        return now() - begin;
+        return since(begin);
       },
       1);
   if (!s.exp || s.work.operations.functions == 0) return;
@@ -109,7 +109,7 @@ void Group::add_limits() {
         run();
         const Moment begin = now();
         for (std::int64_t i = 0; i < calls; ++i) run();
-        return now() - begin;
+        return since(begin);
       },
       1);
 }

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "group.h"
+#include "memory_map.h"
+#include "secret.h"
 
 namespace assay {
 
@@ -38,6 +40,8 @@ struct Bound {
   Bound& operator=(const Bound&) = delete;
 };
 
+struct ChangedRound;
+
 // Who is timed in every round: a contestant, or a canary.
 struct Player {
   std::size_t number = 0;  // of a contestant, in its group
@@ -49,6 +53,11 @@ struct Player {
   double ns = 0;                                      // of one call, roughly
   double calls_of_round = 1;
   std::uint64_t calls = 0;
+  std::size_t changed_rounds = 0;
+  std::vector<double> changed;     // times of one call that met other data than the call before
+  std::vector<double> unchanged;   // of those that were timed beside these, and met the same: of long ones, and of who is doubted
+  bool is_doubted = false;         // its calls seem to take longer where data change
+  std::vector<double> processors;  // on how many it worked, in each round
   Series* series = nullptr;
   std::function<Moment(std::size_t set, double calls)> timed;
   double units = 1;  // by which a measured time is divided, besides calls
@@ -61,7 +70,7 @@ inline double rough_ns(const std::function<void()>& call) {
   for (std::int64_t n = 1;; n *= 4) {
     const Moment begin = now();
     for (std::int64_t i = 0; i < n; ++i) call();
-    const Moment took = now() - begin;
+    const Moment took = since(begin);
     best = std::min(best, took.wall / static_cast<double>(n));
     if (took.wall > 5e4) return best;
   }
@@ -85,7 +94,8 @@ struct Group::State {
   std::unique_ptr<SampledJudge> judge;
   std::optional<Call> other;  // with other data; see group_spots.cpp
   std::unique_ptr<SampledJudge> other_judge;
-  std::mt19937_64 when;  // rounds before which somebody is looked at: no part of what orders them
+  std::mt19937_64 secret{secret_seed()};  // what no kernel may foresee: when and where it is looked at
+  bool others_work = false;               // a contestant's thread works on; it is not the others' doing
   std::optional<Call> small;
   std::unique_ptr<Operands> small_operands;
   std::optional<SecondLevel> second_level;
@@ -102,16 +112,50 @@ struct Group::State {
                    std::size_t set);  // in this memory, poisoned, with its own data and with other data
   void wear(const Player& p);         // as many calls in all as a run with many rounds has
   void look_at_some(std::vector<Player*>& playing);
+  // Whose data change: before each call where calls are short, all of them before one call where they are long. group_changed.cpp
+  void change_some(std::vector<Player*>& playing, bool for_certain);
+  std::string slower_with_changes(Player& p);
+  bool is_short(const Player& p) const;
+  bool is_little_work() const;
+  int change_before_each(Player& p, std::size_t set, const ChangedRound& round);  // the worst status
+  int change_before_one(Player& p, std::size_t set, const ChangedRound& round);
+  void as_it_left_it(const Player& p, std::size_t set, const Call& data);
+  std::string fault_in(const Player& p, std::size_t set, ChangedRound& round, int status) const;
+  double counted_ns(const Moment& took) const;
+  std::string left_at_work();  // by the contestant that ran last
+  std::optional<MemoryMap> memory_map;
+  void watch_memory();
+  std::string memory_changed();      // by the contestant that ran last; a sentence, or ""
+  // Of what somebody may have done to the process since the last look, of which nobody can be blamed any more.
+  void begin_round();
+  // After a contestant's turn in a round that is looked at.
+  std::string process_changed();
+  bool looks_at_process = false;     // in this round
+  bool always_looks = false;         // in each: somebody has changed it, and nobody knows who
+
+  // The times that count: of one thread also what its helpers did for it.
+  Moment counted(const Moment& took) const {
+    Moment m = took;
+    if (options.threads == 1 && !others_work) m.cpu = std::max(m.cpu, m.process);
+    return m;
+  }
+  // What the calls of a contestant have just left changed for the others; a sentence, or "". Puts it right again.
+  std::string damage(std::size_t set, const Call& numbers);
+  std::string damage_in_round(std::size_t set);
+  std::string damage_but_to_inputs(std::size_t set);
+  // After a call in the first set: whether a thread that it has left at work writes to a result. A sentence, or "".
+  std::string late_write(std::uint32_t threads_before, const std::vector<std::vector<std::byte>>& results);
 
   bool on_device() const { return !devices.empty(); }
 
-  void make_cold() {
-    for (const auto& set : sets) {
+  void make_cold() { make_cold(sets); }
+  void make_cold(std::span<const std::unique_ptr<Operands>> which) {
+    for (const auto& set : which) {
       for (const auto& t : set->inputs()) flush(t);
       for (const auto& t : set->results()) flush(t);
     }
     if (options.cache == Cache::dram) return;
-    for (const auto& set : sets) touch(*set);
+    for (const auto& set : which) touch(*set);
     if (!second_level) second_level.emplace();
     second_level->evict();
   }
@@ -127,11 +171,11 @@ struct Group::State {
 
   // The time since `begin`, after that share of it was spent on nothing.
   static Moment idled(const Moment& begin, double slowed) {
-    const double until = slowed * (now().cpu - begin.cpu);
-    const double from = now().cpu;
-    while (slowed > 0 && now().cpu - from < until) {
+    const double until = slowed * since(begin).cpu;
+    const Moment from = now();
+    while (slowed > 0 && since(from).cpu < until) {
     }
-    return now() - begin;
+    return since(begin);
   }
 
   // Warm: `calls` on one set, after one that is not timed. Cold: one on each set.

@@ -250,7 +250,7 @@ std::vector<KernelHistory> HistoryStore::histories(const std::vector<std::string
                 "SELECT op, case_text, impl, cache, threads, machine, commit_id, time, ns, ratio, peer, share"
                 " FROM points JOIN runs ON runs.id = points.run ORDER BY time, runs.id");
     while (s.step(database_)) {
-      if (!selects(operators, s.text_of(0)) || !selects(impls, s.text_of(2))) continue;
+      if (!selects_operator(operators, s.text_of(0)) || !selects(impls, s.text_of(2))) continue;
       found[{s.text_of(0), s.text_of(1), s.text_of(2), s.text_of(3), static_cast<int>(s.integer_of(4)),
              s.text_of(5)}]
           .push_back({s.text_of(6), s.integer_of(7), s.real_of(8).value_or(0), s.real_of(9), s.text_of(10),

@@ -89,6 +89,40 @@ Operands::Operands(const Call& call, std::mt19937_64& random) : memory_(bytes(ca
     outputs_.push_back(t.get());
     tensors_.push_back(std::move(t));
   }
+  keep_descriptions();
+}
+
+void Operands::keep(const void* at, std::size_t bytes) {
+  if (bytes == 0) return;
+  auto* const first = static_cast<std::byte*>(const_cast<void*>(at));
+  described_.push_back({{first, bytes}, {first, first + bytes}});
+}
+
+void Operands::keep_descriptions() {
+  keep(values_.data(), values_.size() * sizeof(assay_value));
+  keep(outputs_.data(), outputs_.size() * sizeof(assay_tensor*));
+  for (const auto& list : lists_) keep(list.data(), list.size() * sizeof(assay_tensor*));
+  for (const auto& t : tensors_) {
+    keep(t.get(), sizeof(assay_tensor));
+    keep(t->shape, static_cast<std::size_t>(t->ndim) * sizeof(std::int64_t));
+    keep(t->strides, static_cast<std::size_t>(t->ndim) * sizeof(std::int64_t));
+  }
+  for (const assay_value& v : values_) {
+    if (v.kind == ASSAY_KIND_INTS || v.kind == ASSAY_KIND_BOOLS)
+      keep(v.as.integers, v.count * sizeof(std::int64_t));
+    if (v.kind == ASSAY_KIND_DOUBLES) keep(v.as.reals, v.count * sizeof(double));
+    if (v.kind == ASSAY_KIND_STRING) keep(v.as.string, std::strlen(v.as.string));
+  }
+}
+
+bool Operands::put_descriptions_right() {
+  bool changed = false;
+  for (const Described& d : described_) {
+    if (std::memcmp(d.at.data(), d.was.data(), d.was.size()) == 0) continue;
+    changed = true;
+    std::ranges::copy(d.was, d.at.begin());
+  }
+  return changed;
 }
 
 std::vector<std::byte> Operands::packed(std::size_t output) const {
@@ -103,6 +137,24 @@ void Operands::load(const Call& call) {
     if (!t.memory.empty()) std::memcpy(input_memory_[n], t.memory.data(), t.memory.size());
     ++n;
   });
+}
+
+void Operands::put(std::size_t output, std::span<const std::byte> packed) {
+  const assay_tensor& t = *outputs_[output];
+  const Shape shape(t.shape, t.shape + t.ndim);
+  scatter(static_cast<std::byte*>(t.data), packed, shape, strides_[output], t.dtype.bits / 8);
+}
+
+int Operands::changed_input(const Call& call) const {
+  std::size_t n = 0;
+  int changed = -1;
+  each_tensor(call, [&](const TensorData& t) {
+    if (changed < 0 && !t.memory.empty() &&
+        std::memcmp(input_memory_[n], t.memory.data(), t.memory.size()) != 0)
+      changed = static_cast<int>(n);
+    ++n;
+  });
+  return changed;
 }
 
 void Operands::poison() {

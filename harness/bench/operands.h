@@ -32,8 +32,16 @@ class Operands {
   std::vector<std::byte> packed(std::size_t output) const;
   // The numbers of this call, which is the same but for them, in place of its own.
   void load(const Call& call);
+  // The first of its input tensors that does not hold the call's numbers any more, counted as inputs() are; -1: none.
+  int changed_input(const Call& call) const;
+  // Whether somebody has written to what describes them, which contestants share: shapes, strides, addresses, attributes. Puts it right.
+  bool put_descriptions_right();
   // Bytes that no kernel leaves behind by accident, in every result.
   void poison();
+  // Elements of a result in row-major order, in their places.
+  void put(std::size_t output, std::span<const std::byte> packed);
+  // The memory of inputs() itself.
+  std::span<std::byte* const> input_memory() const { return input_memory_; }
 
   // How much memory one set of this call takes.
   static std::size_t bytes(const Call& call);
@@ -49,6 +57,13 @@ class Operands {
   std::vector<std::span<const std::byte>> inputs_;
   std::vector<std::byte*> input_memory_;  // of each of these
   std::vector<std::span<std::byte>> results_;
+  struct Described {
+    std::span<std::byte> at;
+    std::vector<std::byte> was;
+  };
+  void keep(const void* at, std::size_t bytes);
+  void keep_descriptions();
+  std::vector<Described> described_;
 };
 
 }  // namespace assay

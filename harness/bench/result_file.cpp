@@ -9,6 +9,7 @@
 
 #include "reports/bench_file.h"
 #include "reports/file.h"
+#include "reports/journal.h"
 #include "reports/json_reader.h"
 
 namespace assay {
@@ -192,6 +193,6 @@ ResultFile result_file_from(std::string_view text, const std::string& name) {
   return file;
 }
 
-ResultFile read_result_file(const std::string& path) { return result_file_from(read_file(path), path); }
+ResultFile read_result_file(const std::string& path) { return result_file_from(read_document(path), path); }
 
 }  // namespace assay

@@ -20,6 +20,8 @@
 #include <utility>
 
 #include "../registry/parts.h"
+#include "../run/forbidden.h"
+#include "../run/printed.h"
 #include "../run/process.h"
 
 namespace assay {
@@ -32,6 +34,9 @@ constexpr std::chrono::seconds kAfterStop{3};
 constexpr double kLate = 2;    // seconds that the process has, beyond a call's limit, to end itself
 constexpr int kEndMs = 2000;   // that it has to end, once its socket is closed
 constexpr long kLookMs = 500;  // between looks at the process
+// What its clock may be off by, and seconds that its answer may wait where the machine is busy.
+constexpr double kSlowestClock = 0.75;
+constexpr double kUnseen = 0.3;
 constexpr const char* kReady = "ready";
 
 // What answers have at least, and of which type; {} and [] say nothing of what is in them.
@@ -40,7 +45,7 @@ const Json& shape_of(const std::string& kind) {
     "ready": {"ready": true},
     "open": {"kernels": [{"status": "", "reason": "", "information": ""}], "operations": 0, "functions": 0, "dtype": "",
              "bytes": 0, "sets": 0, "device": "", "device_cache": 0, "bytes_of_set": 0},
-    "measure": {"kernels": [{"cpu": [0], "wall": [0], "calls": 0}],
+    "measure": {"elapsed": 0, "kernels": [{"cpu": [0], "wall": [0], "calls": 0}],
                 "limits": {"stream": {"cpu": [0], "wall": [0]}, "streaming": {"cpu": [0], "wall": [0]},
                            "operation": {"cpu": [0], "wall": [0]}, "element": {"cpu": [0], "wall": [0]}}},
     "close": {"kernels": [{"status": "", "reason": ""}]},
@@ -113,7 +118,12 @@ Session::Session(const Modules& modules, const Placement& placement, int threads
     throw SessionDied(fmt::format("socketpair: {}", std::strerror(errno)));
   socket_ = Descriptor(ends[0]);
   Descriptor theirs(ends[1]);
-  const Descriptor silent(open("/dev/null", O_WRONLY | O_CLOEXEC));
+  int output[2];
+  // Nobody waits for whoever prints too much, which would be timed.
+  if (pipe2(output, O_CLOEXEC | O_NONBLOCK) != 0)
+    throw SessionDied(fmt::format("pipe: {}", std::strerror(errno)));
+  output_ = Descriptor(output[0]);
+  const Descriptor its_output(output[1]);
   Environment environment;
   environment.program =
       modules.needs_torch()
@@ -151,19 +161,29 @@ Session::Session(const Modules& modules, const Placement& placement, int threads
     page_.send(socket_.get());
     // OpenMP looks at the processors that it has when it is loaded, before main().
     const Pinned inherited(placement.cpus);
-    process_ = start_process(environment, first, {silent.get(), STDERR_FILENO, theirs.get()});
+    process_ = start_process(environment, first, {its_output.get(), its_output.get(), theirs.get()});
   } catch (const std::runtime_error& error) {
     throw SessionDied(error.what());
   }
   theirs.close();
   try {
     receive(kReady, kStartSeconds);
+    code_.emplace(process_);
   } catch (const SessionError& error) {
     throw SessionDied(error.what());
   }
 }
 
+void Session::show_output() {
+  std::string text;
+  char some[4096];
+  for (ssize_t n = read(output_.get(), some, sizeof some); n > 0; n = read(output_.get(), some, sizeof some))
+    text.append(some, static_cast<std::size_t>(n));
+  if (!text.empty()) show_printed(names_.empty() ? std::vector<std::string>{"timing process"} : names_, text);
+}
+
 Session::~Session() {
+  show_output();
   socket_.close();
   if (process_ <= 0) return;
   has_ended(process_, kEndMs);
@@ -202,6 +222,28 @@ void Session::ended() {
                     kernel, by_others);
 }
 
+void Session::look_at_calls() {
+  // What kernels started may signal each other: that descends from the process, or has come to us (Adoption).
+  const auto may_signal = [this](pid_t to) {
+    if (to == process_) return false;
+    for (pid_t p = parent_of(to); p > 1; p = parent_of(p))
+      if (p == process_ || p == getpid()) return true;
+    return false;
+  };
+  const StoppedCall stopped = next_stopped_call(listener_.get(), process_, {}, may_signal);
+  if (stopped.what == Misdeed::none) return;
+  const std::uint32_t running = page_->kernel;
+  const auto kernel = running < kernels_ ? std::optional<std::size_t>(running) : std::nullopt;
+  const auto to = static_cast<pid_t>(static_cast<std::int64_t>(stopped.address));
+  const std::string what = misdeed_text(stopped.what, stopped.signal, to, to == process_);
+  try {
+    die(what, kernel);
+  } catch (SessionDied& died) {
+    died.surely = stopped.in_call;
+    throw;
+  }
+}
+
 void Session::watch_call() {
   const auto now = std::chrono::steady_clock::now();
   const std::uint32_t number = page_->number, kernel = page_->kernel;
@@ -219,7 +261,14 @@ void Session::watch_call() {
 
 Json Session::ask(const Json& request, double seconds) {
   const std::string kind = request.at("do");
-  if (kind == "open") kernels_ = request.at("kernels").size();
+  if (kind == "open") {
+    kernels_ = request.at("kernels").size();
+    names_.clear();
+    for (const Json& k : request.at("kernels"))
+      if (std::string name = k.at("shown").get<std::string>();
+          std::ranges::find(names_, name) == names_.end())
+        names_.push_back(std::move(name));
+  }
   std::string line = request.dump();
   line += '\n';
   for (std::size_t at = 0; at < line.size();) {
@@ -228,7 +277,23 @@ Json Session::ask(const Json& request, double seconds) {
     if (n <= 0) ended();
     at += static_cast<std::size_t>(n);
   }
-  return receive(kind, seconds);
+  const auto begin = std::chrono::steady_clock::now();
+  Json answer = receive(kind, seconds);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  if (kind == "measure") distrust(answer["elapsed"].get<double>() * 1e-9, took.count());
+  return answer;
+}
+
+// A kernel shares the process that times it. Whoever changed its clock is found by being tried alone.
+void Session::distrust(double theirs, double ours) {
+  if (const std::string file = code_ ? code_->changed() : ""; !file.empty())
+    die(fmt::format("code of {} was written over while kernels were timed",
+                    std::filesystem::path(file).filename().string()));
+  if (theirs < kSlowestClock * ours - kUnseen || theirs > ours + kUnseen)
+    die(fmt::format(
+        "the timing process says that {:.3g} s passed, of which this one saw {:.3g} s: its clock is not the "
+        "system's",
+        theirs, ours));
 }
 
 // A kernel can write to the socket, too.
@@ -250,8 +315,10 @@ Json Session::receive(const std::string& kind, double seconds) {
   const auto after_stop = kind == kReady || kind == "bandwidths" ? Clock::duration::zero() : kAfterStop;
   std::optional<Clock::time_point> stopped;
   for (;;) {
+    if (buffer_.starts_with('\n')) buffer_.erase(0, 1);  // with which the listener came
     const std::size_t end = buffer_.find('\n');
     if (end != std::string::npos) {
+      show_output();
       const std::string line = buffer_.substr(0, end);
       buffer_.erase(0, end + 1);
       return understood(kind, line);
@@ -271,16 +338,19 @@ Json Session::receive(const std::string& kind, double seconds) {
         }
       }
     }
-    pollfd waiting{socket_.get(), POLLIN, 0};
-    const int ready = poll(&waiting, 1, static_cast<int>(std::min<long>(left, kLookMs)));
+    pollfd waiting[] = {{socket_.get(), POLLIN, 0}, {listener_ ? listener_.get() : -1, POLLIN, 0}};
+    const int ready = poll(waiting, 2, static_cast<int>(std::min<long>(left, kLookMs)));
+    if (ready > 0 && (waiting[1].revents & POLLIN) != 0) look_at_calls();
+    if (ready > 0 && waiting[1].revents != 0 && (waiting[1].revents & POLLIN) == 0) listener_.close();
     if (ready == 0) {
+      show_output();
       // A process that the kernel started may hold the socket, too.
       if (has_ended(process_, 0)) ended();
       watch_call();
     }
-    if (ready <= 0) continue;
+    if (ready <= 0 || waiting[0].revents == 0) continue;
     char bytes[65536];
-    const ssize_t n = read(socket_.get(), bytes, sizeof bytes);
+    const ssize_t n = receive_with_listener(socket_.get(), bytes, listener_);
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) ended();
     buffer_.append(bytes, static_cast<std::size_t>(n));

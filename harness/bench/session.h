@@ -17,6 +17,7 @@
 #include "../run/descriptor.h"
 #include "../run/strays.h"
 #include "call_page.h"
+#include "own_code.h"
 #include "placement.h"
 
 namespace assay {
@@ -26,7 +27,8 @@ struct SessionDied : std::runtime_error {
   explicit SessionDied(const std::string& how, std::optional<std::size_t> which = {}, bool others = false)
       : std::runtime_error(how), kernel(which), by_others(others) {}
   std::optional<std::size_t> kernel;  // that was running: its number in the group that was open
-  bool by_others;  // by a signal that anybody may have sent: it need not be the kernel's doing
+  bool by_others;       // by a signal that anybody may have sent: it need not be the kernel's doing
+  bool surely = false;  // it was seen to do it
 };
 // Somebody gave up waiting (BenchOptions::stop), and the timing process was ended.
 struct SessionStopped : std::runtime_error {
@@ -90,18 +92,28 @@ class Session {
   // The answer to a request of that kind.
   nlohmann::json receive(const std::string& kind, double seconds);
   nlohmann::json understood(const std::string& kind, const std::string& line);
+  // Ends the process if it says that another time passed than did, or if its code was changed.
+  void distrust(double theirs, double ours);
   // Ends the process if one call takes much longer than it may, and the process does not see to that itself.
   void watch_call();
+  // Shows what kernels printed, which is lost where it is more than a pipe holds.
+  void show_output();
+  // Ends the process if what it asks the system for is forbidden.
+  void look_at_calls();
   [[noreturn]] void die(const std::string& how, std::optional<std::size_t> kernel = {});
   [[noreturn]] void ended();
 
   Adoption adoption_;  // before the process: what its kernels started ends after it
   SharedCallPage page_;
   Descriptor socket_;
+  Descriptor output_;    // what kernels print
+  Descriptor listener_;  // of its forbidden calls, where the system has such a thing
   pid_t process_ = -1;
+  std::optional<OwnCode> code_;
   std::string buffer_;
   Stop stop_;
-  std::size_t kernels_ = 0;  // of the group that is open
+  std::size_t kernels_ = 0;         // of the group that is open
+  std::vector<std::string> names_;  // of them
   // CallPage::number, since when, and how long the process had waited for a processor by then.
   std::uint32_t seen_ = 0;
   std::chrono::steady_clock::time_point since_;

@@ -20,8 +20,12 @@
 #include <stdexcept>
 
 #include "../plugin/load.h"
+#include "../plugin/private_copy.h"
+#include "../run/forbidden.h"
 #include "bandwidth.h"
 #include "call_limit.h"
+#include "clock.h"
+#include "kept_files.h"
 #include "placement.h"
 
 namespace assay {
@@ -81,6 +85,7 @@ class Timer {
     options.batch_ns = request.at("batch_ns");
     options.seed = request.at("seed");
     options.timeout = request.at("timeout");
+    options.threads = request.at("threads");
     std::vector<Contestant> contestants;
     for (const Json& k : request.at("kernels")) contestants.push_back(contestant(k));
     const std::optional<Device> device = contestants.empty() ? std::nullopt : contestants.front().device;
@@ -103,8 +108,9 @@ class Timer {
 
   Json measure(const Json& request) {
     if (!group_) throw std::logic_error("nothing is open");
+    const Moment begin = now();
     group_->measure(request.at("rounds"), request.at("seconds"));
-    Json answer{{"kernels", Json::array()}};
+    Json answer{{"elapsed", since(begin).wall}, {"kernels", Json::array()}};
     const std::vector<std::uint64_t> calls = group_->calls();
     std::size_t rounds = 0;
     for (std::size_t i = 0; i < calls.size(); ++i) {
@@ -240,7 +246,7 @@ class Timer {
 // others beside it.
 WorkerTable load_copy(const std::string& library) {
   const int copy = memfd_create("assay", MFD_CLOEXEC);
-  const int file = open(library.c_str(), O_RDONLY | O_CLOEXEC);
+  const int file = open(private_copy_of(library).c_str(), O_RDONLY | O_CLOEXEC);
   struct stat status {};
   bool whole = copy >= 0 && file >= 0 && fstat(file, &status) == 0;
   for (off_t left = status.st_size; whole && left > 0;) {
@@ -304,6 +310,7 @@ std::string said(const Json& answer) {
 int serve(int socket, std::span<const std::string> arguments, const std::function<TimedTable()>& own) {
   CallPage* const page = receive_call_page(socket);
   if (page == nullptr) return 1;
+  keep_files();
   Lines lines(socket);
   std::vector<WorkerTable> modules;
   TimedTable mine;
@@ -336,6 +343,8 @@ int serve(int socket, std::span<const std::string> arguments, const std::functio
     lines.write(said({{"error", error.what()}}));
     return 1;
   }
+  // From now on; what it has is all that a kernel needs.
+  if (!send_listener(socket, forbid_calls({}))) return 0;
   if (!lines.write(said({{"ready", true}}))) return 0;
   CallLimit::tell(*page);
   Timer timer(std::move(modules), std::move(mine));

@@ -3,14 +3,15 @@
 //
 // It is asked by lines of JSON on a socket and answers each with a line. The harness's side is session.h.
 //
-//   {"do": "open", "case", "cache", "limits", "same_count", "batch_ns", "seed", "timeout", "kernels": [{"module", "schema",
+//   {"do": "open", "case", "cache", "limits", "same_count", "batch_ns", "seed", "timeout", "threads",
+//    "kernels": [{"module", "schema",
 //    "name", "contract", "slowed"}]}        slowed: a share of its time for which the kernel idles after each call, or 0;
 //                                           timeout: seconds of a call
 //        -> {"kernels": [{"status", "reason", "information"}], "operations", "functions", "dtype", "bytes", "sets",
 //            "bytes_of_set", "device", "device_cache"}    the name of the GPU whose clock is read, or "", and bytes of its cache
 //   {"do": "measure", "rounds", "seconds"}
-//        -> {"kernels": [{"cpu": [], "wall": [], "calls"}], "limits": {"stream", "streaming", "operation", "element"}}
-//           times of one call in nanoseconds, of the rounds of this request
+//        -> {"elapsed", "kernels": [{"cpu": [], "wall": [], "calls"}], "limits": {"stream", "streaming", "operation", "element"}}
+//           times of one call in nanoseconds, of the rounds of this request, and how many it took in all
 //   {"do": "close"}                -> {"kernels": [{"status", "reason"}]}
 //   {"do": "entries", "kernels": [{"module", "schema", "name"}]}
 //        -> {"entries": [n]}    where the kernels begin in their files, or null

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "../verify/kept_cases.h"
+
 namespace assay {
 
 void CoveredCalls::note(const Finding& finding, const RowKey& row, const Case& c, std::uint64_t index,
@@ -25,7 +27,7 @@ void CoveredCalls::draw(Examiner& examiner, Row row, std::uint64_t seed, std::ui
   Guide guide(*row.key.first->op, row.key.second, seed);
   for (const Call& call : row.calls) guide.saw(call.c, *call.ran, call.judged);
   // After all others, those in the place of refused ones, too.
-  run_guided(examiner, guide, {row.key.first, most, 1'000 * most}, over, ran);
+  run_guided(examiner, guide, {row.key.first, most, 1'000 * most, row_of(row.key.second)}, over, ran);
 }
 
 }  // namespace assay

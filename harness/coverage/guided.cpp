@@ -36,7 +36,7 @@ void run_guided(Examiner& examiner, Guide& guide, const GuidedCases& what, const
     if (cases.empty()) return;
     // Most of them only show that they do not lead there.
     const std::vector<Examined> examined =
-        examiner.examine(cases, kernels, {.properties = false, .ahead = false});
+        examiner.examine(cases, kernels, {.properties = false, .ahead = false, .row = what.row, .confirm = true});
     for (std::size_t i = 0; i < cases.size(); ++i) {
       const Finding* finding = &examined[i].findings[0];
       const auto ended = [&] { return finding->stopped || finding->judgement.verdict == Verdict::not_run; };
@@ -45,7 +45,7 @@ void run_guided(Examiner& examiner, Guide& guide, const GuidedCases& what, const
       std::vector<Examined> thoroughly;
       if (reached && !is_fault(finding->judgement.verdict)) {
         thoroughly =
-            examiner.examine({&cases[i], 1}, kernels, {.ahead = false, .further = further_in(++lots)});
+            examiner.examine({&cases[i], 1}, kernels, {.ahead = false, .further = further_in(++lots), .row = what.row, .confirm = true});
         finding = &thoroughly[0].findings[0];
         if (ended()) return;
       }

@@ -13,6 +13,7 @@ struct GuidedCases {
   const Kernel* kernel;
   std::uint64_t most;   // cases
   std::uint64_t index;  // number of the first one, for the order of failures
+  std::uint64_t row;    // ExamineOptions::row
 };
 
 // Whether the results of the call were judged: it was neither refused, nor ended without them.

@@ -17,14 +17,15 @@ namespace {
 // one that explains a few numbers.
 constexpr std::size_t kLeastForPairs = 12, kLeastDifferent = 6;
 constexpr double kSameWidth = 1;  // bits
+constexpr std::chrono::milliseconds kReading{1000}, kTryingRead{1500}, kAnother{500};
 constexpr std::size_t kMostShown = 5;
 constexpr double kLeastShare =
     0.33;  // of the diverging elements, for a fault that does not explain all to be worth naming
 
 struct Tried {
   Cause cause;
-  Predictions predictions;
-  std::size_t order;  // among the suspects
+  std::optional<Predictions> predictions;  // as long as it explains all: of large tensors they are large
+  std::size_t order;                       // among the suspects
 };
 
 // Better first. What explains all and admits least; the order of suspects decides between equals.
@@ -60,6 +61,24 @@ class Search {
       for (std::size_t i = 0; i < further_.size(); ++i) try_single(further_[i], suspects_.size() + i);
     });
   }
+  std::span<const Variant> read_off(const std::function<std::span<const Variant>()>& guesses,
+                                    std::chrono::steady_clock::time_point until) {
+    std::span<const Variant> all;
+    within(until, [&] { all = guesses(); });
+    return all;
+  }
+  void guessed(std::span<const Variant> guesses, std::chrono::steady_clock::time_point until) {
+    within(until, [&] {
+      std::size_t order = suspects_.size() + further_.size() + guessed_;
+      for (const Variant& v : guesses) try_single(v, order++);
+      guessed_ += guesses.size();
+    });
+  }
+  bool is_known_otherwise(const std::function<bool()>& known, std::chrono::steady_clock::time_point until) {
+    bool is_known = false;
+    within(until, [&] { is_known = known(); });
+    return is_known;
+  }
   void pairs(std::chrono::steady_clock::time_point until) {
     within(until, [this] { try_pairs(); });
   }
@@ -85,10 +104,25 @@ class Search {
         if (t.cause.explains_all && !t.cause.whole) order.push_back(&t);
       std::ranges::sort(order, [](const Tried* a, const Tried* b) { return is_better(*a, *b); });
       for (Tried* t : order) {
-        t->cause.whole = on_the_whole(calls_, t->predictions);
-        if (!t->cause.whole->holds()) t->cause.explains_all = false;
+        t->cause.whole = on_the_whole(calls_, *t->predictions);
+        if (t->cause.whole->holds()) continue;
+        t->cause.explains_all = false;
+        t->predictions.reset();
       }
     });
+  }
+  // Single faults that explain each element that diverges, and say of others that they would, too, in the order of suspects. In a part of
+  // the results they are alike: which of them breaks least elsewhere is no matter.
+  std::vector<const Variant*> beyond_the_right() const {
+    std::vector<const Tried*> order;
+    for (const Tried& t : tried_)
+      if (t.cause.explained == elements_.wrong().size() && t.cause.broken > 0 && t.cause.discriminating > 0 &&
+          t.cause.hypothesis.faults.size() == 1 && t.cause.hypothesis.faults[0]->contract.empty())
+        order.push_back(&t);
+    std::ranges::sort(order, {}, &Tried::order);
+    std::vector<const Variant*> all;
+    for (const Tried* t : order) all.push_back(t->cause.hypothesis.faults[0]);
+    return all;
   }
   bool any_wrong() const { return !elements_.wrong().empty(); }
   bool any_proves_all() const {
@@ -172,7 +206,7 @@ class Search {
         if (p.any() &&
             std::ranges::all_of(elements_.first_wrong(), [&](const auto& at) { return p.admits(at); }) &&
             shows(p, promises_less) && !(promises_less && admits_others(elements_, p)))
-          add(h, std::move(p), suspects_.size() + further_.size() + i + j);
+          add(h, std::move(p), suspects_.size() + further_.size() + guessed_ + i + j);
       }
   }
 
@@ -201,7 +235,7 @@ class Search {
   }
 
   bool told_apart(Tried& a, Tried& b) const {
-    const auto differ = [&](const auto& at) { return a.predictions.differs(at, b.predictions); };
+    const auto differ = [&](const auto& at) { return a.predictions->differs(at, *b.predictions); };
     return std::ranges::any_of(elements_.wrong(), differ) || std::ranges::any_of(elements_.right(), differ);
   }
 
@@ -229,8 +263,12 @@ class Search {
       if (c.explained > 0 && is_no_such_arithmetic(calls_, elements_, p)) c.explained = 0;
     }
     c.width = width / static_cast<double>(std::max<std::size_t>(1, elements_.wrong().size()));
+    // Two faults fit where each makes the other's results unsure. Without an element that tells them from the reference they say nothing.
+    if (h.faults.size() > 1 && c.discriminating == 0) c.explained = 0;
     c.explains_all = c.explained == elements_.wrong().size() && c.broken == 0 && c.explained > 0;
-    tried_.push_back({std::move(c), std::move(p), order});
+    std::optional<Predictions> kept;
+    if (c.explains_all) kept = std::move(p);
+    tried_.push_back({std::move(c), std::move(kept), order});
   }
 
   std::span<Evidence* const> calls_;
@@ -239,13 +277,16 @@ class Search {
   const std::atomic<bool>* interrupted_;
   std::vector<Tried> tried_;
   std::vector<std::size_t> changing_;
+  std::size_t guessed_ = 0;
   Causes found_;
 };
 
 }  // namespace
 
 Causes find_causes(std::span<Evidence* const> calls, const std::vector<Variant>& suspects,
-                   const std::vector<Variant>& further, const Patience& patience) {
+                   const std::vector<Variant>& further,
+                   const std::function<std::span<const Variant>()>& guessed, const InPart& in_part,
+                   const std::function<bool()>& known_otherwise, const Patience& patience) {
   const auto begin = std::chrono::steady_clock::now();
   Search search(calls, suspects, further, patience.interrupted);
   if (!search.has_numbers()) return search.result();
@@ -254,6 +295,23 @@ Causes find_causes(std::span<Evidence* const> calls, const std::vector<Variant>&
   if (search.any_wrong() && !search.any_proves_all()) {
     search.further(begin + patience.singles);
     search.confirm(begin + patience.singles);
+  }
+  if (search.any_wrong() && !search.any_explains_all()) {
+    // What is read off results is quick: it is looked for where the others took all the time as well, as they do of large tensors.
+    const auto at_least = [&](std::chrono::milliseconds time) {
+      return std::max<std::chrono::steady_clock::time_point>(
+          begin + patience.singles, std::chrono::steady_clock::now() + std::min(time, patience.singles / 8));
+    };
+    const std::span<const Variant> guesses = search.read_off(guessed, at_least(kReading));
+    const auto until = at_least(kTryingRead);
+    search.guessed(guesses, until);
+    search.confirm(until);
+    if (!search.any_explains_all()) {
+      search.guessed(in_part(search.beyond_the_right()), at_least(kTryingRead));
+      search.confirm(at_least(kTryingRead));
+    }
+    if (!search.any_explains_all() && search.is_known_otherwise(known_otherwise, at_least(kAnother)))
+      return search.result();
   }
   if (search.enough_for_pairs() && !search.any_explains_all()) {
     const auto until = std::chrono::steady_clock::now() + patience.pairs;

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -55,9 +56,16 @@ struct Patience {
   const std::atomic<bool>* interrupted = nullptr;
 };
 
+// Faults of a part of the results alone, made of faults of all.
+using InPart = std::function<std::span<const Variant>(std::span<const Variant* const>)>;
+
 // Calls of one operator, with results of one dtype, by one kernel: the cause must explain all of them. The suspects must outlive the
-// result. `further` ones are tried if none of these, alone, explains everything; and pairs, of the first, if none of these does either.
+// result. `further` ones are tried if none of these, alone, explains everything; those that `guessed` reads off the results, if none of
+// these does; and pairs, of the first, if none of these does either, and `known_otherwise` does not say that the results are known to be
+// something else. Before pairs come those that `in_part` makes of faults which explain all that diverges, and contradict what does not.
 Causes find_causes(std::span<Evidence* const> calls, const std::vector<Variant>& suspects,
-                   const std::vector<Variant>& further, const Patience& patience);
+                   const std::vector<Variant>& further,
+                   const std::function<std::span<const Variant>()>& guessed, const InPart& in_part,
+                   const std::function<bool()>& known_otherwise, const Patience& patience);
 
 }  // namespace assay::diagnose

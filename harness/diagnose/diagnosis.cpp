@@ -4,16 +4,28 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <set>
+#include <utility>
 
-#include "../diff/rearranged.h"
 #include "../generate/cases.h"
 #include "../generate/data.h"
+#include "another_operator.h"
 #include "fill.h"
+#include "fused.h"
+#include "gathered.h"
+#include "in_part.h"
+#include "moved.h"
 #include "narrow.h"
+#include "outside.h"
 #include "showing.h"
 #include "suspects.h"
+#include "terms.h"
+#include "tiles.h"
+#include "turned.h"
 #include "unrelated.h"
 #include "vocabulary/stop.h"
+#include "where.h"
 
 namespace assay::diagnose {
 namespace {
@@ -22,60 +34,6 @@ constexpr std::uint64_t kMostSeparating = 300;  // cases that are tried
 constexpr double kAllOfThem = 0.9999;           // of the elements
 constexpr std::size_t kEnoughToChoose = 8;      // elements that diverge
 constexpr std::size_t kMostElements = 256;      // of such a case, that are looked at
-
-std::string number(double x, Dtype dtype) {
-  if (std::isnan(x)) return "NaN";
-  return dtype == Dtype::f64 ? fmt::format("{:.17g}", x) : fmt::format("{:.9g}", x);
-}
-
-std::string place(const Evidence& evidence, const Element& e) {
-  const Call& call = evidence.call();
-  const auto o = static_cast<std::size_t>(e.output);
-  std::string must;
-  const Dtype dtype = call.outputs[o].dtype;
-  if (e.right.lower <= e.right.upper)
-    must = e.right.lower == e.right.upper
-               ? number(e.right.lower, dtype)
-               : fmt::format("[{}, {}]", number(e.right.lower, dtype), number(e.right.upper, dtype));
-  for (const auto& [admitted, what] : {std::pair{e.right.nan, "NaN"},
-                                       {e.right.positive_infinity, "inf"},
-                                       {e.right.negative_infinity, "-inf"}})
-    if (admitted) must += fmt::format("{}{}", must.empty() ? "" : " or ", what);
-  return fmt::format("{}{} is {}, but must be {}", output_name(*call.op, o),
-                     index_text(call.outputs[o].shape, e.at), number(e.actual, dtype), must);
-}
-
-// Inputs that have an element for each one of the output: a rule may speak of them.
-std::vector<diff::Values> inputs_for(const Call& call, const Shape& shape) {
-  std::vector<diff::Values> values;
-  for (std::size_t i = 0; i < call.arguments.size(); ++i)
-    if (const auto* t = std::get_if<TensorData>(&call.arguments[i]); t != nullptr && t->shape == shape)
-      values.push_back({std::string(call.op->schema.argument_storage[i].name),
-                        [t](std::uint64_t e) { return t->get(static_cast<std::int64_t>(e)); }});
-  return values;
-}
-
-Where where(Evidence& evidence, int output) {
-  const Checked::Output& out = evidence.call().outputs[static_cast<std::size_t>(output)];
-  const diff::Mask& mask = evidence.mask(output);
-  Where w;
-  w.output = output_name(*evidence.call().op, static_cast<std::size_t>(output));
-  w.diverging = mask.count();
-  w.elements = mask.size();
-  if (w.diverging == 0) return w;
-  std::vector<diff::Values> values = inputs_for(evidence.call(), out.shape);
-  values.push_back({"the right result", [&evidence, output](std::uint64_t e) {
-                      return evidence.expectation().values(output)[e];
-                    }});
-  w.small = diff::picture(out.shape, mask, diff::kTerminalRows, diff::kTerminalColumns);
-  w.large = diff::picture(out.shape, mask, diff::kDrawnRows, diff::kDrawnColumns);
-  w.rule = diff::smallest_rule(out.shape, mask, values);
-  const Dtype stored = evidence.stored(output);
-  const std::vector<std::byte> right = evidence.as_stored(output, evidence.expectation().rounded(output)),
-                               came = evidence.as_stored(output, evidence.packed(output));
-  w.rearranged = diff::rearranged({right, stored}, out.shape, {came, stored}, out.shape);
-  return w;
-}
 
 Named named(const Cause& c) {
   const bool beside_arithmetic =
@@ -90,14 +48,20 @@ Named named(const Cause& c) {
           .explains_all = c.explains_all,
           .whole = c.whole,
           .beside_arithmetic = beside_arithmetic,
+          .definition = c.hypothesis.faults.size() == 1 ? std::string(c.hypothesis.faults[0]->definition)
+                                                        : std::string(),
           .proven = c.discriminating > 0 && c.is_confirmed() && !beside_arithmetic};
 }
 
 constexpr double kNearOne = 0x1p-6;
+constexpr double kABit = 64;  // ulp
+constexpr std::string_view kApproximate = "arithmetic.approximate";
 #ifdef ASSAY_SANITIZED
-constexpr std::chrono::seconds kMostAcquitting{120};
+constexpr std::chrono::seconds kMostAcquitting{120}, kMostAdmitting{60}, kMostDeciding{60};
 #else
 constexpr std::chrono::seconds kMostAcquitting{5};  // for what the results need
+constexpr std::chrono::seconds kMostAdmitting{1};   // for what a contract would have to say
+constexpr std::chrono::seconds kMostDeciding{2};    // for a case that decides
 #endif
 
 // Whether a parameter gives every element: which is a cause, where factors of results by their places are a description.
@@ -122,13 +86,25 @@ bool is_recovered_otherwise(const std::vector<Inverted>& inverted) {
 
 Named approximation(int bits, std::size_t diverging) {
   return {
-      .name = "arithmetic.approximate",
+      .name = std::string(kApproximate),
       .says = fmt::format(
           "approximates: results have about {} correct bits, and errors that are no rounding to a format of "
           "so many; fast reciprocals, roots and exponentials give such",
           bits),
       .explained = diverging,
       .explains_all = true};
+}
+
+// A cause that is nothing but functions that are less accurate.
+bool is_of_functions(const Named& c) {
+  return c.name.starts_with("arithmetic.functions") || c.name == kApproximate;
+}
+
+Named inaccurate(const Admitting& a, std::size_t diverging) {
+  return {.name = fmt::format("arithmetic.inaccurate_{}", a.what),
+          .says = fmt::format("has a {} that is less accurate than the contract says", a.what),
+          .explained = diverging,
+          .explains_all = true};
 }
 
 // What a fault makes of a call; the reference, where it changes nothing.
@@ -159,7 +135,7 @@ bool differ_on(const Case& c, const Cause& cause, const std::vector<Cause>& othe
 std::optional<std::string> separating(const Causes& causes, const Evidence& evidence) {
   std::vector<Cause> others;
   for (const Cause& c : causes.same)
-    if (others.size() < 8) others.push_back(c);
+    if (others.size() < kMostSeparated) others.push_back(c);
   const Operator& op = *evidence.call().op;
   for (std::uint64_t i = ladder_length(op); i < kMostSeparating; ++i) {
     const Case c = generate(op, evidence.call().outputs[0].dtype, 0, i);
@@ -247,18 +223,41 @@ class Diagnoser {
   }
 
   void find() {
-    causes_ = find_causes(calls_, suspects_, further_, options_.patience);
+    const auto guessed = [this]() -> std::span<const Variant> { return read_off_all(); };
+    const auto another = [this] {
+      another_ = another_operator(calls_);
+      return another_.has_value();
+    };
+    const auto in_part = [this](std::span<const Variant* const> faults) -> std::span<const Variant> {
+      if (calls_.size() == 1) parts_ = in_part_of(evidence_, faults);
+      return parts_;
+    };
+    causes_ = find_causes(calls_, suspects_, further_, guessed, in_part, another, options_.patience);
     d_.tried = causes_.tried;
     d_.tried_diverging = causes_.tried_diverging;
     d_.tested = causes_.tested;
     d_.pairs = causes_.pairs;
-    d_.complete = causes_.complete;
+    d_.complete = d_.complete && causes_.complete;
     if (causes_.without_numbers)
       d_.skipped.push_back(
           "Every result that was looked at is NaN or infinite, as many faults would give: no cause can be told from "
           "another. Finite inputs, or fewer of them, may show more.");
     d_.untestable = causes_.untestable;
     d_.blind = blind(*evidence_.call().op, causes_);
+  }
+
+  // The quickest first; those that hold for every operator's results are named first.
+  std::span<const Variant> read_off_all() {
+    try {
+      for (const auto some : {moved_of, turned_of, gathered_of, fused_of, outside_of, tiles_of, terms_of}) {
+        std::vector<Variant> found = some(evidence_);
+        guessed_.insert(some == terms_of ? guessed_.begin() : guessed_.end(),
+                        std::move_iterator(found.begin()), std::move_iterator(found.end()));
+      }
+    } catch (const Stopped&) {
+      d_.complete = false;
+    }
+    return guessed_;
   }
 
   // Where there is no fault.
@@ -277,9 +276,27 @@ class Diagnoser {
       if (d_.strictest && !d_.strictest->decided()) {
         d_.kind = Diagnosis::Kind::undecided;
         attempt([this] { d_.nearer = nearest(evidence_, suspects_, further_); });
+        attempt([this] { d_.winograd = winograd_of(evidence_); });
+        attempt([this] { decide(); });
       }
     }
     show();
+  }
+
+  // A case that decides: with the cause to which the results are nearest, or with none.
+  void decide() {
+    if (!options_.separate) return;
+    const Variant* nearest = nullptr;
+    for (const std::vector<Variant>* some : {&suspects_, &further_})
+      if (d_.nearer && nearest == nullptr)
+        if (const auto v = std::ranges::find(*some, d_.nearer->name, &Variant::name); v != some->end())
+          nearest = &*v;
+    const auto until = std::chrono::steady_clock::now() + kMostDeciding;
+    const StopScope limit([until] { return std::chrono::steady_clock::now() > until; });
+    try {
+      d_.deciding = deciding(evidence_, nearest);
+    } catch (const Stopped&) {  // without one, what is known is not less complete
+    }
   }
 
   // A case that shows more.
@@ -322,6 +339,32 @@ class Diagnoser {
     d_.kind = d_.causes.empty() ? Diagnosis::Kind::unknown : Diagnosis::Kind::partly;
     if (!d_.inverted.empty()) d_.kind = Diagnosis::Kind::recovered;
     attempt([this] { conclude(); });
+    if (!d_.unrelated && is_of_arithmetic_or_unknown()) admit();
+  }
+
+  bool is_of_arithmetic_or_unknown() const {
+    if (d_.kind == Diagnosis::Kind::unknown || d_.kind == Diagnosis::Kind::partly) return true;
+    return d_.kind != Diagnosis::Kind::recovered && !d_.causes.empty() && is_of_functions(d_.causes[0]);
+  }
+
+  // A function that is not as accurate as was promised is a cause of its own where nothing else explains the errors, which are no proof.
+  void admit() {
+    const auto until = std::chrono::steady_clock::now() + kMostAdmitting;
+    const StopScope limit([until] { return std::chrono::steady_clock::now() > until; });
+    try {
+      d_.admitting = admitting(calls_);
+      if (!d_.admitting) return;
+      // A bit outside, that is; where coordinates say where it is, a function is not what is wrong there.
+      if (is_somewhere() || (!d_.admitting->likely && d_.admitting->least > kABit)) d_.admitting.reset();
+      if (!d_.admitting) return;
+    } catch (const Stopped&) {  // what else is known is not less complete
+      d_.admitting.reset();
+      return;
+    }
+    const bool named = !d_.causes.empty() && is_of_functions(d_.causes[0]);
+    if (named || !d_.admitting->likely) return;
+    d_.causes = {inaccurate(*d_.admitting, d_.tried_diverging)};
+    d_.kind = Diagnosis::Kind::named;
   }
 
   // Whether it diverges in a small part, of which coordinates say where it is. An approximation is one everywhere.
@@ -337,6 +380,21 @@ class Diagnoser {
     return false;
   }
 
+  // One number, or one in place of another: much gives these.
+  bool says_little() {
+    constexpr std::size_t kLeastElements = 3;
+    std::set<std::pair<double, double>> different;
+    std::size_t tried = 0;
+    for (const Evidence* e : calls_)
+      for (const Element& t : e->tried()) {
+        ++tried;
+        if (std::isnan(t.actual) || std::isnan(t.right.value)) return false;
+        different.emplace(t.actual, t.right.value);
+      }
+    d_.says_little = tried < kLeastElements || different.size() == 1;
+    return d_.says_little;
+  }
+
   std::optional<Fill> filled() {
     std::optional<Fill> fill = fill_of(evidence_);
     return fill ? std::move(fill) : end_of(evidence_);
@@ -347,6 +405,30 @@ class Diagnoser {
   }
 
   void conclude() {
+    // A parameter that makes every result the same explains nothing that this does not.
+    if (const std::optional<Fill> constant = calls_.size() == 1 ? constant_of(evidence_) : std::nullopt) {
+      d_.causes = {read_off(constant->name, constant->says, d_.tried_diverging)};
+      d_.same.clear();
+      d_.weaker.clear();
+      d_.inverted.clear();
+      d_.separating.reset();
+      d_.kind = Diagnosis::Kind::named;
+      return;
+    }
+    if (another_) {
+      d_.causes = {read_off(another_->name, another_->says, d_.tried_diverging)};
+      d_.causes[0].proven = another_->is_exact;
+      if (another_->of_all) d_.causes[0].whole = Whole{.elements = d_.elements, .read = d_.judged};
+      for (const std::string& call : another_->as_well)
+        d_.same.push_back(read_off("results.of_" + call.substr(0, call.find('(')),
+                                   fmt::format("gives the result of {}", call), d_.tried_diverging));
+      if (!d_.same.empty()) d_.advice = "Other arguments would tell them apart.";
+      d_.weaker.clear();
+      d_.inverted.clear();
+      d_.separating.reset();
+      d_.kind = Diagnosis::Kind::named;
+      return;
+    }
     // What only promises less than the reference fits many results: one that a few elements needed is no proof.
     if ((!explained_ || !d_.causes[0].proven) && !gives_all(d_.inverted) && !is_rearranged() &&
         is_unrelated(evidence_)) {
@@ -358,6 +440,11 @@ class Diagnoser {
       d_.separating.reset();
       d_.kind = Diagnosis::Kind::unknown;
       return;
+    }
+    if (says_little()) {
+      d_.inverted.clear();
+      d_.kind = d_.causes.empty() ? Diagnosis::Kind::unknown : Diagnosis::Kind::ambiguous;
+      if (!d_.causes.empty()) return;
     }
     const bool certain = explained_ && causes_.same.empty() && causes_.causes[0].discriminating > 0;
     if (explained_) {
@@ -374,6 +461,12 @@ class Diagnoser {
       if (!d_.same.empty())
         d_.advice = "What is unwritten keeps what was in memory before, and what is read as zeros does not.";
       d_.kind = fill->certain ? Diagnosis::Kind::named : Diagnosis::Kind::ambiguous;
+    } else if (d_.inverted.empty() && (d_.winograd = winograd_of(evidence_))) {
+      d_.causes = {{.name = d_.winograd->name,
+                    .says = d_.winograd->says,
+                    .explained = d_.tried_diverging,
+                    .explains_all = true}};
+      d_.kind = Diagnosis::Kind::named;
     } else if (const std::optional<int> bits = is_recovered_otherwise(d_.inverted) || is_somewhere()
                                                    ? std::nullopt
                                                    : bits_of_approximation(calls_)) {
@@ -385,8 +478,9 @@ class Diagnoser {
   std::span<Evidence* const> calls_;
   const Options& options_;
   Evidence& evidence_;  // of the call in which most elements diverge
-  std::vector<Variant> suspects_, further_;
+  std::vector<Variant> suspects_, further_, guessed_, parts_;
   Causes causes_;
+  std::optional<AnotherOperator> another_;
   bool explained_ = false;
   Diagnosis d_;
 };
@@ -395,28 +489,6 @@ class Diagnoser {
 
 Diagnosis diagnose(std::span<Evidence* const> calls, const Options& options) {
   return Diagnoser(calls, options).diagnose();
-}
-
-std::optional<Diagnosis> doubt_of(Evidence& evidence, std::chrono::milliseconds most) {
-  constexpr std::size_t kFew = 64;
-  const auto until = std::chrono::steady_clock::now() + most;
-  const StopScope limit([until] { return std::chrono::steady_clock::now() > until; });
-  Diagnosis d;
-  try {
-    d.strictest = strictest(evidence, kFew);
-    if (!d.strictest || d.strictest->decided()) return std::nullopt;
-    d.kind = Diagnosis::Kind::undecided;
-    d.op = evidence.call().op->schema.name;
-    d.contract = text(evidence.contract());
-    d.elements = evidence.elements();
-    d.judged = evidence.judged();
-    d.undecidable = evidence.undecidable();
-    d.nearer = nearest(evidence, suspects_of(*evidence.call().op), further_suspects_of(*evidence.call().op));
-  } catch (const Stopped&) {
-    if (d.kind != Diagnosis::Kind::undecided) return std::nullopt;
-    d.complete = false;
-  }
-  return d;
 }
 
 }  // namespace assay::diagnose

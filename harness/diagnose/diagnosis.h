@@ -10,7 +10,9 @@
 
 #include "../diff/picture.h"
 #include "../diff/rule.h"
+#include "admitting.h"
 #include "causes.h"
+#include "deciding.h"
 #include "evidence.h"
 #include "inversion.h"
 #include "nearer.h"
@@ -18,8 +20,11 @@
 #include "stages.h"
 #include "strictest.h"
 #include "whole.h"
+#include "winograd.h"
 
 namespace assay::diagnose {
+
+inline constexpr std::size_t kMostSeparated = 8;
 
 // Where the elements of one output diverge.
 struct Where {
@@ -39,7 +44,8 @@ struct Named {
   bool explains_all = false;
   std::optional<Whole> whole{};  // what it makes of all elements
   bool beside_arithmetic =
-      false;  // it is two, one of which is arithmetic in fewer bits, with which much fits
+      false;                 // it is two, one of which is arithmetic in fewer bits, with which much fits
+  std::string definition{};  // whose definition of the operator it is, or empty
   // Whether some element tells it from the reference for certain, every element is as it says, and it does not stand beside arithmetic.
   bool proven = false;
 };
@@ -66,6 +72,7 @@ struct Diagnosis {
   std::string contract;   // under which it was judged
   std::uint64_t elements = 0, judged = 0, diverging = 0, undecidable = 0;
   std::size_t tried = 0, tried_diverging = 0;
+  bool says_little = false;  // all elements are one number in place of another, or there are hardly any
   bool unrelated = false;  // results are no nearer to the right ones than in any other order
   std::string worst;       // "out[0,3] is 1.5, but must be [1.25, 1.2500001]"
   std::vector<Where> where;
@@ -73,13 +80,17 @@ struct Diagnosis {
   std::vector<std::string> untestable;
   std::vector<std::string> blind;  // arguments whose faults none could show: "weight: .."
   std::vector<Inverted> inverted;
-  std::optional<std::string> separating;  // a case on which the first cause and those of `same` differ
+  std::optional<std::string>
+      separating;  // a case on which the first cause and those of `same`, the first kMostSeparated of them, differ
   std::optional<std::string>
       showing;                       // where there is no fault: a case that shows most of the untestable ones
   std::size_t shown = 0;             // how many
   std::string advice;                // how to tell them apart where no case does
   std::vector<std::string> skipped;  // why some causes were not tried
-  std::optional<Nearer> nearer;      // where the bound does not decide: the cause that results are nearest to
+  std::optional<ByWinograd> winograd;  // errors are those of this algorithm
+  std::optional<Admitting> admitting;  // where no cause is proven: what a contract would have to say
+  std::optional<Nearer> nearer;  // where the bound does not decide: the cause that results are nearest to
+  std::optional<Deciding> deciding;  // and a call that does decide
   std::optional<Strictest> strictest;  // where there is no fault, by a kernel of which nothing is known
   std::optional<Staging> stages;       // if the call was recorded with them
   std::size_t tested = 0, pairs = 0;

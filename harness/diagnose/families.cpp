@@ -1,12 +1,16 @@
 // Faults of kinds that have many members, which are tried where no common one explains the results: operands rounded together,
-// quantised tensors, sums that lose their first or last terms, channels shuffled, dimensions by their number.
+// sums that lose their first or last terms, channels shuffled, dimensions by their number.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <functional>
 
+#include "fused.h"
+#include "quantised.h"
 #include "suspects.h"
 #include "vocabulary/domain.h"
 
@@ -50,16 +54,6 @@ TensorData* float_tensor(Call& call, std::size_t argument) {
   return t != nullptr && t->numel() > 0 && (t->dtype == Dtype::f32 || t->dtype == Dtype::f64) ? t : nullptr;
 }
 
-bool change_each(TensorData& t, const std::function<double(std::int64_t, double)>& change) {
-  bool other = false;
-  for (std::int64_t i = 0; i < t.numel(); ++i) {
-    const double before = t.get(i);
-    t.set(i, change(i, before));
-    other = other || t.get(i) != before;
-  }
-  return other;
-}
-
 // Two tensors, or all, as a kernel rounds what goes into its products: each of them alone is common.
 void add_operands(const Operator& op, std::vector<Variant>& all) {
   std::vector<std::size_t> tensors;
@@ -90,48 +84,29 @@ void add_operands(const Operator& op, std::vector<Variant>& all) {
   if (tensors.size() > 2) plant(tensors, "operands", "all tensors");
 }
 
-// The dimension over which one scale holds: of the whole tensor, for each index of the first dimension, or of the last one.
-enum class Scales : std::uint8_t { one, first, last };
-
-std::int64_t scale_of(const TensorData& t, std::int64_t i, Scales scales) {
-  if (scales == Scales::one || t.shape.empty()) return 0;
-  return scales == Scales::last ? i % t.shape.back() : i / (t.numel() / t.shape.front());
-}
-
-// To the nearest of the multiples of the largest magnitude over 127, or over 7.
-bool quantise(TensorData& t, Scales scales, double levels) {
-  if (t.numel() < 8 || (scales != Scales::one && t.shape.size() < 2)) return false;
-  std::vector<double> largest(static_cast<std::size_t>(scales == Scales::one    ? 1
-                                                       : scales == Scales::last ? t.shape.back()
-                                                                                : t.shape.front()));
-  for (std::int64_t i = 0; i < t.numel(); ++i) {
-    double& most = largest[static_cast<std::size_t>(scale_of(t, i, scales))];
-    if (!std::isfinite(t.get(i))) return false;
-    most = std::max(most, std::fabs(t.get(i)));
-  }
-  return change_each(t, [&](std::int64_t i, double x) {
-    const double scale = largest[static_cast<std::size_t>(scale_of(t, i, scales))] / levels;
-    return scale == 0 ? x : std::nearbyint(x / scale) * scale;
-  });
-}
-
 class OfTensor {
  public:
   OfTensor(const Operator& op, std::size_t argument, std::vector<Variant>& all)
       : at_(argument), name_(op.schema.argument_storage[argument].name), all_(all) {}
 
-  void quantised() {
-    for (const auto& [bits, levels] : {std::pair{8, 127.0}, {4, 7.0}})
-      for (const auto& [scales, of] : {std::pair{Scales::one, std::string_view("one scale")},
-                                       {Scales::first, "a scale for each index of its first dimension"},
-                                       {Scales::last, "a scale for each index of its last dimension"}})
-        plant(
-            fmt::format("as_int{}_{}", bits,
-                        scales == Scales::one     ? "per_tensor"
-                        : scales == Scales::first ? "by_first_dimension"
-                                                  : "by_last_dimension"),
-            fmt::format("rounds {} to {}-bit integers with {} first", name_, bits, of),
-            [scales = scales, levels = levels](TensorData& t) { return quantise(t, scales, levels); }, true);
+  // Bytes without a sign that are taken for such with one, or the other way round.
+  void of_another_dtype() {
+    for (const auto& [is, taken_for] : {std::pair{Dtype::u8, Dtype::i8}, {Dtype::i8, Dtype::u8}}) {
+      const std::string_view as = assay::name(taken_for);
+      all_.push_back({.name = fmt::format("{}.bits_as_{}", name_, as),
+                      .says = fmt::format("takes the bits of {} for those of {}", name_, as),
+                      .arguments =
+                          [i = at_, is = is, taken_for = taken_for](Call& call) {
+                            auto* t = std::get_if<TensorData>(&call.arguments[i]);
+                            if (t == nullptr || t->numel() == 0 || t->dtype != is) return false;
+                            TensorData read(taken_for, t->shape);
+                            for (std::int64_t e = 0; e < t->numel(); ++e)
+                              std::memcpy(read.element(e), t->element(e), 1);
+                            *t = std::move(read);
+                            return true;
+                          },
+                      .argument = static_cast<int>(at_)});
+    }
   }
 
   // The innermost elements are the terms of sums, of most operators that have any.
@@ -139,18 +114,27 @@ class OfTensor {
     for (const std::int64_t n : {2, 3, 4, 5, 6, 7, 8, 12, 15, 16, 24, 31, 32, 48, 63, 64})
       plant(fmt::format("last_{}_lost", n),
             fmt::format("reads the last {} of the innermost elements of {} as zeros", n, name_),
-            [n](TensorData& t) {
-              return zeros(
-                  t, [&](std::int64_t column, std::int64_t size) { return column >= size - n; }, n);
-            });
+            [n](TensorData& t) { return zeros(t, n, true); });
     for (const std::int64_t n : {1, 2, 4, 8, 16})
       plant(fmt::format("first_{}_lost", n),
             n == 1 ? fmt::format("reads the first of the innermost elements of {} as zero", name_)
                    : fmt::format("reads the first {} of the innermost elements of {} as zeros", n, name_),
-            [n](TensorData& t) {
-              return zeros(
-                  t, [&](std::int64_t column, std::int64_t) { return column < n; }, n);
+            [n](TensorData& t) { return zeros(t, n, false); });
+  }
+
+  // A kernel of 1 x 1 in place of a larger one.
+  void middle() {
+    plant("middle_alone",
+          fmt::format("reads {} as zero but in the middle of its dimensions after the first two", name_),
+          [](TensorData& t) {
+            if (t.shape.size() < 3) return false;
+            return change_each(t, [&](std::int64_t i, double x) {
+              bool is_middle = true;
+              for (std::size_t d = t.shape.size(); d-- > 2; i /= t.shape[d])
+                is_middle = is_middle && i % t.shape[d] == t.shape[d] / 2;
+              return is_middle ? x : 0;
             });
+          });
   }
 
   void shuffled() {
@@ -174,21 +158,27 @@ class OfTensor {
   }
 
  private:
-  template <class Lost>
-  static bool zeros(TensorData& t, const Lost& lost, std::int64_t n) {
+  // n of each row, at its end or at its beginning.
+  static bool zeros(TensorData& t, std::int64_t n, bool at_end) {
     if (t.shape.empty() || t.shape.back() <= n) return false;
-    return change_each(
-        t, [&](std::int64_t i, double x) { return lost(i % t.shape.back(), t.shape.back()) ? 0 : x; });
+    const std::int64_t size = t.shape.back();
+    bool other = false;
+    for (std::int64_t row = 0, all = t.numel(); row < all; row += size)
+      for (std::int64_t k = 0; k < n; ++k) {
+        const std::int64_t i = row + (at_end ? size - n + k : k);
+        other = other || t.get(i) != 0;
+        t.set(i, 0);
+      }
+    return other;
   }
 
-  void plant(std::string name, std::string says, std::function<bool(TensorData&)> change, bool wide = false) {
+  void plant(std::string name, std::string says, std::function<bool(TensorData&)> change) {
     all_.push_back({.name = fmt::format("{}.{}", name_, name),
                     .says = std::move(says),
                     .arguments =
-                        [i = at_, wide, change = std::move(change)](Call& call) {
+                        [i = at_, change = std::move(change)](Call& call) {
                           auto* t = std::get_if<TensorData>(&call.arguments[i]);
-                          if (t == nullptr || t->numel() == 0 || !is_float(t->dtype)) return false;
-                          return (!wide || float_tensor(call, i) != nullptr) && change(*t);
+                          return t != nullptr && t->numel() > 0 && is_float(t->dtype) && change(*t);
                         },
                     .argument = static_cast<int>(at_)});
   }
@@ -244,10 +234,41 @@ void add_exchanged(const Operator& op, std::vector<Variant>& all) {
       }
 }
 
+// Tensors that have the same shape in this call, though they need not: square matrices.
+void add_exchanged_tensors(const Operator& op, std::vector<Variant>& all) {
+  for (std::size_t i = 0; i < op.schema.argument_count; ++i)
+    for (std::size_t j = i + 1; j < op.schema.argument_count; ++j) {
+      const Argument &a = op.schema.argument_storage[i], &b = op.schema.argument_storage[j];
+      if (!a.is_tensor() || a.list || !b.is_tensor() || b.list) continue;
+      all.push_back({.name = fmt::format("{}.exchanged_with_{}", a.name, b.name),
+                     .says = fmt::format("takes {} for {}, and {} for {}", a.name, b.name, b.name, a.name),
+                     .arguments = [i, j](Call& call) {
+                       const auto* x = std::get_if<TensorData>(&call.arguments[i]);
+                       const auto* y = std::get_if<TensorData>(&call.arguments[j]);
+                       if (x == nullptr || y == nullptr || x->shape != y->shape || x->dtype != y->dtype)
+                         return false;
+                       std::swap(call.arguments[i], call.arguments[j]);
+                       return true;
+                     }});
+    }
+}
+
 }  // namespace
+
+bool change_each(TensorData& t, const std::function<double(std::int64_t, double)>& change) {
+  bool other = false;
+  for (std::int64_t i = 0, n = t.numel(); i < n; ++i) {
+    const double before = t.get(i), after = change(i, before);
+    if (std::bit_cast<std::uint64_t>(after) == std::bit_cast<std::uint64_t>(before)) continue;
+    t.set(i, after);
+    other = other || t.get(i) != before;
+  }
+  return other;
+}
 
 std::vector<Variant> further_suspects_of(const Operator& op) {
   std::vector<Variant> all;
+  add_formula_variants(op, all, false);
   for (std::size_t i = 0; i < op.schema.argument_count; ++i) {
     const Argument& a = op.schema.argument_storage[i];
     add_dimensions(op, i, all);
@@ -256,10 +277,15 @@ std::vector<Variant> further_suspects_of(const Operator& op) {
     OfTensor of(op, i, all);
     of.shortened();
     of.shuffled();
-    of.quantised();
+    of.middle();
+    add_quantised(op, i, all);
+    of.of_another_dtype();
   }
   add_operands(op, all);
+  add_fused(op, all);
+  add_masks(all);
   add_exchanged(op, all);
+  add_exchanged_tensors(op, all);
   return all;
 }
 

@@ -4,8 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <set>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "../diff/rule.h"
@@ -52,15 +55,17 @@ std::size_t count(const std::vector<bool>& all) {
 
 // "3 to 8", "1, 4, 6"
 std::string listed(const std::vector<bool>& all) {
-  std::vector<std::size_t> at;
-  for (std::size_t i = 0; i < all.size(); ++i)
-    if (all[i]) at.push_back(i);
-  if (at.size() > 1 && at.back() - at.front() + 1 == at.size())
-    return fmt::format("{} to {}", at.front(), at.back());
   constexpr std::size_t kMostListed = 8;
-  const std::size_t shown = std::min(at.size(), kMostListed);
-  return fmt::format("{}{}", fmt::join(at.begin(), at.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
-                     shown < at.size() ? ", .." : "");
+  std::vector<std::string> at;
+  std::size_t first = all.size(), last = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!all[i]) continue;
+    at.push_back(std::to_string(i));
+    first = std::min(first, i);
+    last = i;
+  }
+  if (at.size() > 1 && last - first + 1 == at.size()) return fmt::format("{} to {}", first, last);
+  return first_of(at, kMostListed);
 }
 
 // Calls visit(argument, its dimension, the output's dimension) for each that may be the same rows.
@@ -204,6 +209,34 @@ std::optional<Fill> fill_of(Evidence& evidence) {
       fmt::format("leaves elements of the result unwritten: those that diverge all hold the bytes {:02x}",
                   fmt::join(numbers, " ")),
       true};
+}
+
+std::optional<Fill> constant_of(Evidence& evidence) {
+  constexpr std::size_t kLeastElements = 8, kLeastDifferent = 4;
+  const Call& call = evidence.call();
+  for (std::size_t o = 0; o < call.outputs.size(); ++o) {
+    const int output = static_cast<int>(o);
+    if (!evidence.has(output) || evidence.mask(output).count() == 0) continue;
+    const std::vector<std::byte> packed = evidence.as_stored(output, evidence.packed(output));
+    const auto size = static_cast<std::size_t>(bytes(evidence.stored(output)));
+    const std::uint64_t n = evidence.mask(output).size();
+    const double number = evidence.actual(output, 0);
+    if (n < kLeastElements || !std::isfinite(number) || number == 0)
+      return std::nullopt;  // zeros may be unwritten
+    for (std::uint64_t e = 1; e < n; ++e)
+      if (!std::ranges::equal(element(packed, e, size), element(packed, 0, size))) return std::nullopt;
+    std::set<double> right;
+    for (const double x : evidence.expectation().values(output)) {
+      right.insert(x);
+      if (right.size() >= kLeastDifferent)
+        return Fill{fmt::format("gives {} for each of {} elements, whatever goes in", number, grouped(n)),
+                    true,
+                    {},
+                    "results.constant"};
+    }
+    return std::nullopt;
+  }
+  return std::nullopt;
 }
 
 std::optional<Fill> end_of(Evidence& evidence) {

@@ -29,6 +29,10 @@ struct Fill {
 // kernel that skips them: "results.unwritten_where_zero".
 std::optional<Fill> fill_of(Evidence& evidence);
 
+// Whether every element of a result, of which there are several, is the same number, where right ones are many: it does not depend
+// on what goes in.
+std::optional<Fill> constant_of(Evidence& evidence);
+
 // Whether a result ends in elements that are all alike, zeros say, which are all that diverge: where it stops. A right result may
 // have such elements there, so that the first of them may be one that was written.
 std::optional<Fill> end_of(Evidence& evidence);

@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 
+#include "../diff/pitch.h"
 #include "../files/tensor_data.h"
 #include "../generate/data.h"
+#include "../judge/expectation.h"
 #include "../tensors/layout.h"
 #include "../tensors/tensor_file.h"
 #include "vocabulary/operators.h"
@@ -15,24 +18,31 @@
 namespace assay::diagnose {
 namespace {
 
-// The file, and the tensor in it, or "": a path of which a part before a colon is a file.
-std::pair<std::string, std::string> split(const std::string& place) {
-  std::error_code error;
-  if (place.starts_with("raw:") || std::filesystem::exists(place, error)) return {place, ""};
-  const std::size_t colon = place.rfind(':');
-  if (colon == std::string::npos || !std::filesystem::exists(place.substr(0, colon), error))
-    return {place, ""};
-  std::string entry = place.substr(colon + 1);
-  if (entry.starts_with('/')) entry.erase(0, 1);
-  return {place.substr(0, colon), entry};
-}
-
 std::string spec(const TensorData& t) { return fmt::format("{}[{}]", name(t.dtype), text(t.shape)); }
 
 std::vector<std::string> output_names(const Call& call) {
   std::vector<std::string> names;
   for (std::size_t o = 0; o < call.outputs.size(); ++o) names.push_back(output_name(*call.op, o));
   return names;
+}
+
+// By its name, or by its number: "out0" is the first result, whatever its name.
+std::optional<std::size_t> result_named(const std::vector<std::string>& names, const std::string& name) {
+  if (const auto found = std::ranges::find(names, name); found != names.end())
+    return static_cast<std::size_t>(found - names.begin());
+  for (std::size_t o = 0; o < names.size(); ++o)
+    if (name == fmt::format("out{}", o)) return o;
+  return std::nullopt;
+}
+
+// Where the right result stands in bytes of another size: "; its rows are 64 elements apart, not 60, as the right result shows".
+std::string where_it_stands(const Call& call, std::size_t which, std::span<const std::byte> bytes,
+                            Dtype dtype) {
+  Expectation expectation(call);
+  const Checked::Output& out = call.outputs[which];
+  const auto found =
+      diff::pitched({expectation.rounded(static_cast<int>(which)), out.dtype}, out.shape, bytes, dtype);
+  return found ? fmt::format("; {}, as the right result shows", *found) : std::string();
 }
 
 // The tensor as one of another dtype, if it loses nothing.
@@ -47,16 +57,15 @@ std::vector<std::byte> converted(const TensorData& t, Dtype dtype, const std::st
 }  // namespace
 
 TensorData read_tensor(const std::string& place) {
-  const auto [path, entry] = split(place);
-  const auto file = open_tensors(path);
-  if (entry.empty() && file->entries().size() != 1) {
+  const auto file = open_tensors_at(place);
+  if (file->entries().size() != 1) {
     std::string names;
     for (std::size_t i = 0; i < std::min<std::size_t>(file->entries().size(), 10); ++i)
       names += (i == 0 ? "" : ", ") + tensors::in_quotes(file->entries()[i].name);
-    throw FileError(fmt::format("{} has {} tensors: name one of them, {}:NAME ({})", path,
-                                file->entries().size(), path, names));
+    throw FileError(fmt::format("{} has {} tensors: name one of them, {}:NAME ({})", place,
+                                file->entries().size(), place, names));
   }
-  return tensor_of(file->read(entry.empty() ? file->entries()[0] : file->entry(entry)));
+  return tensor_of(file->read(file->entries()[0]));
 }
 
 GivenArgument parse_argument(const std::string& text) {
@@ -70,21 +79,16 @@ GivenArgument parse_argument(const std::string& text) {
 }
 
 GivenCall given_call(const std::string& op, const std::vector<GivenArgument>& arguments) {
-  const Operator* known = nullptr;
-  for (const Operator* o : operators())
-    if (o->schema.name == op) known = o;
+  const Operator* known = &operator_named(op);
   GivenCall given;
-  if (known == nullptr) {
-    parse_case(op + ":");  // which says the nearest name
-    throw CaseError(fmt::format("there is no operator '{}'", op));
-  }
   std::vector<std::pair<std::string, TensorData>> tensors;
   std::string all;
   for (const GivenArgument& a : arguments) {
     if (known->schema.find(a.name) < 0) {
       std::vector<std::string_view> names;
       for (const Argument& there : known->schema.arguments()) names.push_back(there.name);
-      throw CaseError(fmt::format("{} has no argument '{}', but {}", op, a.name, fmt::join(names, ", ")));
+      throw CaseError(
+          fmt::format("{} has no argument '{}', but {}", known->schema.name, a.name, fmt::join(names, ", ")));
     }
     std::string value = a.value;
     if (value.starts_with('@')) {
@@ -98,7 +102,7 @@ GivenCall given_call(const std::string& op, const std::vector<GivenArgument>& ar
         std::ranges::none_of(arguments, [&](const GivenArgument& g) { return g.name == a.name; }))
       given.missing.emplace_back(a.name);
   if (!given.missing.empty()) return given;
-  const Case parsed = parse_case(fmt::format("{}:{}", op, all));
+  const Case parsed = parse_case(fmt::format("{}:{}", known->schema.name, all));
   given.case_text = text(parsed);
   given.call = materialise(parsed);
   for (const auto& [argument, tensor] : tensors)
@@ -122,11 +126,11 @@ std::optional<std::string> read_result(const std::string& text, const Call& call
   const std::size_t equals = text.find('=');
   std::error_code error;
   if (equals != std::string::npos && !std::filesystem::exists(text, error)) {
-    const auto found = std::ranges::find(names, text.substr(0, equals));
-    if (found == names.end())
+    const auto found = result_named(names, text.substr(0, equals));
+    if (!found)
       throw CaseError(fmt::format("{}: {} has no result '{}', but {}", text, call.op->schema.name,
                                   text.substr(0, equals), fmt::join(names, ", ")));
-    which = static_cast<std::size_t>(found - names.begin());
+    which = *found;
     place = text.substr(equals + 1);
     if (place.empty()) throw CaseError(fmt::format("{}: no file is named; write {}FILE", text, text));
   } else if (names.size() > 1) {
@@ -134,11 +138,18 @@ std::optional<std::string> read_result(const std::string& text, const Call& call
                                 call.op->schema.name, names.size(), fmt::join(names, ", ")));
   }
   if (outputs[which]) throw CaseError(fmt::format("{}: the result {} is given twice", text, names[which]));
-  const TensorData t = read_tensor(place);
   const Checked::Output& out = call.outputs[which];
+  const TensorData t = [&] {
+    try {
+      return read_tensor(place);
+    } catch (const RawSizeError& e) {
+      throw FileError(e.what() + where_it_stands(call, which, e.file.bytes, e.dtype));
+    }
+  }();
   if (t.shape != out.shape)
-    throw CaseError(fmt::format("{} is {}, but {} gives {}[{}] for these arguments", place, spec(t),
-                                call.op->schema.name, name(out.dtype), assay::text(out.shape)));
+    throw CaseError(fmt::format("{} is {}, but {} gives {}[{}] for these arguments{}", place, spec(t),
+                                call.op->schema.name, name(out.dtype), assay::text(out.shape),
+                                where_it_stands(call, which, t.memory, t.dtype)));
   outputs[which] = converted(t, out.dtype, place);
   if (!is_narrower(t.dtype, out.dtype)) return std::nullopt;
   rounding.stored.resize(call.outputs.size());

@@ -31,7 +31,7 @@ GivenCall given_call(const std::string& op, const std::vector<GivenArgument>& ar
 // A tensor: "y.npy", "all.npz:conv1", "case.h5:calls/0/inputs/self", "raw:f32[2x3]@y.bin".
 TensorData read_tensor(const std::string& place);
 
-// "y.npy", or "OUT=y.npy": results as the call's outputs are. A file of another dtype is taken if each of its numbers is one of the
+// "y.npy", or "OUT=y.npy", where OUT is a result's name or "out0", "out1", ..: results as the call's outputs are. A file of another dtype is taken if each of its numbers is one of the
 // result's dtype; that it is a narrower one is put down in `rounding`, and what that says is returned. Throws CaseError for an
 // output that there is not, and where the shape is another one.
 std::optional<std::string> read_result(const std::string& text, const Call& call, ExpectedOutputs& outputs,

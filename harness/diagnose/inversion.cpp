@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <numeric>
 
+#include "groups.h"
 #include "relation.h"
 #include "solve.h"
 #include "vocabulary/domain.h"
@@ -19,6 +21,28 @@ constexpr std::size_t kMostEquations = 4096;
 constexpr double kAffine = 1e-9;
 constexpr std::int64_t kLeastScaled = 8;   // elements of a tensor
 constexpr std::size_t kLeastOfALine = 12;  // elements that diverge
+constexpr std::size_t kMostAsked = 6;      // for a number that others are held against
+
+struct Constant {
+  double value;
+  std::string_view text;
+};
+constexpr Constant kConstants[] = {{1.4426950408889634074, "1 / ln(2), as of a logarithm to base 2"},
+                                   {0.43429448190325182765, "1 / ln(10), as of a logarithm to base 10"},
+                                   {0.69314718055994530942, "ln(2)"},
+                                   {2.3025850929940456840, "ln(10)"},
+                                   {57.295779513082320877, "180 / pi, as of degrees"},
+                                   {0.017453292519943295769, "pi / 180, as of degrees"},
+                                   {1.4142135623730950488, "sqrt(2)"},
+                                   {0.70710678118654752440, "1 / sqrt(2)"}};
+
+// " (sqrt(2))", where a factor is a number that people know.
+std::string known(double factor, double within) {
+  for (const Constant& c : kConstants)
+    if (std::fabs(factor - c.value) <= within + 0x1p-22 * c.value && within < 1e-3 * c.value)
+      return fmt::format(" ({})", c.text);
+  return {};
+}
 
 // An element of the result that is inverted: what came there, and how far it may be from what is right.
 struct Observed {
@@ -98,15 +122,21 @@ std::optional<std::vector<Solution>> straight(Function& y, const std::vector<Obs
   return all;
 }
 
-// The same of a number that the result depends on in any way: near the number that the element says most clearly.
-std::optional<std::vector<Solution>> near(Function& y, const std::vector<Observed>& elements, double given) {
-  const Observed* clearest = nullptr;
+// The elements that diverge most clearly, most clearly first.
+std::vector<const Observed*> clearest(const std::vector<Observed>& elements, std::size_t most) {
+  std::vector<const Observed*> all;
   for (const Observed& o : elements)
-    if (o.diverges && std::isfinite(o.came) && std::isfinite(o.right) &&
-        (clearest == nullptr || std::fabs(o.came - o.right) / o.within >
-                                    std::fabs(clearest->came - clearest->right) / clearest->within))
-      clearest = &o;
-  if (clearest == nullptr) return std::nullopt;
+    if (o.diverges && std::isfinite(o.came) && std::isfinite(o.right)) all.push_back(&o);
+  const auto clarity = [](const Observed* o) { return std::fabs(o->came - o->right) / o->within; };
+  const auto n = static_cast<std::ptrdiff_t>(std::min(most, all.size()));
+  std::ranges::partial_sort(all, all.begin() + n, std::greater<>(), clarity);
+  all.resize(static_cast<std::size_t>(n));
+  return all;
+}
+
+// The same of a number that the result depends on in any way: near the number that the first element says.
+std::optional<std::vector<Solution>> near(Function& y, const std::vector<Observed>& elements, double given,
+                                          const Observed* clearest) {
   const auto at = static_cast<std::size_t>(clearest->at);
   const double unit = given != 0 ? std::fabs(given) : 1e-3;
   double p0 = given, p1 = given + 0.25 * unit;
@@ -179,8 +209,7 @@ class Inverter {
     } else if (const std::optional<double> x = number(a, call_.arguments[i])) {
       Function y(call_, i, output_);
       auto solutions = straight(y, elements_, false, std::max(1.0, std::fabs(*x)));
-      if (!solutions || !agreement_along(*solutions, shape_, std::nullopt))
-        solutions = near(y, elements_, *x);
+      if (!solutions || !agreement_along(*solutions, shape_, std::nullopt)) solutions = found_near(y, *x);
       if (!solutions) return;
       const auto used = agreement_along(*solutions, shape_, std::nullopt);
       const std::array given{*x};
@@ -197,13 +226,25 @@ class Inverter {
         domain(*call_.op, name).kind == Domain::Kind::index)
       return;
     Function y(call_, i, output_, Of::a_factor);
-    const auto solutions = near(y, elements_, 1);
+    const auto solutions = found_near(y, 1);
     if (!solutions) return;
     const auto used = agreement_along(*solutions, shape_, std::nullopt);
     const std::array given{1.0};
     if (!used || are_given(*used, given)) return;
-    found.push_back({name, fmt::format("{} times that given", few_digits(used->values[0], used->within[0])),
+    found.push_back({name,
+                     fmt::format("{} times that given{}", few_digits(used->values[0], used->within[0]),
+                                 known(used->values[0], used->within[0])),
                      used->values, std::nullopt, used->share});
+  }
+
+  // What one element says may be one of two numbers, where it grows with the number and shrinks again: then another one is asked.
+  std::optional<std::vector<Solution>> found_near(Function& y, double given) const {
+    const std::size_t most = elements_.size() < kMostEquations / 4 ? kMostAsked : 1;
+    for (const Observed* o : clearest(elements_, most)) {
+      auto solutions = near(y, elements_, given, o);
+      if (solutions && agreement_along(*solutions, shape_, std::nullopt)) return solutions;
+    }
+    return std::nullopt;
   }
 
   // Of single elements: what diverges as factor * input + offset.
@@ -342,7 +383,9 @@ class Inverter {
       return std::fabs(offsets[g]) > 2 * within[g] * scale + 1e-6 * scale;
     };
     const auto text = [&](std::size_t g) {
-      if (!is_moved(g)) return fmt::format("{} times what is right", few_digits(factors[g], within[g]));
+      if (!is_moved(g))
+        return fmt::format("{} times what is right{}", few_digits(factors[g], within[g]),
+                           dimension ? std::string() : known(factors[g], within[g]));
       const std::string by = fmt::format("{} {}", offsets[g] < 0 ? "minus" : "plus",
                                          few_digits(std::fabs(offsets[g]), within[g] * scale));
       if (!is_scaled(g)) return fmt::format("what is right {}", by);
@@ -393,6 +436,7 @@ std::vector<Inverted> invert(Evidence& evidence) {
       for (std::size_t i = 0; i < call.arguments.size(); ++i) inverter.line_of(i, found);
     if (found.empty())
       for (std::size_t i = 0; i < call.arguments.size(); ++i) inverter.factor(i, found);
+    if (found.empty()) found = groups_of(evidence);
     break;  // results of one call share their parameters
   }
   // The fewest numbers first.

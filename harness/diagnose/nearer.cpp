@@ -58,7 +58,8 @@ std::optional<Nearer> nearest(Evidence& evidence, const std::vector<Variant>& su
       // Of arithmetic only a bound is known, and no result.
       if (!v.contract.empty() || !v.dtypes.contains(dtype)) continue;
       std::optional<Prediction> p =
-          Prediction::of({{&v}}, evidence.call(), evidence.contract(), &evidence.rounding());
+          Prediction::of({{&v}}, evidence.call(), evidence.contract(), &evidence.rounding(),
+                         &evidence.expectation().evaluation());
       if (!p) continue;
       const double times = times_nearer(evidence, *p);
       if (times >= kFarNearer) all.push_back({v.name, v.says, times, {}});

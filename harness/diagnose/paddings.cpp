@@ -66,16 +66,22 @@ std::optional<Windows> windows_of(const Call& call, std::size_t padding) {
   return w;
 }
 
-// Zeros around the image, as elements of it.
+// Zeros around the image, as elements of it. A negative number of them takes elements away.
 TensorData padded(const TensorData& t, const Numbers& before, const Numbers& behind) {
   Shape shape = t.shape;
   const std::size_t first = shape.size() - before.size();
   for (std::size_t d = 0; d < before.size(); ++d) shape[first + d] += before[d] + behind[d];
   TensorData larger(t.dtype, shape);
+  if (std::ranges::any_of(shape, [](std::int64_t n) { return n < 1; })) return t;
   for (std::int64_t i = 0; i < t.numel(); ++i) {
     std::int64_t rest = i, at = 0, stride = 1;
-    for (std::size_t d = shape.size(); d-- > 0; rest /= t.shape[d], stride *= shape[d])
-      at += (rest % t.shape[d] + (d >= first ? before[d - first] : 0)) * stride;
+    bool there = true;
+    for (std::size_t d = shape.size(); d-- > 0; rest /= t.shape[d], stride *= shape[d]) {
+      const std::int64_t index = rest % t.shape[d] + (d >= first ? before[d - first] : 0);
+      there = there && index >= 0 && index < shape[d];
+      at += index * stride;
+    }
+    if (!there) continue;
     std::memcpy(larger.element(at), t.element(i), static_cast<std::size_t>(bytes(t.dtype)));
   }
   return larger;
@@ -92,14 +98,22 @@ bool counts_padding(const Call& call) {
 bool pad(Call& call, std::size_t padding, const Windows& w, const Numbers& before,
          const Numbers& most_behind) {
   if (before == w.padding) return false;
+  auto& image = std::get<TensorData>(call.arguments[static_cast<std::size_t>(w.image_argument)]);
   if (!counts_padding(call)) {
-    call.arguments[padding] = before;
+    // What lies before the first window is not there for any.
+    Numbers taken(before.size()), left(before.size());
+    for (std::size_t d = 0; d < before.size(); ++d) {
+      taken[d] = std::min<std::int64_t>(before[d], 0);
+      left[d] = std::max<std::int64_t>(before[d], 0);
+    }
+    if (left != before && call.op->schema.find("grad_output") >= 0) return false;  // its results have the image's shape
+    if (left != before) image = padded(image, taken, Numbers(before.size(), 0));
+    call.arguments[padding] = left;
     return true;
   }
   Numbers behind = most_behind;
   for (std::size_t d = 0; d < behind.size(); ++d)
     behind[d] = std::max<std::int64_t>(0, std::min(behind[d], w.reach(d) - w.image[d] - before[d]));
-  auto& image = std::get<TensorData>(call.arguments[static_cast<std::size_t>(w.image_argument)]);
   image = padded(image, before, behind);
   call.arguments[padding] = Numbers(before.size(), 0);
   return true;
@@ -114,17 +128,18 @@ bool gives_same_shape(const Call& call, std::size_t padding, const Numbers& both
 }
 
 // The windows begin `by` earlier in dimension `only`, or in all. Not where so much on both sides gives results of the same shape:
-// nobody needs two numbers to say that.
+// nobody needs two numbers to say that. Where there is no padding, windows begin within the image.
 bool pad_otherwise_before(Call& call, std::size_t padding, std::int64_t by, std::optional<std::size_t> only) {
   const auto w = windows_of(call, padding);
   if (!w) return false;
   Numbers before = w->padding, behind = w->padding;
   for (std::size_t d = 0; d < before.size(); ++d) {
     if (only && *only != d) continue;
-    before[d] = std::max<std::int64_t>(0, before[d] + by);
+    before[d] += by;
     behind[d] = 2 * behind[d] - before[d];
   }
-  return !gives_same_shape(call, padding, before) && pad(call, padding, *w, before, behind);
+  const bool within = std::ranges::any_of(before, [](std::int64_t n) { return n < 0; });
+  return (within || !gives_same_shape(call, padding, before)) && pad(call, padding, *w, before, behind);
 }
 
 // Half of what results of this size take before the image, and of an odd number the greater half behind it; or before, if `lower`.

@@ -4,9 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 namespace assay::diagnose {
 namespace {
@@ -18,6 +20,9 @@ std::size_t numel(const Shape& shape) {
 
 // What f32 adds to a result before it is stored in 16 bits, with room for a few operations.
 constexpr double kBeforeStore = 0x1p-18;
+
+// Functions that cancel, such as x (1 + erf(x)), do so between minus this and 0: below it they give 0.
+constexpr double kCancels = 8;
 
 }  // namespace
 
@@ -54,12 +59,20 @@ bool disjoint(const Interval& a, const Interval& b) {
 }
 
 std::optional<Prediction> Prediction::of(const Hypothesis& hypothesis, const Call& call,
-                                         const Contract& contract, const Rounding* rounding) {
-  Call changed = call;
-  for (const Variant* v : hypothesis.faults)
-    if (v->arguments && !change_arguments(*v, changed)) return std::nullopt;
-  Prediction p(std::move(changed), contract, hypothesis.faults);
+                                         const Contract& contract, const Rounding* rounding,
+                                         Evaluation* right) {
+  std::unique_ptr<Call> changed;
+  for (const Variant* v : hypothesis.faults) {
+    if (!v->arguments) continue;
+    std::optional<Call> next = changed_by(*v, changed ? std::move(*changed) : Call(call));
+    if (!next) return std::nullopt;
+    changed = std::make_unique<Call>(std::move(*next));
+  }
+  Prediction p(changed ? *changed : call, contract, hypothesis.faults, changed ? nullptr : right);
+  if (changed) p.own(std::move(changed));
   p.rounding_ = rounding;
+  for (const Variant* v : hypothesis.faults)
+    if (v->within) p.reach(*v, call, contract, right);
   // Results that are moved, and land where they were, are no fault in this call.
   for (const Variant* v : p.results_) {
     if (!v->moves) continue;
@@ -74,11 +87,9 @@ std::optional<Prediction> Prediction::of(const Hypothesis& hypothesis, const Cal
   return p;
 }
 
-Prediction::Prediction(Call call, const Contract& contract) : Prediction(std::move(call), contract, {}) {}
-
-Prediction::Prediction(Call call, const Contract& contract, std::vector<const Variant*> faults)
-    : call_(std::make_unique<Call>(std::move(call))), contract_(contract), outputs_(call_->outputs.size()) {
-  arguments_ = std::make_unique<Arguments>(*call_);
+Prediction::Prediction(const Call& call, const Contract& contract, std::vector<const Variant*> faults,
+                       Evaluation* right)
+    : call_(&call), evaluation_(right), contract_(contract), outputs_(call_->outputs.size()) {
   const Reference* reference = find_reference(call_->op->schema.name);
   for (const Variant* v : faults) {
     if (v->formula != nullptr) reference = v->formula;
@@ -87,11 +98,35 @@ Prediction::Prediction(Call call, const Contract& contract, std::vector<const Va
       contract_ = parse_contract(v->contract, call_->outputs[0].computed_in);
       attack_ = v->attack;
     }
-    if (v->results) results_.push_back(v);
-    if (v->results && !v->moves) values_.push_back(v);
+    if (v->results || v->of_place) results_.push_back(v);
+    if ((v->results || v->of_place) && !v->moves) values_.push_back(v);
   }
-  evaluation_ = reference->evaluate(arguments_->values(), call_->outputs);
+  if (evaluation_ == nullptr || wrong_formula_) {
+    own_evaluation_ = reference->evaluate(Arguments(call).values(), call.outputs);
+    evaluation_ = own_evaluation_.get();
+  }
   for (std::size_t k = 0; k < outputs_.size(); ++k) look_up(k);
+}
+
+void Prediction::own(std::unique_ptr<Call> changed) {
+  own_ = std::move(changed);
+  call_ = own_.get();
+  if (!results_.empty()) return;
+  for (CallValue& v : own_->arguments) {
+    if (auto* const t = std::get_if<TensorData>(&v)) t->memory = {};
+    if (auto* const all = std::get_if<std::vector<TensorData>>(&v))
+      for (TensorData& t : *all) t.memory = {};
+  }
+}
+
+void Prediction::reach(const Variant& fault, const Call& call, const Contract& contract, Evaluation* right) {
+  within_ = &fault;
+  elsewhere_ = std::unique_ptr<Prediction>(new Prediction(call, contract, {}, right));
+  elsewhere_->rounding_ = rounding_;
+  for (std::size_t o = 0; o < outputs_.size(); ++o)
+    for (std::size_t i = 0; i < outputs_[o].integers.size(); ++i)
+      if (!fault.within(static_cast<int>(o), static_cast<std::int64_t>(i)))
+        outputs_[o].integers[i] = elsewhere_->outputs_[o].integers[i];
 }
 
 // Where the elements of an output come from: what moves them is shown their own numbers, plus one.
@@ -99,35 +134,61 @@ void Prediction::look_up(std::size_t output) {
   Output& o = outputs_[output];
   const Checked::Output& shape = call_->outputs[output];
   const std::size_t n = numel(shape.shape);
-  o.integers.resize(n);
+  const bool in_integers = call_->op->in_integers && !is_float(call_->outputs[0].computed_in);
   const auto vary = [&](VariantResult r, const Variant& v) {
+    if (!v.results) return r;
     std::vector<VariantResult> all(outputs_.size());  // a variant may be about one of the results alone
     all[output] = std::move(r);
     v.results(all, *call_);
     return std::move(all[output]);
   };
-  if (evaluation_->integers(static_cast<int>(output), o.integers)) {
+  if (in_integers) {
+    o.integers.resize(n);
+    evaluation_->integers(static_cast<int>(output), o.integers);
     for (const Variant* v : results_) {
       VariantResult r{shape.dtype, shape.shape, {}, o.integers, n};
       o.integers = vary(std::move(r), *v).integers;
     }
+    // As they are stored: a dtype holds the low bits alone.
+    std::array<std::byte, 8> stored{};
+    if (!results_.empty() && !is_float(shape.dtype))
+      for (std::int64_t& i : o.integers) {
+        store_integer(stored.data(), shape.dtype, i);
+        i = load_integer(stored.data(), shape.dtype);
+      }
     return;
   }
-  o.integers.clear();
-  if (results_.empty()) return;
+  if (std::ranges::none_of(results_, &Variant::moves)) return;
   std::vector<std::int64_t> from(n);
   std::iota(from.begin(), from.end(), std::int64_t{1});
-  const std::vector<std::int64_t> own = from;
   for (const Variant* v : results_)
     if (v->moves) from = vary({shape.dtype, shape.shape, {}, from, n}, *v).integers;
-  if (from == own) return;
   for (std::int64_t& i : from) --i;
+  const auto n_own = static_cast<std::int64_t>(n);
+  std::int64_t at = 0;
+  while (at < n_own && from[static_cast<std::size_t>(at)] == at) ++at;
+  if (at == n_own) return;
   o.from = std::move(from);
 }
 
+double Prediction::of_place(std::size_t value, double x, std::int64_t at) {
+  if (places_.empty()) {
+    places_.resize(values_.size());
+    std::vector<double> computed;
+    if (std::ranges::any_of(values_, [](const Variant* v) { return v->of_place && v->looks_at_others; })) {
+      computed.resize(numel(call_->outputs[0].shape));
+      evaluation_->values(0, computed);
+    }
+    for (std::size_t v = 0; v < values_.size(); ++v)
+      if (values_[v]->of_place) places_[v] = values_[v]->of_place(computed, *call_);
+  }
+  return places_[value](x, at);
+}
+
 // What is stored of a result, if variants change numbers on the way.
-Interval Prediction::stored(Interval i, Dtype dtype) const {
+Interval Prediction::stored(Interval i, int output, std::int64_t at) {
   if (values_.empty()) return i;
+  const Dtype dtype = call_->outputs[static_cast<std::size_t>(output)].dtype;
   const Format& f = format(dtype);
   double least = i.lower, most = i.upper, middle = i.value;
   // Numbers of 16 bits are computed in 32 before: what happens to them on the way out happens to those.
@@ -135,6 +196,10 @@ Interval Prediction::stored(Interval i, Dtype dtype) const {
       most - least <= 2 * f.unit * std::fabs(middle) * 2) {
     least = std::min(middle * (1 - kBeforeStore), middle * (1 + kBeforeStore));
     most = std::max(middle * (1 - kBeforeStore), middle * (1 + kBeforeStore));
+  }
+  for (const Variant* v : values_) {
+    least = middle + (least - middle) * v->beside_errs;
+    most = middle + (most - middle) * v->beside_errs;
   }
   std::vector<double> points;
   if (i.lower <= i.upper) {
@@ -146,11 +211,26 @@ Interval Prediction::stored(Interval i, Dtype dtype) const {
   if (i.nan) points.push_back(std::nan(""));
   if (i.positive_infinity) points.push_back(HUGE_VAL);
   if (i.negative_infinity) points.push_back(-HUGE_VAL);
-  for (const Variant* v : values_) {
-    VariantResult r{dtype, {static_cast<std::int64_t>(points.size())}, points, {}, points.size()};
-    std::vector<VariantResult> all(outputs_.size(), r);
-    v->results(all, *call_);
-    points = all[0].values;
+  for (std::size_t k = 0; k < values_.size(); ++k) {
+    const Variant* v = values_[k];
+    std::vector<double> before = points;
+    if (v->of_place) {
+      if (output != 0) continue;
+      for (double& x : points) x = of_place(k, x, at);
+    } else {
+      VariantResult r{dtype, {static_cast<std::int64_t>(points.size())}, points, {}, points.size()};
+      std::vector<VariantResult> all(outputs_.size(), r);
+      v->results(all, *call_);
+      points = std::move(all[0].values);
+    }
+    if (v->change_errs == 0) continue;
+    for (std::size_t p = 0; p < before.size(); ++p) {
+      const double size = std::max({std::fabs(points[p]), v->errs_at_least,
+                                    v->errs_as_input ? std::min(std::fabs(before[p]), kCancels) : 0});
+      for (const double sign : {-1.0, 1.0}) points.push_back(points[p] + sign * v->change_errs * size);
+    }
+    if (v->rounded_to)
+      for (double& x : points) x = round_to(x, format(*v->rounded_to));
   }
   Interval s;
   s.value = points.size() > 1 ? points[1] : points[0];
@@ -179,10 +259,20 @@ std::vector<double> Prediction::values(int output) {
   const std::size_t n = numel(shape.shape);
   std::vector<double> computed(n);
   evaluation_->values(output, computed);
-  if (results_.empty()) return computed;
   std::vector<VariantResult> all(outputs_.size());  // a variant may be about one of the results alone
   all[o] = {shape.dtype, shape.shape, std::move(computed), {}, n};
-  for (const Variant* v : results_) v->results(all, *call_);
+  for (const Variant* v : results_) {
+    if (v->results) v->results(all, *call_);
+    if (!v->of_place || output != 0) continue;
+    const auto k = static_cast<std::size_t>(std::ranges::find(values_, v) - values_.begin());
+    for (std::size_t i = 0; i < n; ++i)
+      all[o].values[i] = of_place(k, all[o].values[i], static_cast<std::int64_t>(i));
+  }
+  if (within_ != nullptr) {
+    const std::vector<double> right = elsewhere_->values(output);
+    for (std::size_t i = 0; i < n; ++i)
+      if (!within_->within(output, static_cast<std::int64_t>(i))) all[o].values[i] = right[i];
+  }
   return std::move(all[o].values);
 }
 
@@ -194,6 +284,7 @@ double Prediction::exact(const Element& e) {
 }
 
 const Interval& Prediction::interval(int output, std::int64_t at) {
+  if (Prediction* p = beside(output, at)) return p->interval(output, at);
   Output& o = outputs_[static_cast<std::size_t>(output)];
   const auto found = o.known.find(at);
   if (found != o.known.end()) return found->second;
@@ -205,8 +296,7 @@ const Interval& Prediction::interval(int output, std::int64_t at) {
     if (from < 0)
       i.exact_zero_sign = true;
     else
-      i = stored(evaluation_->interval(output, from, contract_),
-                 call_->outputs[static_cast<std::size_t>(output)].dtype);
+      i = stored(evaluation_->interval(output, from, contract_), output, from);
     if (rounding_ != nullptr) i = rounding_->widened(std::move(i), output, std::max<std::int64_t>(from, 0));
   }
   return o.known.emplace(at, std::move(i)).first->second;
@@ -236,7 +326,7 @@ bool Prediction::allows_more(const Element& e) {
 
 bool Prediction::typically_diverges(const Element& e) {
   if (is_exact(e.output)) return differs(e);
-  if (!results_.empty() || e.right.undecidable()) return false;
+  if (!results_.empty() || within_ != nullptr || e.right.undecidable()) return false;
   if (wrong_formula_) {
     const Dtype dtype = call_->outputs[static_cast<std::size_t>(e.output)].dtype;
     return !e.right.contains(round_to(interval(e.output, e.at).value, format(dtype)));
@@ -248,7 +338,8 @@ bool Prediction::typically_diverges(const Element& e) {
 std::optional<double> Prediction::typical(const Element& e) { return typical(e, contract_.chain); }
 
 std::optional<double> Prediction::typical(const Element& e, const Chain& chain) {
-  if (is_exact(e.output) || !values_.empty() || wrong_formula_ || e.right.undecidable()) return std::nullopt;
+  if (is_exact(e.output) || !values_.empty() || within_ != nullptr || wrong_formula_ || e.right.undecidable())
+    return std::nullopt;
   const Output& o = outputs_[static_cast<std::size_t>(e.output)];
   const std::int64_t from = o.from.empty() ? e.at : o.from[static_cast<std::size_t>(e.at)];
   if (from < 0) return value(e.output, e.at);

@@ -21,12 +21,13 @@ struct Hypothesis {
 
 class Prediction {
  public:
-  // Nothing, if the fault changes nothing in this call. `changed`: a call with the arguments of all faults but the last one
-  // changed already, or nullptr. `rounding` must outlive it.
+  // Nothing, if the fault changes nothing in this call. The call, `rounding` and `right`, the reference's evaluation of this call, must
+  // outlive it. With `right` a fault that leaves arguments and formula alone reads no tensor again.
   static std::optional<Prediction> of(const Hypothesis& hypothesis, const Call& call,
-                                      const Contract& contract, const Rounding* rounding = nullptr);
+                                      const Contract& contract, const Rounding* rounding = nullptr,
+                                      Evaluation* right = nullptr);
   // Of the call itself, with other arguments than the evidence has.
-  Prediction(Call call, const Contract& contract);
+  Prediction(const Call& call, const Contract& contract) : Prediction(call, contract, {}, nullptr) {}
 
   Prediction(Prediction&&) = default;
   Prediction& operator=(Prediction&&) = default;
@@ -59,7 +60,12 @@ class Prediction {
   const Contract& contract() const { return contract_; }
 
  private:
-  Prediction(Call call, const Contract& contract, std::vector<const Variant*> faults);
+  Prediction(const Call& call, const Contract& contract, std::vector<const Variant*> faults,
+             Evaluation* right);
+  // Where the fault is not, the call is as it was.
+  void reach(const Variant& fault, const Call& call, const Contract& contract, Evaluation* right);
+  // A call of its own is needed no more where nothing that is asked for reads its tensors.
+  void own(std::unique_ptr<Call> changed);
 
   struct Output {
     // Where each element comes from, -1 for none: zero is stored then. Empty: from where it belongs.
@@ -73,17 +79,27 @@ class Prediction {
   }
   bool is_exact(int output) const { return !outputs_[static_cast<std::size_t>(output)].integers.empty(); }
   void look_up(std::size_t output);
-  Interval stored(Interval computed, Dtype dtype) const;
+  Interval stored(Interval computed, int output, std::int64_t at);
+  // What becomes of a number by its place.
+  double of_place(std::size_t value, double x, std::int64_t at);
+  // The reference, for results that the fault does not reach; nullptr for those that it does.
+  Prediction* beside(int output, std::int64_t at) {
+    return within_ != nullptr && !within_->within(output, at) ? elsewhere_.get() : nullptr;
+  }
 
-  std::unique_ptr<Call> call_;
-  std::unique_ptr<Arguments> arguments_;
-  std::unique_ptr<Evaluation> evaluation_;
+  const Call* call_;  // which has no tensors' numbers where `own_` has none
+  std::unique_ptr<Call> own_;
+  Evaluation* evaluation_ = nullptr;
+  std::unique_ptr<Evaluation> own_evaluation_;
   bool wrong_formula_ = false;
   Attack attack_{.rounding = Attack::Rounding::nearest, .shuffle = false};  // as the fault's kernel computes
   Contract contract_;
   const Rounding* rounding_ = nullptr;
-  std::vector<const Variant*> results_;  // those that change how results are stored
-  std::vector<const Variant*> values_;   // of these, those that change numbers and move none
+  std::vector<const Variant*> results_;   // those that change how results are stored
+  std::vector<const Variant*> values_;    // of these, those that change numbers and move none
+  std::vector<Variant::OfPlace> places_;  // of `values_`, once somebody has asked
+  const Variant* within_ = nullptr;       // the one that does not reach all results
+  std::unique_ptr<Prediction> elsewhere_;
   std::vector<Output> outputs_;
 };
 

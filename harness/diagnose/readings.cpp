@@ -186,7 +186,7 @@ class Readings {
   void each(std::string_view what, std::string says, double (*change)(double, const Format&)) {
     plant(what, std::move(says), [change](TensorData& t) {
       bool other = false;
-      for (std::int64_t i = 0; i < t.numel(); ++i) {
+      for (std::int64_t i = 0, n = t.numel(); i < n; ++i) {
         const double before = t.get(i), after = change(before, format(t.dtype));
         if (!is_float(t.dtype)) {
           const IntegerRange range = integer_range(t.dtype);
@@ -266,6 +266,7 @@ void add_numbers(const Operator& op, std::size_t i, std::vector<Variant>& all) {
   becomes("reciprocal", fmt::format("takes 1 / {}", a.name), [](double x) { return 1 / x; });
   becomes("square_root", fmt::format("takes the square root of {}", a.name),
           [](double x) { return std::sqrt(x); });
+  becomes("taken_from_1", fmt::format("takes 1 - {}", a.name), [](double x) { return 1 - x; });
   becomes("plus_1", fmt::format("adds 1 to {}", a.name), [](double x) { return x + 1; });
 }
 
@@ -300,6 +301,42 @@ void add_windows(const Operator& op, std::size_t i, std::vector<Variant>& all) {
   }
 }
 
+// Tensors with fewer elements than the results, which are handed out to these otherwise than shapes say.
+void add_broadcasts(const Operator& op, std::size_t i, std::vector<Variant>& all) {
+  const Argument& a = op.schema.argument_storage[i];
+  const auto plant = [&](std::string_view what, std::string says, auto from) {
+    all.push_back({.name = fmt::format("{}.{}", a.name, what),
+                   .says = std::move(says),
+                   .arguments =
+                       [i, from](Call& call) {
+                         auto* t = std::get_if<TensorData>(&call.arguments[i]);
+                         if (t == nullptr || t->numel() < 2 || call.outputs.empty()) return false;
+                         TensorData each(t->dtype, call.outputs[0].shape);
+                         const std::int64_t n = t->numel(), times = each.numel() / n;
+                         if (times < 2 || each.numel() % n != 0) return false;
+                         for (std::int64_t e = 0; e < each.numel(); ++e)
+                           std::memcpy(each.element(e), t->element(from(e, n, times)),
+                                       static_cast<std::size_t>(bytes(t->dtype)));
+                         *t = std::move(each);
+                         return true;
+                       },
+                   .argument = static_cast<int>(i)});
+  };
+  plant(
+      "cycled",
+      fmt::format(
+          "goes through {} element by element with the results, and again from its first, whatever its shape",
+          a.name),
+      [](std::int64_t e, std::int64_t n, std::int64_t) { return e % n; });
+  plant(
+      "each_repeated",
+      fmt::format(
+          "broadcasts {} along the last dimensions, and not along the first: each of its elements stands for "
+          "neighbouring results",
+          a.name),
+      [](std::int64_t e, std::int64_t, std::int64_t times) { return e / times; });
+}
+
 // f(f(x)), as where a call is made twice on the same memory.
 void add_twice(const Operator& op, std::vector<Variant>& all) {
   for (std::size_t i = 0; i < op.schema.argument_count; ++i) {
@@ -332,7 +369,10 @@ void add_twice(const Operator& op, std::vector<Variant>& all) {
 void add_readings(const Operator& op, std::vector<Variant>& all) {
   for (std::size_t i = 0; i < op.schema.argument_count; ++i) {
     const Argument& a = op.schema.argument_storage[i];
-    if (a.is_tensor() && !a.list) Readings(op, all, i).add();
+    if (a.is_tensor() && !a.list) {
+      Readings(op, all, i).add();
+      add_broadcasts(op, i, all);
+    }
     if (!a.list && (a.type == Type::real || a.type == Type::scalar)) add_numbers(op, i, all);
     if (domain(op, a.name).is_spatial()) add_windows(op, i, all);
   }

@@ -111,7 +111,10 @@ std::string few_digits(double x, double within) {
   for (int digits = 1; digits < 17; ++digits) {
     const std::string s = fmt::format("{:.{}g}", x, digits);
     // Not std::stod, which throws for numbers below the least normal one.
-    if (std::fabs(std::strtod(s.c_str(), nullptr) - x) <= within + kRounding * std::fabs(x)) return s;
+    // "40", and not "4e+01".
+    if (const double shorter = std::strtod(s.c_str(), nullptr);
+        std::fabs(shorter - x) <= within + kRounding * std::fabs(x))
+      return fmt::format("{}", shorter);
   }
   return fmt::format("{:.17g}", x);
 }
@@ -132,7 +135,7 @@ std::string relation(const Agreement& used, std::span<const double> given, const
     std::string s = "those given, in another order:";
     for (std::size_t c = 0; c < std::min<std::size_t>(map->size(), 8); ++c)
       s += fmt::format("{} {} has that of {}", c == 0 ? "" : ",", c, (*map)[c]);
-    return s + (map->size() > 8 ? ", .." : "");
+    return s + (map->size() > 8 ? fmt::format(" and {} more", map->size() - 8) : "");
   }
   if (r.size() == n) {
     if (const auto line = r.line()) {
@@ -151,7 +154,8 @@ std::string relation(const Agreement& used, std::span<const double> given, const
   for (std::size_t c = 0; c < std::min<std::size_t>(used.values.size(), 6); ++c)
     s += fmt::format("{}{}", c == 0 ? "" : ", ",
                      r.known(c) ? few_digits(used.values[c], used.within[c]) : "?");
-  return s + (used.values.size() > 6 ? ", .." : "") + ", which are not those given";
+  return s + (used.values.size() > 6 ? fmt::format(" and {} more", used.values.size() - 6) : "") +
+         ", which are not those given";
 }
 
 }  // namespace assay::diagnose

@@ -1,18 +1,15 @@
-// What a diagnosis says: as one line, as text, and as JSON.
+// What a diagnosis says: as one line, and as text.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "diagnosis.h"
 #include "reports/text.h"
 
 namespace assay::diagnose {
 namespace {
-
-using nlohmann::json;
 
 constexpr std::size_t kMostListed = 6;
 
@@ -26,16 +23,21 @@ std::string line(std::string_view said) { return paragraph(said, "  ", "  "); }
 std::string copyable(std::string_view case_text) { return fmt::format("    {}\n", printable(case_text)); }
 
 std::string names(const std::vector<Named>& all) {
-  std::string s;
-  for (std::size_t i = 0; i < std::min(all.size(), kMostListed); ++i)
-    s += fmt::format("{}{} ({})", i == 0 ? "" : "; ", all[i].says, all[i].name);
-  if (all.size() > kMostListed) s += fmt::format("; and {} more", all.size() - kMostListed);
-  return s;
+  std::vector<std::string> each;
+  for (const Named& c : all) each.push_back(fmt::format("{} ({})", c.says, c.name));
+  return first_of(each, kMostListed, "; ");
+}
+
+// "All 12 elements looked at are", "The one element is"
+std::string all_of(std::uint64_t elements, std::string_view which) {
+  const std::string_view space = which.empty() ? "" : " ";
+  return elements == 1 ? fmt::format("The one element{}{} is", space, which)
+                       : fmt::format("All {} elements{}{} are", grouped(elements), space, which);
 }
 
 std::string as_it_says(const Named& c, const Diagnosis& d) {
-  if (!c.whole) return fmt::format("All {} elements looked at are as it says.", d.tried);
-  if (c.whole->unread == 0) return fmt::format("All {} elements are as it says.", grouped(c.whole->elements));
+  if (!c.whole) return all_of(d.tried, "looked at") + " as it says.";
+  if (c.whole->unread == 0) return all_of(c.whole->elements, "") + " as it says.";
   const std::uint64_t others = c.whole->read + c.whole->unread;
   return fmt::format(
       "Of {} elements all but {} are what it gives, to the bit, or right where it changes nothing; of the others those that "
@@ -85,12 +87,24 @@ std::string inverted_text(const Inverted& i) {
                           percent(i.reproduced)));
 }
 
+// Whether the results are right by the definition of others.
+bool is_defined_otherwise(const Diagnosis& d) {
+  return d.kind == Diagnosis::Kind::named && d.causes[0].proven && !d.causes[0].definition.empty();
+}
+
+// What a result is of the right one, where that is all that is known.
+const Where* rearranged(const Diagnosis& d) {
+  const auto found = std::ranges::find_if(d.where, [](const Where& w) { return w.rearranged.has_value(); });
+  return found == d.where.end() ? nullptr : &*found;
+}
+
 std::string heading(const Diagnosis& d, Style style) {
   if (d.stages && !verdict(*d.stages).empty()) return style.bad(heading(*d.stages));
   switch (d.kind) {
     case Diagnosis::Kind::no_fault:
       return style.good("No fault");
     case Diagnosis::Kind::named:
+      if (is_defined_otherwise(d)) return style.bad("Another definition");
       return !d.causes[0].proven ? style.doubtful("A cause fits") : style.bad("Cause found");
     case Diagnosis::Kind::ambiguous:
       return style.doubtful(d.same.empty() ? "A cause may fit" : "Several causes fit");
@@ -105,108 +119,8 @@ std::string heading(const Diagnosis& d, Style style) {
     case Diagnosis::Kind::unknown:
       break;
   }
+  if (rearranged(d)) return style.bad("Result rearranged");
   return style.doubtful(d.unrelated ? "Unrelated results" : "Cause unknown");
-}
-
-json whole_json(const Whole& w) {
-  return {{"elements", w.elements},
-          {"read", w.read},
-          {"unread", w.unread},
-          {"unexplained", w.unexplained},
-          {"broken", w.broken}};
-}
-
-json named_json(const Named& c) {
-  return {{"name", c.name},
-          {"says", c.says},
-          {"explains_all", c.explains_all},
-          {"explained", c.explained},
-          {"broken", c.broken},
-          {"discriminating", c.discriminating},
-          {"matched", c.matched},
-          {"proven", c.proven},
-          {"whole", c.whole ? whole_json(*c.whole) : json(nullptr)}};
-}
-
-json named_json(const std::vector<Named>& all) {
-  json j = json::array();
-  for (const Named& c : all) j.push_back(named_json(c));
-  return j;
-}
-
-constexpr std::string_view kKinds[] = {"no_fault", "named",   "ambiguous",  "recovered",
-                                       "partly",   "unknown", "no_results", "undecided"};
-
-json number_json(double x) {
-  if (std::isnan(x)) return nullptr;
-  if (std::isinf(x)) return x > 0 ? "inf" : "-inf";
-  return x;
-}
-
-json strictest_json(const Strictest& s) {
-  json needs = json::array();
-  for (const Allowance& a : s.needs)
-    needs.push_back({{"clause", a.clause}, {"says", a.says}, {"excess", number_json(a.excess)}});
-  return {{"contract", s.contract},      {"needs", std::move(needs)},         {"looked_at", s.looked_at},
-          {"used", number_json(s.used)}, {"typical", number_json(s.typical)}, {"decided", s.decided()}};
-}
-
-json diagnosis_json(const Diagnosis& d) {
-  json j{{"op", d.op},
-         {"case", d.case_text},
-         {"impl", d.impl},
-         {"contract", d.contract},
-         {"kind", kKinds[static_cast<std::size_t>(d.kind)]},
-         {"summary", summary(d)},
-         {"elements", d.elements},
-         {"judged", d.judged},
-         {"diverging", d.diverging},
-         {"undecidable", d.undecidable},
-         {"unrelated", d.unrelated},
-         {"tried", d.tried},
-         {"worst", d.worst},
-         {"where", json::array()},
-         {"causes", named_json(d.causes)},
-         {"indistinguishable", named_json(d.same)},
-         {"weaker", named_json(d.weaker)},
-         {"recovered", json::array()},
-         {"untestable", d.untestable},
-         {"blind", d.blind},
-         {"skipped", d.skipped},
-         {"advice", d.advice},
-         {"separating_case", d.separating ? json(*d.separating) : json(nullptr)},
-         {"showing_case", d.showing ? json(*d.showing) : json(nullptr)},
-         {"tested", d.tested},
-         {"pairs", d.pairs},
-         {"complete", d.complete},
-         {"seconds", d.searched}};
-  for (const Where& w : d.where) {
-    json one{{"output", w.output}, {"diverging", w.diverging}, {"elements", w.elements}};
-    if (w.rule)
-      one["rule"] = {{"text", w.rule->text},
-                     {"precision", w.rule->precision},
-                     {"recall", w.rule->recall},
-                     {"sampled", false}};  // as in the report of diff
-    if (w.rearranged) one["rearranged"] = *w.rearranged;
-    j["where"].push_back(std::move(one));
-  }
-  for (const Inverted& i : d.inverted) {
-    json values = json::array();
-    for (const double x : i.values) values.push_back(number_json(x));
-    j["recovered"].push_back({{"argument", i.argument},
-                              {"says", i.says},
-                              {"values", std::move(values)},
-                              {"dimension", i.dimension ? json(*i.dimension) : json(nullptr)},
-                              {"reproduced", i.reproduced}});
-  }
-  j["nearer"] = d.nearer ? json{{"name", d.nearer->name},
-                                {"says", d.nearer->says},
-                                {"times", d.nearer->times},
-                                {"as_near", d.nearer->as_near}}
-                         : json(nullptr);
-  j["strictest"] = d.strictest ? strictest_json(*d.strictest) : json(nullptr);
-  j["stages"] = d.stages ? to_json(*d.stages) : json(nullptr);
-  return j;
 }
 
 // "12,000", "4.4e+09", "1.3"
@@ -231,9 +145,9 @@ std::string strictest_text(const Strictest& s) {
         "So they are right as results of a kernel that rounds each operation once, and adds in 16 partial sums or more.");
   for (const Allowance& a : s.needs)
     all += line(fmt::format(
-        "They need a kernel that {} ({}): without it {}.", a.says, a.clause,
+        "They need a kernel that {} ({}): {} {}.", a.says, a.clause, a.otherwise,
         std::isfinite(a.excess)
-            ? fmt::format("the farthest would be {} bounds from the right result", times(a.excess))
+            ? fmt::format("the farthest would be {} bounds from the right result, a fault", times(a.excess))
             : "no error at all would be allowed where they have one"));
   if (s.decided()) return all;
   return all +
@@ -244,24 +158,41 @@ std::string strictest_text(const Strictest& s) {
 }
 
 std::string or_as_near(const Nearer& n) {
-  if (n.as_near.empty()) return {};
-  const std::size_t shown = std::min<std::size_t>(n.as_near.size(), 3);
-  return fmt::format(
-      ", or {}{}", fmt::join(n.as_near.begin(), n.as_near.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
-      shown < n.as_near.size() ? ", .." : "");
+  return n.as_near.empty() ? std::string() : ", or " + first_of(n.as_near, 3);
+}
+
+// "exp=8ulp, or div=16"
+std::string clauses(const Admitting& a) {
+  return a.clause + (a.or_else.empty() ? "" : ", or " + first_of(a.or_else, 3));
+}
+
+std::string admitting_text(const Admitting& a) {
+  return line(fmt::format(
+      "{}nder a contract with {} {} would be inside the bound; with half of that, not all would.",
+      a.likely ? fmt::format("Probably {}: u", a.clause) : "U", clauses(a),
+      a.looked_at == 1
+          ? "the one element that diverges"
+          : fmt::format("all {} elements that diverge and were looked at", grouped(a.looked_at))));
 }
 
 std::string verdict(const Diagnosis& d) {
+  if (d.admitting && d.admitting->likely && d.kind == Diagnosis::Kind::named)
+    return fmt::format("probably {}, as it {} ({})", clauses(*d.admitting), d.causes[0].says,
+                       d.causes[0].name);
   switch (d.kind) {
     case Diagnosis::Kind::no_fault:
       return "no fault: every element is inside its bound";
     case Diagnosis::Kind::named:
       return fmt::format(
-          "{}{} ({}){}", !d.causes[0].proven ? "probably " : "", d.causes[0].says, d.causes[0].name,
+          "{}{} ({}){}{}", !d.causes[0].proven ? "probably " : "", d.causes[0].says, d.causes[0].name,
+          is_defined_otherwise(d) ? fmt::format(": right, as {}", d.causes[0].definition) : "",
           d.same.empty() ? "" : fmt::format("; {} more cannot be told from it on this data", d.same.size()));
     case Diagnosis::Kind::ambiguous:
       if (d.causes[0].beside_arithmetic)
         return fmt::format("no single cause; perhaps {} ({}), with which much else would fit",
+                           d.causes[0].says, d.causes[0].name);
+      if (d.says_little)
+        return fmt::format("perhaps {} ({}): one number in place of another, which many causes would give",
                            d.causes[0].says, d.causes[0].name);
       if (d.same.empty())
         return fmt::format("perhaps {} ({}), which would allow these results among many others",
@@ -288,11 +219,19 @@ std::string verdict(const Diagnosis& d) {
     return fmt::format(
         "unrelated to the right results of {}: no nearer to them than in any other order, and no known cause gives these",
         d.op);
+  if (const Where* w = rearranged(d))
+    return fmt::format("{} is the right result rearranged: {}", w->output, *w->rearranged);
   for (const Where& w : d.where)
     if (w.rule)
       return fmt::format("unknown; {} diverges {}{}", w.output, w.rule->text == "everywhere" ? "" : "where ",
                          w.rule->text);
   return "unknown";
+}
+
+// What a contract would have to say, where nothing else is known.
+std::string and_admitting(const Diagnosis& d) {
+  if (!d.admitting || d.kind != Diagnosis::Kind::unknown) return {};
+  return fmt::format("; a contract with {} would admit all that was looked at", clauses(*d.admitting));
 }
 
 // Where time did not suffice.
@@ -303,8 +242,8 @@ std::string how_it_ended(const Diagnosis& d) {
 }  // namespace
 
 std::string summary(const Diagnosis& d) {
-  return d.complete || d.kind == Diagnosis::Kind::no_results ? verdict(d)
-                                                             : verdict(d) + "; " + how_it_ended(d);
+  const std::string known = verdict(d) + and_admitting(d);
+  return d.complete || d.kind == Diagnosis::Kind::no_results ? known : known + "; " + how_it_ended(d);
 }
 
 std::string to_text(const Diagnosis& d, Style style) {
@@ -320,25 +259,39 @@ std::string to_text(const Diagnosis& d, Style style) {
   if (inside && d.elements == 0)
     s += line("The results have no elements: nothing can be wrong, and nothing is shown to be right.");
   else if (inside) {
-    s += line(fmt::format(
-        "All {} elements are inside the bound of what a right kernel can give{}.", grouped(d.judged),
-        d.judged < d.elements
-            ? fmt::format(" ({} of {} were looked at)", grouped(d.judged), grouped(d.elements))
-            : ""));
+    s += line(fmt::format("{} inside the bound of what a right kernel can give{}.", all_of(d.judged, ""),
+                          d.judged < d.elements ? fmt::format(" ({} of {} were looked at)", grouped(d.judged),
+                                                              grouped(d.elements))
+                                                : ""));
     if (d.undecidable > 0)
       s += line(
           fmt::format("Of {} any result would pass: the numbers that go in are too large, infinite or NaN.",
                       counted(d.undecidable, "element")));
     if (d.strictest) s += strictest_text(*d.strictest);
+    if (d.winograd)
+      s += line(fmt::format(
+          "It seems that {} {} ({}): the errors of these results go with those of such a kernel (correlation {:.2f}).",
+          d.op, d.winograd->says, d.winograd->name, d.winograd->correlation));
     if (d.nearer)
       s += line(fmt::format(
           "But {} {} ({}{}), it seems: these results are {} times as near to what that gives as to what is right.",
           d.op, d.nearer->says, d.nearer->name, or_as_near(*d.nearer), times(d.nearer->times)));
+    if (d.deciding)
+      s += line(fmt::format(
+               "A call that decides, with a bound {} times as wide as kernels of this kind err{}, for a kernel that is given "
+               "with --plugin or by its name:",
+               times(d.deciding->wide),
+               d.deciding->shows && d.nearer ? fmt::format(", outside of which are results of {}", d.nearer->name)
+                                             : std::string())) +
+           copyable(fmt::format("assay verify --impl KERNEL --case '{}'", d.deciding->case_text));
   } else {
     if (d.kind == Diagnosis::Kind::named || d.kind == Diagnosis::Kind::ambiguous) {
       if (d.causes[0].beside_arithmetic)
         s += line(
             "No cause alone explains it. Two together fit, one of which is arithmetic in fewer bits; so would others:");
+      else if (d.says_little)
+        s += line(
+            "All that diverges is one number in place of another, which many causes would give. One of them:");
       else if (d.kind == Diagnosis::Kind::ambiguous)
         s += line(fmt::format("Only {} diverge{}, which is too little to {}",
                               counted(d.tried_diverging, "element"), d.tried_diverging == 1 ? "s" : "",
@@ -346,18 +299,32 @@ std::string to_text(const Diagnosis& d, Style style) {
                                   ? "prove a cause that allows these results among many others:"
                                   : fmt::format("choose among {} causes. One of them:", d.same.size() + 1)));
       s += line(fmt::format("{} {} ({}).", d.op, d.causes[0].says, d.causes[0].name));
-      s += line(proof(d.causes[0], d));
+      if (is_defined_otherwise(d))
+        s += line(fmt::format(
+            "That is {}, and not ATen's {}. The results are right by that definition: which of the two was meant?",
+            d.causes[0].definition, d.op));
+      if (d.winograd)
+        s += line(fmt::format(
+            "The errors of what was looked at go with those of such a kernel (correlation {:.2f}): elements are at their places, "
+            "and what such a kernel gives is less exact than a direct sum.",
+            d.winograd->correlation));
+      else
+        s += line(proof(d.causes[0], d));
       if (d.causes.size() > 1)
         s += line("Explain everything as well, and are another cause: " +
                   names({d.causes.begin() + 1, d.causes.end()}) + ".");
       if (!d.same.empty()) s += line("Nobody can tell apart from it on this data: " + names(d.same) + ".");
       if (d.separating)
-        s += line("A case that tells them apart:") + copyable(*d.separating);
+        s += line(d.same.size() > kMostSeparated
+                      ? fmt::format("A case that tells it from the first {} of them:", kMostSeparated)
+                      : "A case that tells them apart:") +
+             copyable(*d.separating);
       else if (!d.same.empty())
         s += line(d.advice.empty() ? "None of the cases that were tried tells all of them apart." : d.advice);
       if (!d.weaker.empty())
         s += line("Would allow these results, too, and many others: " + names(d.weaker) + ".");
     }
+    if (d.admitting) s += admitting_text(*d.admitting);
     if (d.unrelated)
       s += line(
           "These results have nothing to do with the right ones: they are no nearer to them than in any other order, and no known cause "
@@ -385,11 +352,8 @@ std::string to_text(const Diagnosis& d, Style style) {
     s += line(fmt::format("This data cannot show a fault of {}: any that is known would have given the same.",
                           fmt::join(d.blind, ", ")));
   if (!d.untestable.empty()) {
-    const std::size_t shown = std::min(d.untestable.size(), kMostListed);
-    s += style.faint(line(fmt::format(
-        "Could not have shown on this data: {} of {} known causes ({}{}).", d.untestable.size(), d.tested,
-        fmt::join(d.untestable.begin(), d.untestable.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
-        shown < d.untestable.size() ? ", .." : "")));
+    s += style.faint(line(fmt::format("Could not have shown on this data: {} of {} known causes ({}).",
+                                      d.untestable.size(), d.tested, first_of(d.untestable, kMostListed))));
     if (d.showing)
       s += style.faint(line(fmt::format("A case that shows {} of them:", d.shown))) + copyable(*d.showing);
   }
@@ -407,12 +371,6 @@ std::string to_svg(const std::vector<Diagnosis>& all) {
                                      d.case_text.empty() ? d.op : d.case_text, summary(d)),
                          *w.large});
   return diff::to_svg(drawn);
-}
-
-std::string to_json(const std::vector<Diagnosis>& all) {
-  json j{{"format", "assay.diagnosis/1"}, {"diagnoses", json::array()}};
-  for (const Diagnosis& d : all) j["diagnoses"].push_back(diagnosis_json(d));
-  return j.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace assay::diagnose

@@ -90,6 +90,32 @@ void add_moves(std::vector<Variant>& all) {
                });
 }
 
+// Whether an element lies right of the diagonal of the last two dimensions, or left of it.
+bool is_beside_diagonal(const Shape& shape, std::int64_t at, bool right) {
+  if (shape.size() < 2) return false;
+  const std::int64_t columns = shape.back(), rows = shape[shape.size() - 2], column = at % columns,
+                     row = at / columns % rows;
+  return right ? column > row : column < row;
+}
+
+// What a mask leaves of matrices.
+void add_triangles(std::vector<Variant>& all) {
+  for (const bool right : {true, false}) {
+    const std::string_view side = right ? "right" : "left";
+    plant_move(all, fmt::format("{}_of_the_diagonal_lost", side),
+               fmt::format("stores 0 {} of the diagonal of the last two dimensions", side),
+               [right](VariantResult& r) {
+                 if (r.shape.size() < 2) return;
+                 r.move([&](std::size_t i) -> std::optional<std::size_t> {
+                   if (is_beside_diagonal(r.shape, static_cast<std::int64_t>(i), right)) return std::nullopt;
+                   return i;
+                 });
+               });
+  }
+}
+
+constexpr double kFunctionsErr = 0x1p-21;  // 8 units of f32
+
 void add_numbers(std::vector<Variant>& all) {
   plant_each(all, "doubled", "gives twice the result", [](double x) { return 2 * x; });
   plant_each(all, "halved", "gives half the result", [](double x) { return x / 2; });
@@ -98,11 +124,14 @@ void add_numbers(std::vector<Variant>& all) {
   plant_each(all, "relu6", "applies ReLU6 to the result", [](double x) { return x < 0 ? 0 : x > 6 ? 6 : x; });
   plant_each(all, "sigmoid", "applies a sigmoid to the result",
              [](double x) { return 1 / (1 + std::exp(-x)); });
+  all.back().change_errs = kFunctionsErr;
   plant_each(all, "plus_one", "adds 1 to the result", [](double x) { return x + 1; });
   plant_each(all, "over_255", "divides the result by 255", [](double x) { return x / 255; });
   plant_each(all, "times_255", "multiplies the result by 255", [](double x) { return x * 255; });
   plant_each(all, "logarithm", "gives the logarithm of the result", [](double x) { return std::log(x); });
+  all.back().change_errs = kFunctionsErr;
   plant_each(all, "exponential", "gives e to the power of the result", [](double x) { return std::exp(x); });
+  all.back().change_errs = kFunctionsErr;
   plant_each(all, "square_root", "gives the square root of the result",
              [](double x) { return std::sqrt(x); });
   plant_each(all, "squared", "gives the square of the result", [](double x) { return x * x; });
@@ -117,9 +146,27 @@ void add_numbers(std::vector<Variant>& all) {
 
 }  // namespace
 
+void add_masks(std::vector<Variant>& all) {
+  for (const bool right : {true, false}) {
+    Variant v;
+    v.name = fmt::format("results.{}_of_the_diagonal_masked", right ? "right" : "left");
+    v.says = fmt::format("stores -infinity {} of the diagonal of the last two dimensions",
+                         right ? "right" : "left");
+    v.dtypes = kFloatingPoint;
+    v.looks_at_others = false;
+    v.of_place = [right](std::span<const double>, const Call& call) -> Variant::OfPlace {
+      return [right, &shape = call.outputs[0].shape](double x, std::int64_t at) {
+        return is_beside_diagonal(shape, at, right) ? -HUGE_VAL : x;
+      };
+    };
+    all.push_back(std::move(v));
+  }
+}
+
 void add_stores(const Operator& op, std::vector<Variant>& all) {
   add_orders(all);
   add_moves(all);
+  add_triangles(all);
   if (op.positions != (1u << op.schema.result_count) - 1) add_numbers(all);
 }
 

@@ -20,6 +20,7 @@ constexpr double kOutside = 1;        // of error_over_bound
 struct Choice {
   std::string_view clause, loose, strict;
   std::string_view says;
+  std::string_view otherwise = "without it";
 };
 
 // Those that make bounds widest come first: they are taken away if any can be.
@@ -27,7 +28,8 @@ constexpr std::array kChoices{
     Choice{"moments=updating", "moments=updating ", "", "updates or merges the mean and the squares"},
     Choice{"affine=folded", "affine=folded ", "",
            "multiplies by one scale and adds one shift, for (x - mean) * scale"},
-    Choice{"chain=any", "chain=any ", "chain=partial(16) ", "adds one term after the other"},
+    Choice{"chain=any", "chain=any ", "chain=partial(16) ", "adds one term after the other",
+           "in 16 partial sums, as vectors have them,"},
     Choice{"functions=4ulp", "functions ", "", "takes functions within 4 ulp"},
     Choice{"div=2 sqrt=2", "div=2 sqrt=2 ", "", "divides and takes roots with an error of 2 roundings more"},
     Choice{"signed_zero=ignore", "signed_zero=ignore ", "", "gives zeros of either sign"}};
@@ -107,7 +109,8 @@ class Tightening {
       if (!allowed[k]) continue;
       Allowed without = allowed;
       without[k] = false;
-      s.needs.push_back({std::string(kChoices[k].clause), std::string(kChoices[k].says), farthest(without)});
+      s.needs.push_back({std::string(kChoices[k].clause), std::string(kChoices[k].says),
+                         std::string(kChoices[k].otherwise), farthest(without)});
     }
     s.contract = text(parse_contract(clause_of(allowed), dtype_));
     s.typical = typical(allowed);
@@ -194,8 +197,9 @@ class Tightening {
 }  // namespace
 
 bool Strictest::decided() const {
-  return typical == 0 || typical * kTellsLittle >= 1 || used <= kStandsOut * typical;
+  return is_narrow() || used <= kStandsOut * typical;
 }
+bool Strictest::is_narrow() const { return typical == 0 || typical * kTellsLittle >= 1; }
 
 // Where inputs are known within a rounding only, what follows from that is in the bound, and in no kernel's errors.
 std::optional<Strictest> strictest(Evidence& evidence, std::size_t looked_at) {

@@ -17,8 +17,9 @@
 namespace assay::diagnose {
 
 struct Allowance {
-  std::string clause;  // "moments=updating"
-  std::string says;    // "updates or merges the mean and the squares"
+  std::string clause;     // "moments=updating"
+  std::string says;       // "updates or merges the mean and the squares"
+  std::string otherwise;  // what kernels are taken to do first: "without it", "in 16 partial sums"
   double excess = 0;  // how many bounds from the right result the farthest one is without it; may be infinite
 };
 
@@ -29,6 +30,7 @@ struct Strictest {
   double used = 0;               // of the bound, by the results: 1 at its end
   double typical = 0;            // of it, by kernels that were run
   bool decided() const;
+  bool is_narrow() const;  // the bound, beside what kernels err
 };
 
 // Elements of each output that are looked at: those farthest from the reference, by their difference and by their ratio, and as many

@@ -3,8 +3,8 @@
 namespace assay::diagnose {
 
 bool shows(const Variant& v) {
-  return (v.arguments || v.formula != nullptr || !v.contract.empty() || v.results) && !v.garbage &&
-         !v.first && !v.last && !v.accepts_anything && !v.name.starts_with("behaviour.");
+  return (v.arguments || v.formula != nullptr || !v.contract.empty() || v.results || v.of_place) &&
+         !v.garbage && !v.first && !v.last && !v.accepts_anything && !v.name.starts_with("behaviour.");
 }
 
 std::vector<Variant> suspects_of(const Operator& op) {

@@ -2,6 +2,8 @@
 // people get wrong, which it does not.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "../variants/variant.h"
@@ -13,6 +15,9 @@ std::vector<Variant> suspects_of(const Operator& op);
 // More of the kinds that have many members: they are tried where none of those explains everything.
 std::vector<Variant> further_suspects_of(const Operator& op);
 
+// Each element becomes change(its row-major number, what it was). Whether any is another then.
+bool change_each(TensorData& t, const std::function<double(std::int64_t, double)>& change);
+
 // Whether it shows in results, and as the same for every call.
 bool shows(const Variant& v);
 
@@ -23,5 +28,7 @@ void add_paddings(const Operator& op, std::vector<Variant>& all);
 void add_readings(const Operator& op, std::vector<Variant>& all);
 // Results stored in another order, or changed by what was meant to follow.
 void add_stores(const Operator& op, std::vector<Variant>& all);
+// Results that a mask has made infinite.
+void add_masks(std::vector<Variant>& all);
 
 }  // namespace assay::diagnose

@@ -54,8 +54,9 @@ class Elements {
 class Predictions {
  public:
   Predictions(const Hypothesis& h, std::span<Evidence* const> calls) {
-    for (const Evidence* e : calls) {
-      parts_.push_back(Prediction::of(h, e->call(), e->contract(), &e->rounding()));
+    for (Evidence* const e : calls) {
+      parts_.push_back(
+          Prediction::of(h, e->call(), e->contract(), &e->rounding(), &e->expectation().evaluation()));
       any_ = any_ || parts_.back();
     }
   }

@@ -46,11 +46,13 @@ class Finder {
   }
 
   void add(std::string text, int rank, std::function<bool(std::uint64_t element)> holds) {
-    Condition c{std::move(text), rank, std::move(holds), Bits(domain_.size(), 0)};
+    Condition c{std::move(text), rank, std::move(holds), Bits(domain_.size(), 0), by_number_};
     for (const std::size_t k : members_)
       if (c.at(element(k))) c.holds[k / 64] |= std::uint64_t{1} << (k % 64);
     found_.push_back(std::move(c));
   }
+  void by_number() { by_number_ = true; }  // those that follow
+  bool is_by_number() const { return by_number_; }
   std::vector<Condition> take() { return std::move(found_); }
 
  private:
@@ -59,6 +61,7 @@ class Finder {
   std::vector<std::size_t> members_;
   Weights total_;
   std::vector<Condition> found_;
+  bool by_number_ = false;
 };
 
 using WholeNumber = std::function<std::int64_t(std::uint64_t element)>;
@@ -92,6 +95,44 @@ Cuts cuts(const std::vector<Weights>& of, const Weights& total) {
     before += of[v];
   }
   return c;
+}
+
+// The range of numbers that tells the set best: of all ranges, the one whose in and out make the largest F. That is at least t where
+// the sum over the range of (2 - t) in - t out is at least t times what is in at all, so that the largest sum says the next t.
+struct Range {
+  std::int64_t first = 0, last = -1;
+  double f = 0;
+};
+Range best_range(const std::vector<Weights>& of, const Weights& total) {
+  constexpr int kMostSteps = 12;
+  Range best;
+  for (int step = 0; step < kMostSteps; ++step) {
+    double sum = 0, most = 0;
+    Weights named;
+    Range range, at;
+    Weights so_far;
+    for (std::size_t v = 0; v < of.size(); ++v) {
+      const double x = (2 - best.f) * of[v].in - best.f * of[v].out;
+      if (sum <= 0) {
+        sum = 0;
+        so_far = {};
+        at.first = static_cast<std::int64_t>(v);
+      }
+      sum += x;
+      so_far += of[v];
+      at.last = static_cast<std::int64_t>(v);
+      if (sum > most) {
+        most = sum;
+        range = at;
+        named = so_far;
+      }
+    }
+    if (range.last < range.first) break;
+    range.f = f_of(named, total.in);
+    if (range.f <= best.f + 1e-9) break;
+    best = range;
+  }
+  return best;
 }
 
 std::string vector_note(std::int64_t from, std::int64_t size) {
@@ -152,11 +193,19 @@ void whole_numbers(Finder& finder, const std::string& name, const WholeNumber& o
   if (c.below.f >= 0 && below > 1)
     finder.add(fmt::format("{} is below {}", name, below), 2,
                [of, below](std::uint64_t e) { return of(e) < below; });
+  const Range range = best_range(weights, finder.total());
+  if (range.first > 0 && range.last > range.first &&
+      range.last + 1 < static_cast<std::int64_t>(weights.size())) {
+    const std::int64_t first = range.first * block, last = std::min((range.last + 1) * block, size) - 1;
+    finder.add(fmt::format("{} is {} to {}", name, first, last), 2,
+               [of, first, last](std::uint64_t e) { return of(e) >= first && of(e) <= last; });
+  }
   if (block > 1) return;
   finder.add(fmt::format("{} is {}", name, c.equal.at), 1,
              [of, at = c.equal.at](std::uint64_t e) { return of(e) == at; });
-  finder.add(fmt::format("{} is not {}", name, c.unequal.at), 1,
-             [of, at = c.unequal.at](std::uint64_t e) { return of(e) != at; });
+  if (!finder.is_by_number())  // but for one element, that is everywhere
+    finder.add(fmt::format("{} is not {}", name, c.unequal.at), 1,
+               [of, at = c.unequal.at](std::uint64_t e) { return of(e) != at; });
   if (size > 2)
     finder.add(fmt::format("{} is 0 or {}, its borders", name, size - 1), 2,
                [of, size](std::uint64_t e) { return of(e) == 0 || of(e) == size - 1; });
@@ -178,6 +227,53 @@ void borders(Finder& finder, const Shape& shape, const std::vector<std::int64_t>
                                   j = static_cast<std::int64_t>(e) % columns;
                return i == 0 || i == rows - 1 || j == 0 || j == columns - 1;
              });
+}
+
+// Sides of the diagonal of the last two dimensions, as of masks.
+void diagonals(Finder& finder, const Shape& shape, const std::vector<std::int64_t>& strides) {
+  const std::size_t rank = shape.size();
+  if (rank < 2 || shape[rank - 1] < 3 || shape[rank - 2] < 3) return;
+  const auto side = [rows = shape[rank - 2], columns = shape[rank - 1],
+                     row = strides[rank - 2]](std::uint64_t e) {
+    const auto at = static_cast<std::int64_t>(e);
+    return at % columns - at / row % rows;
+  };
+  const auto add = [&](std::string_view how, bool (*holds)(std::int64_t)) {
+    finder.add(fmt::format("dimension {} is {} dimension {}", rank - 1, how, rank - 2), 3,
+               [side, holds](std::uint64_t e) { return holds(side(e)); });
+  };
+  add("greater than", [](std::int64_t d) { return d > 0; });
+  add("less than", [](std::int64_t d) { return d < 0; });
+  add("equal to", [](std::int64_t d) { return d == 0; });
+  add("not equal to", [](std::int64_t d) { return d != 0; });
+}
+
+// All of the set lies between these indices of each dimension: a tile.
+void tile(Finder& finder, const Shape& shape, const std::vector<std::int64_t>& strides,
+          const Sample& sample) {
+  std::vector<std::int64_t> first(shape), last(shape.size(), -1);
+  for (const std::size_t k : finder.members()) {
+    if (!bit(sample.in_set, k)) continue;
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      const std::int64_t i = static_cast<std::int64_t>(finder.element(k)) / strides[d] % shape[d];
+      first[d] = std::min(first[d], i);
+      last[d] = std::max(last[d], i);
+    }
+  }
+  std::vector<std::string> says;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    if (first[d] > last[d] || (first[d] == 0 && last[d] == shape[d] - 1)) continue;
+    says.push_back(first[d] == last[d] ? fmt::format("dimension {} is {}", d, first[d])
+                                       : fmt::format("dimension {} is {} to {}", d, first[d], last[d]));
+  }
+  if (says.size() < 2) return;
+  finder.add(fmt::format("{}", fmt::join(says, " and ")), 3, [shape, strides, first, last](std::uint64_t e) {
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      const std::int64_t i = static_cast<std::int64_t>(e) / strides[d] % shape[d];
+      if (i < first[d] || i > last[d]) return false;
+    }
+    return true;
+  });
 }
 
 // ---- Numbers ----------------------------------------------------------------------------------------------
@@ -244,8 +340,11 @@ std::vector<Condition> conditions(const Sample& sample, const Bits& domain, cons
         },
         shape[d]);
   borders(finder, shape, strides);
+  diagonals(finder, shape, strides);
+  tile(finder, shape, strides, sample);
   std::int64_t numel = 1;
   for (const std::int64_t n : shape) numel *= n;
+  finder.by_number();
   if (shape.size() > 1)
     whole_numbers(
         finder, "the row-major number", [](std::uint64_t e) { return static_cast<std::int64_t>(e); }, numel);

@@ -17,6 +17,7 @@ struct Condition {
       0;  // of two that are equally good the lower one: signs and single coordinates before remainders and thresholds
   std::function<bool(std::uint64_t element)> at;  // of any element of the tensor
   Bits holds;                                     // only elements of the domain
+  bool by_number = false;  // on the row-major number, which says nothing of rows and columns
 };
 
 // Conditions on coordinates, on the row-major number and on values. Only elements of the domain count, for the choice and in

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "content.h"
+#include "pitch.h"
 #include "rearranged.h"
 
 namespace assay::diff {
@@ -34,6 +35,11 @@ TensorDiff compare_tensors(const TensorFile& in_a, const TensorFile& in_b, const
     describe(d, x.elements(), y.elements());
   }
   d.rearranged = rearranged(x.elements(), a.shape, y.elements(), b.shape);
+  if (a.size == 0 || b.size == 0 || x.elements().count() == y.elements().count()) return d;
+  d.rearranged = pitched(x.elements(), a.shape, y.elements().bytes, b.dtype);
+  if (d.rearranged) return d;
+  const std::optional<std::string> a_of_b = pitched(y.elements(), b.shape, x.elements().bytes, a.dtype);
+  if (a_of_b) d.rearranged = fmt::format("A is B rearranged: {}", *a_of_b);
   return d;
 }
 
@@ -45,6 +51,16 @@ bool Diff::differs() const {
 }
 
 bool Diff::is_blind() const { return tensors.empty() && only_a.empty() && only_b.empty(); }
+
+std::string why_of_that_size(const RawSizeError& raw, const TensorFile& other) {
+  for (const TensorEntry& e : other.entries()) {
+    if (e.shape != raw.shape || e.size == 0) continue;
+    const Content content(other, e);
+    if (const auto found = pitched(content.elements(), e.shape, raw.file.bytes, raw.dtype))
+      return fmt::format("; {}, as the numbers of \"{}\" in {} show", *found, e.name, other.path());
+  }
+  return {};
+}
 
 Diff diff(const TensorFile& a, const TensorFile& b, const NameMap& map,
           const std::function<void(const std::string&)>& progress) {

@@ -51,6 +51,10 @@ struct Diff {
 Diff diff(const TensorFile& a, const TensorFile& b, const NameMap& map,
           const std::function<void(const std::string&)>& progress);
 
+// Why a raw file has another size than was said of it, if the numbers of a tensor of the other file stand in it: "; its rows are 64
+// elements apart, not 60, as the numbers of "y" show". Empty if none does.
+std::string why_of_that_size(const RawSizeError& raw, const TensorFile& other);
+
 // A line for each tensor that is the same, and a few for each that is not.
 std::string to_text(const Diff& diff, Style style);
 // {"format": "assay.diff/1", "a", "b", "same", "tensors": [..], "only_in_a", "only_in_b", "likely", "unsupported"}

@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <sstream>
+#include <string_view>
 
 #include "content.h"
 #include "reports/file.h"
@@ -126,6 +127,45 @@ class Matcher {
   std::vector<Pair> pairs_;
 };
 
+constexpr std::string_view kWhite = " \t\r\v\f";
+
+// A name in quotation marks, of which this is the text behind the first; `rest` becomes what follows the last. Nothing if that is
+// missing.
+std::optional<std::string> quoted_name(std::string_view& rest) {
+  std::string name;
+  for (std::size_t i = 0; i < rest.size(); ++i) {
+    if (rest[i] == '"') {
+      rest.remove_prefix(i + 1);
+      return name;
+    }
+    if (rest[i] == '\\' && i + 1 < rest.size()) ++i;
+    name += rest[i];
+  }
+  return std::nullopt;
+}
+
+// The names of a line, without its comment. Throws FileError.
+std::vector<std::string> names_of_line(std::string_view line, const std::string& where) {
+  std::vector<std::string> names;
+  for (;;) {
+    line.remove_prefix(std::min(line.size(), line.find_first_not_of(kWhite)));
+    if (line.empty() || line.front() == '#') return names;
+    if (line.front() != '"') {
+      const std::size_t end = std::min(line.size(), line.find_first_of(kWhite));
+      names.emplace_back(line.substr(0, end));
+      line.remove_prefix(end);
+      continue;
+    }
+    line.remove_prefix(1);
+    const auto name = quoted_name(line);
+    if (!name) throw FileError(where + "a quotation mark is not closed");
+    if (!line.empty() && kWhite.find(line.front()) == std::string_view::npos)
+      throw FileError(where + "after a name in quotation marks comes a space");
+    if (name->empty()) throw FileError(where + "a name is empty");
+    names.push_back(*name);
+  }
+}
+
 }  // namespace
 
 NameMap read_name_map(const std::string& path) {
@@ -133,17 +173,14 @@ NameMap read_name_map(const std::string& path) {
   std::istringstream lines(read_file(path));
   int number = 0;
   for (std::string line; std::getline(lines, line);) {
-    ++number;
-    line.resize(std::min(line.size(), line.find('#')));
-    std::istringstream words(line);
-    std::string a, b, more;
-    words >> a >> b;
-    if (a.empty()) continue;
-    const auto fail = [&](const std::string& what) {
-      throw FileError(fmt::format("cannot read {}: line {}: {}", path, number, what));
-    };
-    if (b.empty() || words >> more) fail("write the name in A, a space, and the name in B");
-    if (!map.emplace(a, b).second) fail(fmt::format("{} stands there twice", a));
+    const std::string where = fmt::format("cannot read {}: line {}: ", path, ++number);
+    const std::vector<std::string> names = names_of_line(line, where);
+    if (names.empty()) continue;
+    if (names.size() != 2)
+      throw FileError(where +
+                      "write the name in A, a space, and the name in B; a name with spaces stands in \"..\"");
+    if (!map.emplace(names[0], names[1]).second)
+      throw FileError(fmt::format("{}{} stands there twice", where, names[0]));
   }
   return map;
 }

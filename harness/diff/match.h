@@ -12,8 +12,9 @@ namespace assay::diff {
 // Names in A -> names in B.
 using NameMap = std::map<std::string, std::string>;
 
-// A text file: a line for each pair, the name in A, spaces, the name in B; "#" begins a comment. Throws FileError that names the
-// line.
+// A text file: a line for each pair, the name in A, spaces, the name in B. "#" begins a comment where it begins a line or follows
+// white space; "act/prelu#2" is a name. One with spaces, or that begins with "#" or a quotation mark, stands in quotation marks, in
+// which a backslash takes the next character as it is. Throws FileError that names the line.
 NameMap read_name_map(const std::string& path);
 
 struct Pair {

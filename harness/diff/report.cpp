@@ -216,7 +216,11 @@ std::string to_text(const Diff& diff, Style style) {
       s += paragraph("The shapes differ: no element is compared.", "    ", "    ");
     else if (differs || d.comparison->of(Class::zero_sign) > 0)
       s += details(d);
-    if (d.rearranged) s += paragraph(fmt::format("B is A rearranged: {}.", *d.rearranged), "    ", "    ");
+    if (d.rearranged)
+      s += paragraph(d.rearranged->starts_with("A is B ")
+                         ? *d.rearranged + "."
+                         : fmt::format("B is A rearranged: {}.", *d.rearranged),
+                     "    ", "    ");
   }
   const auto only = [&](const std::vector<Diff::Unmatched>& tensors, std::string_view where) {
     for (const Diff::Unmatched& u : tensors)

@@ -27,13 +27,18 @@ struct Scored {
   const Bits* holds;
   std::function<bool(std::uint64_t)> at;
   int conditions = 1;
+  bool by_number = false;
 };
 
 bool is_gain(const Score& with, const Score& without) {
   return with.f() > without.f() && 1 - with.f() <= kGain * (1 - without.f());
 }
-// Of nearly equal ones the one of lower rank.
+// Of nearly equal ones the one that speaks of dimensions, and then the one of lower rank.
 bool is_better(const Scored& a, const Scored& b) {
+  if (a.by_number != b.by_number) {
+    const double gain = a.score.f() - b.score.f();
+    return a.by_number ? gain > kNearlyAsGood : gain >= -kNearlyAsGood;
+  }
   const double gain = a.score.f() - b.score.f();
   return gain > kNearlyAsGood || (gain >= -kNearlyAsGood && a.rank < b.rank);
 }
@@ -44,13 +49,15 @@ void sort_best_first(std::vector<Scored>& all) {
   std::size_t end = 0;
   while (end < all.size() && all[end].score.f() >= all[0].score.f() - kNearlyAsGood) ++end;
   std::stable_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(end),
-                   [](const Scored& a, const Scored& b) { return a.rank < b.rank; });
+                   [](const Scored& a, const Scored& b) {
+                     return std::pair(a.by_number, a.rank) < std::pair(b.by_number, b.rank);
+                   });
 }
 
 std::vector<Scored> scored(const Sample& sample, const std::vector<Condition>& conditions) {
   std::vector<Scored> all;
   for (const Condition& c : conditions)
-    all.push_back({c.text, c.rank, score(sample, c.holds), &c.holds, c.at});
+    all.push_back({c.text, c.rank, score(sample, c.holds), &c.holds, c.at, 1, c.by_number});
   sort_best_first(all);
   return all;
 }
@@ -112,10 +119,13 @@ std::optional<Rule> smallest_rule(const Shape& shape, const Mask& set, const std
         others[0].score,
         nullptr,
         [first = one.at, then = others[0].at](std::uint64_t e) { return first(e) && then(e); },
-        2};
+        2,
+        one.by_number || others[0].by_number};
     if (pair.text.empty() || is_better(joined, pair)) pair = joined;
   }
-  if (!pair.text.empty() && is_gain(pair.score, best.score)) {
+  // A row-major number modulo something may name a few columns of a few rows: two conditions on dimensions say it plainly.
+  const bool plainer = best.by_number && !pair.by_number && is_better(pair, best);
+  if (!pair.text.empty() && (is_gain(pair.score, best.score) || plainer)) {
     best = pair;
   }
   if (!s.all && !best.text.empty()) best = best_of_all(set, best, singles);

@@ -105,6 +105,15 @@ void write_call(hid_t group, const RecordedCall& call) {
   if (!call.stages.empty()) write_tensors(group, "stages", call.stages);
 }
 
+void write_beside(hid_t call, const std::string& name, const std::vector<RecordedCall>& calls) {
+  if (calls.empty()) return;
+  const Handle group = hdf5::create_group(call, name);
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    check_recorded(calls[i]);
+    write_call(hdf5::create_group(group, std::to_string(i)), calls[i]);
+  }
+}
+
 void write_root(hid_t root, const CaseFile& file) {
   hdf5::write_text(root, "format", std::string(kFormat));
   hdf5::write_text(root, "creator", file.creator);
@@ -116,7 +125,10 @@ void write_root(hid_t root, const CaseFile& file) {
   const Handle calls = hdf5::create_group(root, "calls");
   for (std::size_t i = 0; i < file.calls.size(); ++i) try {
       check_recorded(file.calls[i]);
-      write_call(hdf5::create_group(calls, std::to_string(i)), file.calls[i]);
+      const Handle call = hdf5::create_group(calls, std::to_string(i));
+      write_call(call, file.calls[i]);
+      write_beside(call, "before", file.calls[i].before);
+      write_beside(call, "after", file.calls[i].after);
     } catch (const std::runtime_error& error) {
       throw hdf5::Error(fmt::format("call {}: {}", i, error.what()));
     }
@@ -240,6 +252,23 @@ RecordedCall read_call(hid_t group, hdf5::Budget& budget) {
   return call;
 }
 
+std::vector<RecordedCall> read_beside(hid_t call, const std::string& name, hdf5::Budget& budget) {
+  std::vector<RecordedCall> calls;
+  if (!hdf5::contains(call, name)) return calls;
+  budget.take(0);
+  const Handle group = hdf5::open_group(call, name);
+  const std::size_t count = hdf5::children(group).size();
+  for (std::size_t i = 0; i < count; ++i) {
+    try {
+      calls.push_back(read_call(hdf5::open_group(group, std::to_string(i)), budget));
+      check_recorded(calls.back());
+    } catch (const std::runtime_error& error) {
+      throw hdf5::Error(fmt::format("{}/{}: {}", name, i, error.what()));
+    }
+  }
+  return calls;
+}
+
 void require_format(hid_t root) {
   if (!hdf5::has_attribute(root, "format"))
     throw hdf5::Error("it is HDF5, but not a case file: the attribute format is missing");
@@ -270,8 +299,11 @@ CaseFile read_root(hid_t root, std::size_t bytes) {
   for (std::size_t i = 0; i < count; ++i) {
     const std::string where = fmt::format("call {}", i);
     try {
-      file.calls.push_back(read_call(hdf5::open_group(calls, std::to_string(i)), budget));
+      const Handle call = hdf5::open_group(calls, std::to_string(i));
+      file.calls.push_back(read_call(call, budget));
       check_recorded(file.calls.back());
+      file.calls.back().before = read_beside(call, "before", budget);
+      file.calls.back().after = read_beside(call, "after", budget);
     } catch (const std::runtime_error& error) {
       throw hdf5::Error(fmt::format("{}: {}", where, error.what()));
     }

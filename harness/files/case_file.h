@@ -7,6 +7,8 @@
 //     expected/OUTPUT/value, lower, upper, special
 //     actual/OUTPUT          a tensor
 //     stages/STAGE/NAME      tensors at other moments, for diagnosis: diagnose/stages.h says which
+//     before/K, after/0      calls in the same process, as /calls/N: of a kernel that damaged it, those of its own that came first, and the
+//                            call of another kernel that went wrong after it
 //
 // A tensor is a dataset in row-major order whose attribute `dtype` is a name of vocabulary/dtype.h. f16 is
 // stored as an IEEE half, bf16 as u16, f8 and bool as u8. Every bit comes back, those of NaN too. In text,
@@ -71,6 +73,7 @@ struct RecordedCall {
   std::map<std::string, RecordedTensor> inputs;   // by argument; "tensors/0" for entries of lists
   std::map<std::string, RecordedOutput> outputs;  // by the schema's result names; else "out" or "out0", ..
   std::map<std::string, RecordedTensor> stages;
+  std::vector<RecordedCall> before, after;  // which have none themselves
 };
 
 struct CaseFile {

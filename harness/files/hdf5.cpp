@@ -106,7 +106,10 @@ Session::Session() : lock_(session_mutex()) {
 Session::~Session() { H5Eset_auto2(H5E_DEFAULT, print_, print_data_); }
 
 void fail(const std::string& what) {
-  const std::string why = reason();
+  std::string why = reason();
+  if (why.find("bad version number") != std::string::npos)
+    why +=
+        ": written for readers newer than HDF5 1.10, which h5py does without libver or with libver=(\"v110\", \"v110\") not";
   throw Error(why.empty() ? what : fmt::format("{} (HDF5: {})", what, why));
 }
 

@@ -10,7 +10,7 @@ namespace assay::fuzz {
 
 std::vector<std::string> corpus(const Target& target) {
   std::vector<std::string> inputs = target.seeds();
-  const std::string path = std::string(ASSAY_FUZZ_CORPUS) + "/" + std::string(target.name) + ".txt";
+  const std::string path = fmt::format("{}/{}.txt", ASSAY_FUZZ_CORPUS, target.name);
   if (!std::filesystem::exists(path)) return inputs;
   const std::string text = read_file(path);
   std::size_t begin = 0;

@@ -11,7 +11,16 @@ namespace {
 
 std::vector<std::string> seeds() {
   return {"conv.weight\tfeatures.0.weight\nbn.bias  features.1.bias  # the second\n\n# nothing\n",
-          "layers.0/act:out1 n12\r\n", "\xC3\xA9 \"a\" # x"};
+          "layers.0/act:out1 n12\r\n", "\xC3\xA9 \"a\" # x", "act/prelu#2 \"#1 of \\\"b\\\"\" #"};
+}
+
+std::string in_quotes(const std::string& name) {
+  std::string quoted = "\"";
+  for (const char c : name) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + "\"";
 }
 
 // A file in memory, which has a path: the reader takes nothing else.
@@ -50,7 +59,7 @@ bool run(std::string_view input) {
   std::string written;
   for (const auto& [a, b] : map) {
     if (a.empty() || b.empty()) broken("a name is empty");
-    written += a + " " + b + "\n";
+    written += in_quotes(a) + " " + in_quotes(b) + "\n";
   }
   if (diff::read_name_map(file.with(written)) != map)
     broken("written and read again, the map is another one");

@@ -88,10 +88,10 @@ std::vector<std::string> seeds() {
           "ld.param.v2.b32 {%r1, %r2}, [b+0];\n}\n",
           ".func (.param .align 8 .b8 r[8]) twice(.param .b32 a)\n{\n.reg .b32 %r<2>;\nld.param.u32 %r0, [a];\n"
           "add.s32 %r1, %r0, %r0;\nst.param.v2.b32 [r+0], {%r0, %r1};\nret;\n}\n"),
-      std::string(kHead) +
+      std::string(kHead).append(
           "// a comment\n.file 1 \"/optimized/cuda/a.cu\"\n.weak .entry _Z1kIfEvPKT_(.param .u64 p)\n{\n"
           "\t.loc\t1 20 5, function_name $L__info_string0, inlined_at 1 40 3\n\tret;\n}\n"
-          ".section .debug_str { .b8 95 .b8 0 }\n.visible .entry empty()\n{\nret;\n}\n",
+          ".section .debug_str { .b8 95 .b8 0 }\n.visible .entry empty()\n{\nret;\n}\n"),
   };
 }
 

@@ -8,6 +8,7 @@
 
 #include "check_case.h"
 #include "layouts.h"
+#include "masked.h"
 #include "shapes.h"
 #include "tensor_copy.h"
 
@@ -124,6 +125,19 @@ void add_argument(Classes& all, const Case& c, std::size_t i) {
     all.insert(fmt::format("{} {}", name, numbers_class(*numbers)));
 }
 
+// Masks of every kind (masked.h), along what most kernels treat as rows, and along another dimension.
+void add_masks(Classes& all, const Case& c) {
+  if (c.data != kMasked) return;
+  for (std::size_t i = 0; i < c.arguments.size(); ++i) {
+    const auto* t = std::get_if<TensorSpec>(&c.arguments[i]);
+    if (t == nullptr) continue;
+    const std::vector<std::size_t> axes = reduced_axes(c, i);
+    if (has_each_mask(t->shape, axes))
+      all.emplace(axes.back() + 1 == t->shape.size() ? "data masked in every way, to the last dimension"
+                                                     : "data masked in every way, along others");
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> classes_of_argument(const Case& c, std::size_t argument) {
@@ -143,6 +157,7 @@ bool is_of_data(std::string_view name) { return name.starts_with("data "); }
 
 std::vector<std::string> classes_of(const Case& c) {
   Classes all{fmt::format("data {}", c.data)};
+  add_masks(all, c);
   std::vector<Shape> results;
   for (Checked::Output& output : check_case(c).outputs) results.push_back(std::move(output.shape));
   add_tensors(all, c, results);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <numeric>
 #include <stdexcept>
 
@@ -10,6 +11,7 @@
 #include "covering.h"
 #include "families.h"
 #include "layers.h"
+#include "masked.h"
 #include "random.h"
 #include "random_case.h"
 #include "shapes.h"
@@ -32,9 +34,15 @@ struct Step {
   std::vector<std::int64_t> sizes;
   std::string_view family;
   bool channels_last = false;
+  std::optional<std::int64_t> axis{};  // that is reduced, in place of all or the default
 };
 
-std::vector<Step> ladder(const ShapeAlternative& alternative) {
+bool has_axes(const Operator& op) {
+  return std::ranges::any_of(op.schema.arguments(),
+                             [&](const Argument& a) { return domain(op, a.name).has_axes(); });
+}
+
+std::vector<Step> ladder(const Operator& op, const ShapeAlternative& alternative) {
   const std::size_t images = std::max<std::size_t>(greatest_run(alternative), 1) - 1;  // 4 dimensions in all
   std::vector<Step> steps{
       {0, {1}, "normal"},  // a scalar tensor, where the rule allows one
@@ -62,6 +70,11 @@ std::vector<Step> ladder(const ShapeAlternative& alternative) {
     sizes.back() = width;
     steps.push_back({1, sizes, kFamilies[i++ % std::size(kFamilies)]});
   }
+  // Every kind of mask, whatever the seed, along rows and along columns.
+  if (has_axes(op)) {
+    steps.push_back({2, {31, 259}, kMasked, false, -1});
+    steps.push_back({2, {259, 31}, kMasked, false, 0});
+  }
   return steps;
 }
 
@@ -71,6 +84,14 @@ Case on_ladder(const Operator& op, Dtype dtype, const ShapeAlternative& alternat
   if (step.channels_last)
     for (TensorSpec* t : tensors_of(c))
       if (t->shape.size() == 4 || t->shape.size() == 5) t->layout.kind = Layout::Kind::channels_last;
+  for (std::size_t i = 0; step.axis && i < c.arguments.size(); ++i) {
+    const Argument& a = op.schema.argument_storage[i];
+    if (!domain(op, a.name).has_axes()) continue;
+    if (a.list)
+      c.arguments[i] = std::vector<std::int64_t>{*step.axis};
+    else
+      c.arguments[i] = *step.axis;
+  }
   c.data = step.family;
   return c;
 }
@@ -110,43 +131,75 @@ std::optional<std::uint64_t> covering_number(std::uint64_t left, std::uint64_t o
 
 std::uint64_t ladder_length(const Operator& op) {
   std::uint64_t n = 0;
-  for (const ShapeAlternative& alternative : shape_rule(op).alternatives) n += ladder(alternative).size();
+  for (const ShapeAlternative& alternative : shape_rule(op).alternatives) n += ladder(op, alternative).size();
   return n;
 }
 
-Case generate(const Operator& op, Dtype result_dtype, std::uint64_t seed, std::uint64_t index) {
-  if (!op.dtypes.contains(result_dtype))
-    throw std::invalid_argument(fmt::format("{} does not compute in {}", op.schema.name, name(result_dtype)));
-  const std::uint64_t key =
-      mix(mix(mix(seed, hash(op.schema.name)), static_cast<std::uint64_t>(result_dtype)), index);
+namespace {
 
+std::uint64_t layer_one_in(const Operator& op) {
+  return layers_of(op).size() > kManyLayers ? kLayerOneIn - 1 : kLayerOneIn;
+}
+
+bool is_split(std::uint64_t index) { return index % kSplitOneIn == kSplitOneIn - 1; }
+
+// Which covering case the index-th case is, if it is one.
+std::optional<std::uint64_t> covering_number(const Operator& op, std::uint64_t index) {
+  const std::uint64_t fixed = ladder_length(op);
+  if (index < fixed || is_split(index)) return std::nullopt;
+  return covering_number(index - fixed, layers_of(op).empty() ? 1 : layer_one_in(op));
+}
+
+std::uint64_t key_of(const Operator& op, Dtype result_dtype, std::uint64_t seed, std::uint64_t index) {
+  return mix(mix(mix(seed, hash(op.schema.name)), static_cast<std::uint64_t>(result_dtype)), index);
+}
+
+// The index-th case where it is no covering case, or none of those is allowed.
+Case generate_beside(const Operator& op, Dtype result_dtype, std::uint64_t seed, std::uint64_t index) {
+  const std::uint64_t key = key_of(op, result_dtype, seed, index);
   std::optional<Case> c;  // one that the operator allows: what is computed may not go together
   const auto keep = [&](Case drawn) {
     if (check_case(drawn).ok()) c = std::move(drawn);
   };
   std::uint64_t left = index;
   for (const ShapeAlternative& alternative : shape_rule(op).alternatives) {
-    const std::vector<Step> steps = ladder(alternative);
+    const std::vector<Step> steps = ladder(op, alternative);
     if (left < steps.size()) {
       keep(on_ladder(op, result_dtype, alternative, steps[left]));
       break;
     }
     left -= steps.size();
   }
-  const bool is_split = index % kSplitOneIn == kSplitOneIn - 1;
-  const std::uint64_t one_in = layers_of(op).size() > kManyLayers ? kLayerOneIn - 1 : kLayerOneIn;
-  if (!c && !is_split && left % one_in == 0)
-    if (std::optional<Case> layer = layer_case(op, result_dtype, seed, key, left / one_in))
+  if (!c && !is_split(index) && left % layer_one_in(op) == 0)
+    if (std::optional<Case> layer = layer_case(op, result_dtype, seed, key, left / layer_one_in(op)))
       keep(*std::move(layer));
-  if (!c && index >= ladder_length(op) && !is_split)
-    if (const std::optional<std::uint64_t> number = covering_number(left, layers_of(op).empty() ? 1 : one_in))
-      keep(covering_case(op, result_dtype, seed, *number));
   for (std::uint64_t attempt = 0; !c && attempt < kAttempts; ++attempt)
-    keep(random_case(op, result_dtype, attempt == 0 ? key : mix(key, attempt), is_split));
+    keep(random_case(op, result_dtype, attempt == 0 ? key : mix(key, attempt), is_split(index)));
   if (!c)
     throw std::logic_error(
         fmt::format("{}: no case that is allowed was found in {} attempts", op.schema.name, kAttempts));
-  c->seed = std::max(key >> 32, kLeastSeed);  // short enough to read in a case's text
+  return *std::move(c);
+}
+
+}  // namespace
+
+std::vector<Case> cases_beside_covering(const Operator& op, Dtype result_dtype, std::uint64_t seed) {
+  std::vector<Case> all;
+  for (std::uint64_t i = 0; i < kUsualRun; ++i)
+    if (!covering_number(op, i)) all.push_back(generate_beside(op, result_dtype, seed, i));
+  return all;
+}
+
+Case generate(const Operator& op, Dtype result_dtype, std::uint64_t seed, std::uint64_t index) {
+  if (!op.dtypes.contains(result_dtype))
+    throw std::invalid_argument(fmt::format("{} does not compute in {}", op.schema.name, name(result_dtype)));
+  std::optional<Case> c;
+  if (const std::optional<std::uint64_t> number = covering_number(op, index))
+    if (Case covering = covering_case(op, result_dtype, seed, *number); check_case(covering).ok())
+      c = std::move(covering);
+  if (!c) c = generate_beside(op, result_dtype, seed, index);
+  c->seed = std::max(key_of(op, result_dtype, seed, index) >> 32,
+                     kLeastSeed);  // short enough to read in a case's text
   return *std::move(c);
 }
 

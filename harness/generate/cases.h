@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "vocabulary/case.h"
 
@@ -14,5 +15,12 @@ namespace assay {
 Case generate(const Operator& op, Dtype result_dtype, std::uint64_t seed, std::uint64_t index);
 
 std::uint64_t ladder_length(const Operator& op);
+
+// Cases of a run of the usual length, for each operator and dtype.
+inline constexpr std::uint64_t kUsualRun = 250;
+
+// Those of such a run that are no covering cases (covering.h): covering arrays bring together what these do not. Their data's seed is
+// not set.
+std::vector<Case> cases_beside_covering(const Operator& op, Dtype result_dtype, std::uint64_t seed);
 
 }  // namespace assay

@@ -9,6 +9,7 @@
 #include "check_case.h"
 #include "edge.h"
 #include "layouts.h"
+#include "masked.h"
 #include "tensor_copy.h"
 
 namespace assay {
@@ -38,8 +39,10 @@ const Family& family_of(const Case& c) {
 std::vector<Target> targets_of(const Case& c, Dtype result) {
   std::vector<Target> targets;
   std::int64_t terms = 1;
+  const bool masked = c.data == kMasked;
   const auto add = [&](const TensorSpec& spec, std::size_t argument, std::size_t item) {
     Target t;
+    if (masked) t.axes = reduced_axes(c, argument);
     t.dtype = spec.dtype;
     t.shape = spec.shape;
     t.ordinal = static_cast<int>(targets.size());

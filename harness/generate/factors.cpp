@@ -130,12 +130,22 @@ std::string_view size_class(std::int64_t size) {
 }
 
 std::string_view broadcast_class(const Shape& shape, const Shape& full) {
+  if (shape.empty() && !full.empty()) return "no dimensions";
   const std::size_t missing = full.size() - std::min(shape.size(), full.size());
-  bool ones = false;
+  std::vector<std::size_t> ones;
   for (std::size_t d = 0; d < shape.size() && missing + d < full.size(); ++d)
-    ones = ones || (shape[d] == 1 && full[missing + d] != 1);
-  if (missing > 0) return ones ? "fewer dimensions and ones" : "fewer dimensions";
-  return ones ? "ones" : "as it is";
+    if (shape[d] == 1 && full[missing + d] != 1) ones.push_back(d);
+  if (missing > 0) return ones.empty() ? "fewer dimensions" : "fewer dimensions and ones";
+  if (ones.empty()) return "as it is";
+  if (ones.size() > 1) return ones.back() - ones.front() + 1 > ones.size() ? "several apart" : "several";
+  // What is beside it counts where it has elements to step over.
+  const auto steps = [&](std::size_t begin, std::size_t end) {
+    return std::any_of(full.begin() + static_cast<std::ptrdiff_t>(begin),
+                       full.begin() + static_cast<std::ptrdiff_t>(end),
+                       [](std::int64_t size) { return size > 1; });
+  };
+  if (!steps(ones[0] + 1, full.size())) return "the last";
+  return steps(0, ones[0]) ? "one between" : "the first";
 }
 
 std::string value_class(const Case& c, std::size_t argument) {

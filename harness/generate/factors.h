@@ -36,7 +36,8 @@ struct SizeClass {
 const std::vector<SizeClass>& size_classes();
 std::string_view size_class(std::int64_t size);
 
-// How a tensor of this shape broadcasts to `full`: "as it is", "fewer dimensions", "ones", or "fewer dimensions and ones".
+// How a tensor of this shape broadcasts to `full`: "as it is", "no dimensions", "fewer dimensions", "fewer dimensions and ones"; or which of
+// its dimensions are ones: "the first", "the last", "one between", "several apart" (with others between them), "several".
 std::string_view broadcast_class(const Shape& shape, const Shape& full);
 
 // "contiguous", "offset" (contiguous, from an address at which vectors may not begin), "channels_last", "permuted", "with gaps" or

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "edge.h"
+#include "masked.h"
 #include "normal.h"
 
 namespace assay {
@@ -249,6 +250,7 @@ constexpr Family kFamilies[] = {
      "zeros and NaN of both signs, infinities, subnormals, the largest and smallest numbers, kinks and their neighbours",
      28, fill_edge},
     {"special", "NaN and infinities in the first tensor, numbers as normal in the others", 4, first_special},
+    {kMasked, "lines of a reduction that begin or end with -inf, as under attention masks", 10, fill_masked},
     {"tiny", "zeros, and subnormal numbers or those whose products are, beside tensors as normal", 16, tiny},
     {"long", "positive numbers for long sums", 0, accumulation},
     {kPastEnd, "as normal, but one index is the number of rows: not allowed", 0, normals},
@@ -318,6 +320,7 @@ const Family* find_family(std::string_view name) {
 // What is special may be so in each tensor: the more there are, the more cases it takes.
 int weight_for(const Operator& op, const Family& family) {
   if (family.fill == ranged && op.ranges.empty()) return 0;
+  if (family.fill == fill_masked && !has_lines(op)) return 0;
   const auto tensors =
       static_cast<int>(std::ranges::count(op.schema.arguments(), Type::tensor, &Argument::type));
   if (family.fill == first_special && tensors < 2) return 0;  // there is no other tensor

@@ -26,6 +26,7 @@ struct Target {
   int precision = 24;              // significand bits of the format that a strict kernel computes in
   std::string_view kinks;          // Operator::kinks
   std::vector<Range> ranges;       // this tensor's of Operator::ranges
+  std::vector<std::size_t> axes;   // reduced along these dimensions, see masked.h
   std::int64_t rows = -1;          // of an index tensor: how many rows, or places, it may name
   bool scales = false;             // of quantised weights
   std::optional<Dtype> nonzero{};  // no number is 0 when it is converted to this dtype of integers
@@ -52,6 +53,7 @@ void fill_zero_points(const Target& target, std::span<double> values);
 // last. Two families hold one index that is no row: cases that a kernel has to refuse. Precondition: target.rows > 0.
 void fill_index(const Target& target, std::string_view family, std::span<double> values);
 inline constexpr std::string_view kPastEnd = "past_end", kNegativeIndex = "negative_index";
+inline constexpr std::string_view kMasked = "masked";  // its tensors know their axes
 // 1 in place of what would be 0 as target.nonzero says, but for one element of a family of cases that a kernel has to refuse.
 void keep_from_zero(const Target& target, std::string_view family, std::span<double> values);
 inline constexpr std::string_view kZeroDivisor = "zero_divisor";

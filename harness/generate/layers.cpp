@@ -275,8 +275,11 @@ Case neighbour(Draw& draw, const Layer& layer, ShapeBinding binding, Dtype dtype
 void lay_out(Draw& draw, Case& c) {
   if (draw.chance(70)) return;
   if (draw.chance(50)) {
+    // Half of the time the first one alone: who lays images out so may leave his weights as they are.
+    const bool all = draw.chance(50);
     for (TensorSpec* t : tensors_of(c))
-      if (t->shape.size() == 4 || t->shape.size() == 5) t->layout = {Layout::Kind::channels_last, {}};
+      if ((t->shape.size() == 4 || t->shape.size() == 5) && (all || t == tensors_of(c).front()))
+        t->layout = {Layout::Kind::channels_last, {}};
   } else {
     draw_layouts(draw, c);
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "arguments.h"
 #include "check_case.h"
@@ -28,6 +29,9 @@ const SizeClass* class_named(std::string_view name) {
 
 // Numbers that kernels have thresholds at come more often than others of their class.
 std::int64_t draw_of_class(Draw& draw, const SizeClass& c) {
+  // Kernels take two, three, four and eight of a kind together.
+  if (c.name == "2-8")
+    return draw.pick(std::array<std::int64_t, 8>{2, 2, 2, 3, 4, 8, draw.range(2, 8), draw.range(2, 8)});
   if (c.name == "beside a vector") return draw.pick(std::array{16, 32, 64}) + draw.range(-1, 1);
   if (c.least >= 1024)
     return draw.pick(std::array<std::int64_t, 6>{1024, 1025, 1536, 2048, 3072, draw.range(1024, 4096)});
@@ -40,6 +44,18 @@ std::int64_t draw_of_class(Draw& draw, const SizeClass& c) {
 }
 
 std::int64_t least_of(const SizeClass& c) { return c.least == 64 ? 66 : c.least; }
+
+// How many dimensions there are at least where tensors are to broadcast so.
+std::size_t least_rank(const Factors& wish) {
+  std::size_t least = 0;
+  for (const auto& [factor, how] : wish)
+    if (factor.starts_with("broadcast "))
+      least = std::max<std::size_t>(least, how == "one between" || how == "several apart" ? 3
+                                           : how == "as it is"                            ? 0
+                                           : how == "the last" || how == "no dimensions"  ? 1
+                                                                                          : 2);
+  return least;
+}
 
 std::vector<std::size_t> lengths_wished(Draw* draw, const ShapeAlternative& alternative,
                                         const Factors& wish) {
@@ -55,6 +71,8 @@ std::vector<std::size_t> lengths_wished(Draw* draw, const ShapeAlternative& alte
       lengths[r] = static_cast<std::size_t>((*rank)[0] - '0');
     else if (rank != nullptr)
       lengths[r] = kMaxRank + (draw == nullptr ? 0 : static_cast<std::size_t>(draw->range(0, 1)));
+    else if (r == 0)
+      lengths[r] = std::max(lengths[r], least_rank(wish));
     // A size that is wished for is that of a dimension.
     if (find(wish, "size *" + runs[r]) != nullptr || alternative.some(runs[r]))
       lengths[r] = std::max<std::size_t>(lengths[r], 1);
@@ -100,13 +118,27 @@ void draw_windows_wished(Draw& draw, const ShapeAlternative& alternative, const 
 Shape broadcast_to(Draw& draw, const Shape& full, std::string_view how) {
   Shape shape = full;
   const auto last = static_cast<std::int64_t>(shape.size()) - 1;
-  if (how.ends_with("ones") && !shape.empty()) {
-    shape[static_cast<std::size_t>(draw.range(0, last))] = 1;
-    for (std::int64_t& size : shape)
-      if (draw.chance(20)) size = 1;
+  const auto make_one = [&](std::int64_t d) { shape[static_cast<std::size_t>(d)] = 1; };
+  if (how == "no dimensions") return {};
+  if (how == "fewer dimensions and ones" && last > 0) {
+    shape.erase(shape.begin(), shape.begin() + (draw.chance(60) ? 1 : draw.range(1, last)));
+    shape[static_cast<std::size_t>(draw.range(0, static_cast<std::int64_t>(shape.size()) - 1))] = 1;
   }
-  if (how.starts_with("fewer") && !shape.empty())
-    shape.erase(shape.begin(), shape.begin() + (draw.chance(60) ? 1 : draw.range(1, last + 1)));
+  if (how == "fewer dimensions" && last > 0)
+    shape.erase(shape.begin(), shape.begin() + (draw.chance(60) ? 1 : draw.range(1, last)));
+  if (how == "the first" && last >= 0) make_one(0);
+  if (how == "the last" && last >= 0) make_one(last);
+  if (how == "one between" && last >= 2) make_one(draw.range(1, last - 1));
+  if (how == "several" && last >= 1) {
+    const std::int64_t first = draw.range(0, last - 1);
+    const std::int64_t end = draw.range(first + 1, last);
+    for (std::int64_t d = first; d <= end; ++d) make_one(d);
+  }
+  if (how == "several apart" && last >= 2) {
+    const std::int64_t first = draw.range(0, last - 2);
+    make_one(first);
+    make_one(draw.range(first + 2, last));
+  }
   return shape;
 }
 
@@ -170,6 +202,15 @@ std::optional<ShapeBinding> draw_wished_binding(Draw& draw, const ShapeAlternati
   std::erase_if(free, [&](const std::int64_t* size) {
     return std::ranges::any_of(wished, [&](const WishedSize& w) { return w.size == size; });
   });
+  // An image that nobody wished to be of some size has room for its window.
+  std::map<const std::int64_t*, std::int64_t> room;
+  for (auto& [name, window] : binding.runs)
+    if (const std::string* in = alternative.window_in(name)) {
+      Shape& image = binding.runs.at(*in);
+      for (std::size_t d = 0; d < window.size(); ++d)
+        if (std::ranges::count(free, &image[d]) > 0)
+          room[&image[d]] = image[d] = std::max<std::int64_t>(window[d], 1);
+    }
   for (const WishedSize& w : wished) *w.size = least_of(*w.of);
   if (!fits(alternative, binding, budget)) return std::nullopt;
   for (const WishedSize& w : wished) {
@@ -178,16 +219,11 @@ std::optional<ShapeBinding> draw_wished_binding(Draw& draw, const ShapeAlternati
   }
   for (const std::int64_t i : draw.permutation(free.size())) {
     std::int64_t& size = *free[static_cast<std::size_t>(i)];
-    size = draw.chance(50) ? draw.range(1, 8) : draw_size(draw);
-    while (size > 1 && !fits(alternative, binding, budget)) size /= 2;
+    const std::int64_t least = room.contains(&size) ? room[&size] : 1;
+    // What is 1 in all tensors is stretched in none.
+    size = std::max(draw.chance(50) ? draw.range(least_rank(wish) > 0 ? 2 : 1, 8) : draw_size(draw), least);
+    while (size > least && !fits(alternative, binding, budget)) size = std::max(size / 2, least);
   }
-  // An image that nobody wished to be of some size has room for its window.
-  for (auto& [name, window] : binding.runs)
-    if (const std::string* in = alternative.window_in(name)) {
-      Shape& image = binding.runs.at(*in);
-      for (std::size_t d = 0; d < window.size(); ++d)
-        if (std::ranges::count(free, &image[d]) > 0) image[d] = std::max(image[d], window[d]);
-    }
   return binding;
 }
 
@@ -202,6 +238,12 @@ std::optional<Case> wished_case(Draw& draw, const Operator& op, Dtype dtype,
   give_attributes(draw, c, dtype, alternative, wish);
   c = settled(std::move(c));
   draw_dtypes(draw, c, dtype);
+  const std::string* dtypes = find(wish, "dtypes");
+  for (int attempt = 0; dtypes != nullptr && *dtypes == "differ" && attempt < kTries / 4; ++attempt) {
+    const Factors now = factors_of(c);
+    if (const auto found = now.find("dtypes"); found == now.end() || found->second == *dtypes) break;
+    draw_dtypes(draw, c, dtype);
+  }
   draw_layouts(draw, c);
   give_layouts(draw, c, wish);
   const std::string* data = find(wish, "data");

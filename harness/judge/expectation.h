@@ -33,6 +33,7 @@ class Expectation {
   explicit Expectation(const Call& call);
 
   const Call& call() const { return call_; }
+  Evaluation& evaluation() { return *evaluation_; }
   const std::vector<double>& values(int output);
   // The output, to the bit, where it is computed in integers; else nullptr.
   const std::vector<std::int64_t>* integers(int output);

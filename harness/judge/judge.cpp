@@ -10,6 +10,7 @@
 #include <iterator>
 #include <limits>
 
+#include "../run/float_state.h"
 #include "../run/strided_copy.h"
 #include "farthest.h"
 
@@ -201,6 +202,11 @@ Judgement judge_refusal(const Kernel& kernel, const Call& call, const Outcome& o
 
 }  // namespace
 
+std::string left_text(const Outcome& outcome) {
+  const std::string state = changes_text(outcome.changed_float_state);
+  return fmt::format("{}{}{}", state, state.empty() || outcome.left.empty() ? "" : ", ", outcome.left);
+}
+
 std::string output_name(const Operator& op, std::size_t output) {
   const auto results = op.schema.results();
   if (output < results.size() && !results[output].name.empty()) return std::string(results[output].name);
@@ -222,6 +228,9 @@ Contract contract_for(const Kernel& kernel, const Call& call) {
 
 Judgement judge(const Kernel& kernel, const Contract& contract, const Call& call, Expectation* expectation,
                 const Outcome& outcome) {
+  // However the call ended: a kernel that refuses may do as much.
+  if (!outcome.left.empty() && (outcome.kind == Outcome::Kind::refused || outcome.kind == Outcome::Kind::failed))
+    return {.verdict = Verdict::unstable, .detail = fmt::format("left {} for whoever runs next", outcome.left)};
   switch (outcome.kind) {
     case Outcome::Kind::refused:
       return judge_refusal(kernel, call, outcome);
@@ -236,7 +245,9 @@ Judgement judge(const Kernel& kernel, const Contract& contract, const Call& call
       return {.verdict = Verdict::timeout, .detail = outcome.detail};
     case Outcome::Kind::not_run:
       // Kernels that this machine lacks something for say so when they are listed: these were loaded then.
-      return {.verdict = outcome.by_kernels ? Verdict::crashed : Verdict::not_run, .detail = outcome.detail};
+      return {.verdict = outcome.by_kernels ? Verdict::crashed : Verdict::not_run,
+              .detail = outcome.detail,
+              .given_up = outcome.given_up};
     case Outcome::Kind::ok:
       break;
   }
@@ -260,9 +271,9 @@ Judgement judge(const Kernel& kernel, const Contract& contract, const Call& call
   if (!difference.empty() && contract.deterministic) {
     j.verdict = Verdict::unstable;
     j.detail = difference;
-  } else if (outcome.changed_float_state) {
+  } else if (outcome.changed_float_state != 0 || !outcome.left.empty()) {
     j.verdict = Verdict::unstable;
-    j.detail = "left the floating-point control bits (rounding, flush to zero) changed for whoever runs next";
+    j.detail = fmt::format("left {} for whoever runs next", left_text(outcome));
   } else {
     look_whether_vacuous(*expectation, contract, j);
   }

@@ -21,6 +21,7 @@ struct Judgement {
   std::uint64_t undecidable = 0;
   double worst = 0;  // largest error/bound among the elements whose interval was needed
   bool undeclared_refusal = false;
+  bool given_up = false;  // not_run because the kernel hung again and again before
 };
 
 // Intervals cost far more than values. Of an output with more elements than this that are not the rounded reference,
@@ -48,6 +49,9 @@ Judgement judge_outputs(const Contract& contract, Expectation& expectation, cons
 Contract contract_for(const Kernel& kernel, const Call& call);
 
 // "out", or the output's name or number where there are several.
+// What a call left otherwise for whoever runs next, for after "left "; empty: nothing.
+std::string left_text(const Outcome& outcome);
+
 std::string output_name(const Operator& op, std::size_t output);
 // "[1,0,2]" of an element's row-major number.
 std::string index_text(const Shape& shape, std::int64_t element);

@@ -1,5 +1,6 @@
 // assay bench
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <chrono>
 #include <map>
@@ -80,6 +81,14 @@ std::vector<BenchCase> chosen_cases(const BenchFlags& flags) {
   return each_once(std::move(all));
 }
 
+// What no two groups have in common.
+std::string key_of(const BenchGroup& group) {
+  std::string key = fmt::format("{} {} {}", text(group.bench_case->c), name(group.cache), group.threads);
+  for (const std::string& v : group.variables) key += " " + v;
+  for (const Kernel* k : group.kernels) key += " " + k->name;
+  return key;
+}
+
 std::string remaining(double seconds) { return duration_text(std::max(0.0, seconds)); }
 
 int bench_command(BenchFlags& flags) {
@@ -106,7 +115,11 @@ int bench_command(BenchFlags& flags) {
                     if (!std::exchange(*said, true))
                       complain("stopping, within 3 s; interrupt once more to end at once");
                   }};
-  if (!flags.against.empty()) return bench_against(flags);
+  if (flags.study > 0 && flags.resume.given())
+    throw UsageError("--resume and --study exclude each other: a study counts what one run of it says");
+  inputs.push_back(flags.shapes.empty() ? "" : flags.shapes);
+  KeptRun kept("bench", "bench", false, default_folder(), flags.resume, inputs);
+  if (!flags.against.empty()) return bench_against(flags, kept);
   const auto registry = load_registry(flags.plugins, selects_torch(options.impls));
   {
     std::vector<const Operator*> operators;
@@ -118,7 +131,7 @@ int bench_command(BenchFlags& flags) {
   const Placements placements = placements_of(options);
 
   const bool text_out = flags.json != "-";
-  const Stopwatch watch;
+  const Stopwatch watch(kept.journal() == nullptr ? 0 : kept.journal()->before());
   Json context = bench_context(placements, commit_of(flags));
   context["seed"] = options.seed;
   context["complete"] = false;
@@ -139,10 +152,14 @@ int bench_command(BenchFlags& flags) {
   std::vector<BenchRow> rows;
   std::set<std::string> known;
   auto written = std::chrono::steady_clock::now();
-  const auto write = [&] {
+  const auto write = [&](bool is_last) {
     context["seconds"] = watch.seconds();
-    if (!flags.json.empty()) write_file(flags.json, google.json(context));
+    if (flags.json.empty()) return;
+    const std::string document = google.json(context);
+    write_file(flags.json, is_last || kept.journal() == nullptr ? kept.last(document, context["complete"])
+                                                                : with_journal(document, *kept.journal(), true));
   };
+  if (kept.journal() != nullptr) kept.journal()->begin(nlohmann::json::parse(google.json(context)));
   std::size_t done = 0;
   {
     ProgressLine line;
@@ -152,10 +169,16 @@ int bench_command(BenchFlags& flags) {
           "{} of {}  {}  about {} left", done + 1, groups.size(), text(group.bench_case->c).substr(0, 60),
           done == 0 ? "?" : remaining(watch.seconds() / double(done) * double(groups.size() - done))));
       std::vector<BenchRow> of_group;
-      try {
-        of_group = bench.measure(group);
-      } catch (const SessionStopped&) {
-        break;
+      const std::string key = key_of(group);
+      if (const JournalEntry* entry = kept.journal() == nullptr ? nullptr : kept.journal()->find(key)) {
+        of_group = rows_of(*entry);
+      } else {
+        try {
+          of_group = bench.measure(group);
+        } catch (const SessionStopped&) {
+          break;
+        }
+        keep_rows(kept.journal(), key, watch.seconds(), of_group);
       }
       // In a second process for other kernels of the case, these were there for comparison.
       std::erase_if(of_group, [&](const BenchRow& r) { return !known.insert(benchmark_name(r)).second; });
@@ -169,7 +192,7 @@ int bench_command(BenchFlags& flags) {
                   std::make_move_iterator(of_group.end()));
       ++done;
       if (flags.json != "-" && std::chrono::steady_clock::now() - written > std::chrono::seconds(5)) {
-        write();
+        write(false);
         written = std::chrono::steady_clock::now();
       }
     }
@@ -177,7 +200,8 @@ int bench_command(BenchFlags& flags) {
   context["complete"] = done == groups.size();
   context["incomplete"] =
       done == groups.size() ? "" : fmt::format("interrupted: {} of {} cases were timed", done, groups.size());
-  write();
+  write(true);
+  kept.end(done == groups.size());
   if (text_out) {
     if (done < groups.size()) fmt::print("\nInterrupted: {} of {} cases were timed\n", done, groups.size());
     fmt::print("\n{}", summary_of(rows, use_colour()));
@@ -189,10 +213,33 @@ int bench_command(BenchFlags& flags) {
   for (const BenchRow& r : rows)
     if (r.has_failed() && (!r.peer || names(options.impls, r.impl))) return kFaultFound;
   if (interrupted()) return kInterrupted;
-  return count(BenchRow::Status::measured) == 0 ? kEnvironment : kAllWell;
+  if (count(BenchRow::Status::measured) == 0) return kEnvironment;
+  // Who names a kernel wants it timed: that it is not here is said, and no success.
+  std::set<std::string> named, ran;
+  for (const BenchRow& r : rows)
+    if (names_literally(options.impls, r.impl))
+      (r.status == BenchRow::Status::not_run ? named : ran).insert(r.impl);
+  for (const std::string& impl : ran) named.erase(impl);
+  if (named.empty()) return kAllWell;
+  complain(fmt::format("{}, which --impl names, did not run", fmt::join(named, ", ")));
+  return kEnvironment;
 }
 
 }  // namespace
+
+void keep_rows(Journal* journal, const std::string& key, double at, const std::vector<BenchRow>& rows,
+               nlohmann::json more) {
+  if (journal == nullptr) return;
+  nlohmann::json list = nlohmann::json::array();
+  for (const BenchRow& row : rows) list.push_back({{"name", benchmark_name(row)}, {"assay", row_json(row)}});
+  journal->add(key, at, {{"benchmarks", std::move(list)}}, std::move(more));
+}
+
+std::vector<BenchRow> rows_of(const JournalEntry& entry) {
+  std::vector<BenchRow> rows;
+  for (const nlohmann::json& b : entry.add.at("benchmarks")) rows.push_back(row_of(b.at("assay")));
+  return rows;
+}
 
 std::string commit_of(const BenchFlags& flags) {
   return flags.plugins.empty() ? std::string(built_from) : commit_here();
@@ -335,6 +382,7 @@ void add_bench(CLI::App& app, Command& chosen) {
       ->allow_extra_args(false)
       ->capture_default_str()
       ->type_name("PERCENT,...");
+  add_resume(*command, flags->resume);
   command->add_option("--json", flags->json, "write a benchmark file; - is standard output")->type_name("F");
   command->callback([flags, time, &chosen] {
     if (time->count() == 0 && !flags->against.empty()) flags->options.seconds = 4;

@@ -26,6 +26,7 @@ using GateVerdict = GateOutcome::Verdict;
 
 constexpr std::size_t kCanaryEvery = 10;  // comparisons for each of the baseline with itself
 constexpr double kWriteEvery = 5;         // seconds
+constexpr std::string_view kRunning = "it is still running";
 
 std::string shown(GateVerdict v, const Style& style) {
   const std::string text = pad_right(token(v), 9);
@@ -84,6 +85,23 @@ Json json_of(const std::map<GateVerdict, int>& counts) {
   return all;
 }
 
+// With what the canary had come to by then.
+nlohmann::json json_of(const Canary& c) {
+  return {{"alarms", c.alarms}, {"trials", c.trials}, {"without", c.without}};
+}
+
+Canary canary_of(const nlohmann::json& j) {
+  Canary c;
+  c.alarms = j.at("alarms");
+  c.trials = j.at("trials");
+  c.without = j.at("without");
+  return c;
+}
+
+std::string key_of(const GateSubject& s) {
+  return fmt::format("{} {} {} {}", text(s.bench_case->c), name(s.cache), s.threads, s.candidate->name);
+}
+
 void print(const GateTally& tally, const Style& style) {
   std::vector<std::string> verdicts;
   const Json counts = json_of(tally.counts);
@@ -124,14 +142,15 @@ Gate make_gate(const BenchFlags& flags) {
 
 }  // namespace
 
-int bench_against(const BenchFlags& flags) {
+int bench_against(const BenchFlags& flags, KeptRun& kept) {
   const Placements placements = placements_of(flags.options);
   Gate gate = make_gate(flags);
   if (flags.study > 0) return bench_study(gate, flags);
 
   const bool text_out = flags.json != "-";
   const Style style(text_out && use_colour());
-  const Stopwatch watch;
+  Journal* const journal = kept.journal();
+  const Stopwatch watch(journal == nullptr ? 0 : journal->before());
   if (text_out) print_placements(placements);
   GoogleRun google;
   Json context = bench_context(placements, commit_of(flags));
@@ -151,8 +170,20 @@ int bench_against(const BenchFlags& flags) {
     context["complete"] = incomplete.empty();
     context["incomplete"] = incomplete;
     context["seconds"] = watch.seconds();
-    if (!flags.json.empty()) write_file(flags.json, google.json(context));
+    if (flags.json.empty()) return;
+    const std::string document = google.json(context);
+    write_file(flags.json, journal != nullptr && incomplete == kRunning ? with_journal(document, *journal, true)
+                                                                        : kept.last(document, incomplete.empty()));
   };
+  if (journal != nullptr) {
+    context["gate"] = {{"base", flags.against},
+                       {"candidate", flags.plugins.empty() ? "cpu" : flags.plugins.front()},
+                       {"verdict counts", json_of(tally.counts)},
+                       {"canary", {{"alarms", 0}, {"trials", 0}, {"without", 0}}},
+                       {"fit", true}};
+    context["complete"] = false;
+    journal->begin(nlohmann::json::parse(google.json(context)));
+  }
   {
     ProgressLine line;
     Stopwatch since_written;
@@ -163,7 +194,13 @@ int bench_against(const BenchFlags& flags) {
           "{} of {}  {}  about {} left", done + 1, subjects.size(), text(s.bench_case->c).substr(0, 60),
           done == 0 ? "?" : duration_text(watch.seconds() / double(done) * double(subjects.size() - done))));
       BenchRow row;
-      try {
+      bool stopped = false;
+      const std::string key = key_of(s);
+      const JournalEntry* const known = journal == nullptr ? nullptr : journal->find(key);
+      if (known != nullptr) {
+        row = rows_of(*known).at(0);
+        tally.canary = canary_of(known->more);
+      } else try {
         row = gate.compare(s);
         const std::size_t tried = static_cast<std::size_t>(tally.canary.trials);
         if (row.status == BenchRow::Status::measured && tally.timed >= tried * kCanaryEvery)
@@ -171,7 +208,9 @@ int bench_against(const BenchFlags& flags) {
       } catch (const SessionStopped&) {
         // What was compared before its canary was stopped counts.
         if (row.status != BenchRow::Status::measured) break;
+        stopped = true;
       }
+      if (known == nullptr && !stopped) keep_rows(journal, key, watch.seconds(), {row}, json_of(tally.canary));
       tally.add(row);
       if (text_out) {
         line.clear();
@@ -182,7 +221,7 @@ int bench_against(const BenchFlags& flags) {
       rows.push_back(std::move(row));
       if (flags.json != "-" && since_written.seconds() > kWriteEvery) {
         try {
-          write("it is still running");
+          write(std::string(kRunning));
         } catch (const FileError& e) {  // the next time, or at the end, there may be room
           complain(e.what());
         }
@@ -194,6 +233,7 @@ int bench_against(const BenchFlags& flags) {
   const bool complete = rows.size() == subjects.size();
   const std::string compared = fmt::format("{} of {} were compared", rows.size(), subjects.size());
   write(complete ? "" : fmt::format("interrupted: {}", compared));
+  kept.end(complete);
   if (text_out) {
     if (!complete) fmt::print("\nInterrupted: {}\n", compared);
     print(tally, style);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "../bench/bench.h"
+#include "kept_run.h"
 
 namespace assay {
 
@@ -24,15 +25,18 @@ struct BenchFlags {
   bool all = false;
   double dram_seconds = 0;  // with --against, of cases whose data comes from memory
   BenchOptions options;
+  ResumeFlag resume;
 };
 
 class Stopwatch {
  public:
+  explicit Stopwatch(double before = 0) : before_(before) {}
   double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+    return before_ + std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
   }
 
  private:
+  double before_;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
@@ -44,8 +48,13 @@ Placements placements_of(const BenchOptions& options);
 // That, and what the system forbids.
 void print_placements(const Placements& placements);
 
+// What was timed of a case, or compared, as a journal keeps it; and back.
+void keep_rows(Journal* journal, const std::string& key, double at, const std::vector<BenchRow>& rows,
+               nlohmann::json more = nullptr);
+std::vector<BenchRow> rows_of(const JournalEntry& entry);
+
 // The whole of `assay bench --against`; flags.options is complete. Returns the exit code.
-int bench_against(const BenchFlags& flags);
+int bench_against(const BenchFlags& flags, KeptRun& kept);
 
 class Gate;
 // What --study asks of it. Returns the exit code.

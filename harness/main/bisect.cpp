@@ -7,6 +7,8 @@
 
 #include "commands.h"
 #include "interrupt.h"
+#include "kept_run.h"
+#include "memory.h"
 #include "number_checks.h"
 #include "reports/file.h"
 #include "shared_flags.h"
@@ -18,9 +20,26 @@ namespace {
 struct BisectFlags {
   std::string trace, dump, map, contract, json;
   double seconds = 5;
+  ResumeFlag resume;
 };
 
+// Precondition: some call was compared, or this says why none was.
+void require_compared(const Bisection& b, const BisectFlags& flags) {
+  const auto compared = [](const BisectedCall& c) {
+    return !c.dumped_as.empty() || c.compared || !c.blames.empty();
+  };
+  if (std::ranges::any_of(b.calls, compared)) return;
+  for (const BisectedCall& c : b.calls)
+    if (!c.says.empty()) throw UsageError(fmt::format("nothing was compared: {}: {}", c.name, c.says[0]));
+  if (!b.unread.empty()) throw UsageError("nothing was compared: " + b.unread[0]);
+  throw UsageError(fmt::format(
+      "nothing was compared: no tensor of {} has the name of a call of {}, such as \"{}\", nor the shape of its result "
+      "alone; --map says which is which",
+      flags.dump, flags.trace, b.calls[0].name));
+}
+
 int bisect_command(const BisectFlags& flags) {
+  keep_freed_memory();
   std::vector<std::string> inputs = files_of_tensors(flags.dump);
   inputs.insert(inputs.end(), {flags.trace, flags.map});
   check_files({{"--json", flags.json}}, inputs);
@@ -37,26 +56,26 @@ int bisect_command(const BisectFlags& flags) {
   options.diagnosis.patience.pairs =
       std::chrono::milliseconds(static_cast<std::int64_t>(flags.seconds * 1000));
   options.diagnosis.patience.interrupted = &interrupted();
+  KeptRun kept("bisect", "bisect", false, default_folder(), flags.resume, inputs);
+  options.journal = kept.journal();
   Bisection b;
   {
     ProgressLine line;
-    b = bisect(trace, *dump, options, [&](const std::string& doing) { line.show(doing); });
+    b = bisect(trace, *dump, options, [&](const std::string& doing) {
+      line.show(doing);
+      kept.snapshot({flags.json});
+    });
   }
   b.trace = flags.trace;
-  const auto compared = [](const BisectedCall& c) {
-    return !c.dumped_as.empty() || c.compared || !c.blames.empty();
-  };
-  if (std::ranges::none_of(b.calls, compared)) {
-    for (const BisectedCall& c : b.calls)
-      if (!c.says.empty()) throw UsageError(fmt::format("nothing was compared: {}: {}", c.name, c.says[0]));
-    if (!b.unread.empty()) throw UsageError("nothing was compared: " + b.unread[0]);
-    throw UsageError(fmt::format(
-        "nothing was compared: no tensor of {} has the name of a call of {}, such as \"{}\", nor the shape of its result "
-        "alone; --map says which is which",
-        flags.dump, flags.trace, b.calls[0].name));
+  try {
+    require_compared(b, flags);
+  } catch (const UsageError&) {
+    kept.end(true);  // there is nothing to go on with
+    throw;
   }
   if (flags.json != "-") fmt::print("{}", to_text(b, Style(use_colour())));
   if (!flags.json.empty()) write_file(flags.json, to_json(b));
+  kept.end(true);
   return b.any_finding() || b.any_doubt() ? kFaultFound : kAllWell;
 }
 
@@ -71,7 +90,8 @@ void add_bisect(CLI::App& app, Command& chosen) {
       "\":out1\" behind it is another result, \":self\" what the kernel received as that argument, \":packed/weight\" how it was packed\n"
       "(in the argument's own shape), \":executed/weight\" what the kernel read, \":after/self\" what was there when it had returned,\n"
       "\":read/out\" the result as its consumer read it; and those of parameters (\"features.0.weight\"). --map has a line for each name\n"
-      "that is another one. Not everything need be there.\n\n"
+      "that is another one, with # for a comment at the start of a line or after a space (act/prelu#2 is a name), and \"..\" around a name\n"
+      "with spaces. Not everything need be there.\n\n"
       "Each call is computed again on the engine's own inputs and parameters, so that a fault is not blamed on what follows it, and\n"
       "several are found. For each: whether it was given other parameters, they were packed wrongly, something changed in between,\n"
       "or the operator is wrong, and then why, as `assay diagnose` says it. Calls that the dump does not have are taken for right, within\n"
@@ -89,13 +109,17 @@ void add_bisect(CLI::App& app, Command& chosen) {
       ->add_option("--map", flags->map,
                    "a text file: a line for each pair, the name in the trace and the name in the dump")
       ->type_name("FILE");
-  command->add_option("--contract", flags->contract, "what the engine's kernels promise about their numbers")
+  command
+      ->add_option("--contract", flags->contract,
+                   "what the engine's kernels promise about their numbers: fields of a contract, or strict "
+                   "(`assay ops --help` explains them)")
       ->type_name("TEXT");
   command
       ->add_option("--time", flags->seconds,
                    "for pairs of causes, of each call that no single one explains; default 5")
       ->type_name("SECONDS")
       ->check(duration_number());
+  add_resume(*command, flags->resume);
   command->add_option("--json", flags->json, "write the result; - is standard output")->type_name("F");
   command->callback([flags, &chosen] { chosen = [flags] { return bisect_command(*flags); }; });
 }

@@ -45,7 +45,6 @@ const std::vector<std::string> kUsualContracts{"strict", "chain=partial(16)",
                                                "chain=partial(16) moments=updating affine=folded", ""};
 
 Contract contract_of(const std::string& fields, Dtype dtype) {
-  if (fields == "strict") return {};
   if (fields.empty()) return parse_contract(diagnose::strangers_contract(), dtype);
   try {
     return parse_contract(fields + " -- --contract", dtype);

@@ -7,6 +7,7 @@
 
 #include "../diagnose/diagnosis.h"
 #include "../diagnose/given.h"
+#include "../diagnose/totals.h"
 #include "../files/tensor_data.h"
 #include "../registry/registry.h"
 #include "../verify/examine.h"
@@ -14,6 +15,7 @@
 #include "../verify/verify.h"
 #include "commands.h"
 #include "interrupt.h"
+#include "memory.h"
 #include "number_checks.h"
 #include "reports/file.h"
 #include "reports/text.h"
@@ -167,13 +169,18 @@ Diagnosis of_call(const DiagnoseFlags& flags, const CaseFile& file, std::size_t 
   return d;
 }
 
-// The calls of a case file that have results.
-std::vector<Diagnosis> of_file(const DiagnoseFlags& flags) {
+struct OfFile {
+  std::vector<Diagnosis> all;
+  std::string totals;  // of several calls
+};
+
+OfFile of_file(const DiagnoseFlags& flags) {
   const CaseFile file = read_calls(flags.file);
   if (flags.call >= static_cast<int>(file.calls.size()))
     throw UsageError(
         fmt::format("--call {}: {} has {} calls, from 0", flags.call, flags.file, file.calls.size()));
   std::vector<Diagnosis> all;
+  std::vector<std::string> names;
   ProgressLine line;
   for (std::size_t n = 0; n < file.calls.size(); ++n) {
     if (flags.call >= 0 && static_cast<int>(n) != flags.call) continue;
@@ -181,8 +188,12 @@ std::vector<Diagnosis> of_file(const DiagnoseFlags& flags) {
     line.show(file.calls[n].case_text);
     all.push_back(
         at_place(fmt::format("{}, call {}", flags.file, n), [&] { return of_call(flags, file, n); }));
+    const std::string& name = file.calls[n].name.empty() ? file.calls[n].op : file.calls[n].name;
+    names.push_back(fmt::format("call {}, {}", n, name));
   }
-  return all;
+  if (flags.call >= 0 || file.calls.size() < 2) return {std::move(all), ""};
+  std::string totals = to_text(diagnose::totals_of(all, names), file.calls.size() - all.size());
+  return {std::move(all), std::move(totals)};
 }
 
 Diagnosis of_results(const DiagnoseFlags& flags, const diagnose::GivenCall& given,
@@ -265,6 +276,7 @@ void check_belongs(const DiagnoseFlags& flags) {
 }
 
 int diagnose_command(const DiagnoseFlags& flags) {
+  keep_freed_memory();
   std::vector<std::string> inputs = flags.plugins;
   inputs.push_back(flags.file);
   for (const std::vector<std::string>& places : {flags.arguments, flags.actual, flags.expected})
@@ -274,10 +286,12 @@ int diagnose_command(const DiagnoseFlags& flags) {
   if (flags.file.empty() == flags.op.empty())
     throw UsageError("give either a case file, or --op with --arg and --actual");
   check_belongs(flags);
-  const std::vector<Diagnosis> all = flags.op.empty() ? of_file(flags) : of_arguments(flags);
+  const OfFile found = flags.op.empty() ? of_file(flags) : OfFile{of_arguments(flags), ""};
+  const std::vector<Diagnosis>& all = found.all;
   if (flags.json != "-" && flags.svg != "-") {
     for (std::size_t i = 0; i < all.size(); ++i)
       fmt::print("{}{}", i == 0 ? "" : "\n", to_text(all[i], Style(use_colour())));
+    if (!found.totals.empty()) fmt::print("\n{}", found.totals);
     if (all.size() == 2 && !flags.expected.empty() && !flags.op.empty()) {
       const bool actual = all[0].diverging > 0, expected = all[1].diverging > 0;
       fmt::print("\n{}\n", actual && expected ? "Both the actual and the expected results are wrong."
@@ -308,7 +322,9 @@ void add_diagnose(CLI::App& app, Command& chosen) {
       "Every known fault of the operator is tried: what it would give must be inside its own bound for every element, those that\n"
       "are right included. The cause is named with the elements that prove it, those that cannot be told from it on this data, and\n"
       "a case that tells them apart. If no single cause explains all, pairs are tried. Parameters are also computed back from\n"
-      "results, so that a fault nobody listed shows as what was used: \"1.07 times those given\". Results of a kernel about which\n"
+      "results, so that a fault nobody listed shows as what was used: \"1.07 times those given\". So are tiles of terms that are stale or\n"
+      "lost, also in a block of results alone, results that stand elsewhere, functions that were fused, and another operator whose\n"
+      "results these are. Results of a kernel about which\n"
       "nothing is known are judged as those of common libraries are, or by --contract (`assay ops --help` explains its fields). Where\n"
       "they are right, the strictest contract is named under which they are; where its bound is so wide that it says little, \"Not\n"
       "decided\". A file with fewer bits than the result has (f16 of f32) is taken for a rounded one, and judged within that rounding.\n"
@@ -318,7 +334,7 @@ void add_diagnose(CLI::App& app, Command& chosen) {
       "numbers stand there, or (c) algorithm; parameters, inputs and kernel are swapped one by one to see what each of them does.\n"
       "A library that a case file names is loaded only if --plugin names it, too.\n"
       "It cannot see: faults whose results lie inside the bound, as f32 sums over thousands of terms of either sign have; results\n"
-      "of another algorithm (Winograd), which diverge without a fault of this kind; what happened before or behind the call.\n\n"
+      "of another algorithm, which diverge without a fault of this kind (Winograd's errors are told); what happened before or after the call.\n\n"
       "Single causes are tried for a minute at most, or as long as --time says if that is more; where the time ends the search, the output\n"
       "says so.\n\n"
       "Exit code 0: no fault; 1: a fault, named or not, or results inside a bound that is too wide to decide; 2: a file or an\n"
@@ -340,7 +356,9 @@ void add_diagnose(CLI::App& app, Command& chosen) {
   command->add_option("--expected", flags->expected, "what was expected instead; it is judged, too")
       ->type_name("[OUT=]FILE")
       ->allow_extra_args(false);
-  command->add_option("--contract", flags->contract, "what the kernel promises about its numbers")
+  command
+      ->add_option("--contract", flags->contract,
+                   "what the kernel promises about its numbers: fields of a contract, or strict")
       ->type_name("TEXT");
   command
       ->add_option("--plugin", flags->plugins,

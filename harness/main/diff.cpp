@@ -5,6 +5,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "commands.h"
 #include "reports/file.h"
@@ -18,13 +20,31 @@ struct DiffFlags {
   std::string a, b, map, json, svg;
 };
 
+// Where one of the two is a raw file of another size, the other may say why.
+std::pair<std::unique_ptr<TensorFile>, std::unique_ptr<TensorFile>> open_both(const DiffFlags& flags) {
+  std::unique_ptr<TensorFile> a, b;
+  std::optional<RawSizeError> wrong;
+  const auto open = [&](const std::string& place, std::unique_ptr<TensorFile>& file) {
+    try {
+      file = open_tensors_at(place);
+    } catch (const RawSizeError& e) {
+      if (wrong) throw;
+      wrong.emplace(e);
+    }
+  };
+  open(flags.a, a);
+  open(flags.b, b);
+  if (wrong) throw FileError(wrong->what() + diff::why_of_that_size(*wrong, a ? *a : *b));
+  return {std::move(a), std::move(b)};
+}
+
 int diff_command(const DiffFlags& flags) {
   std::vector<std::string> inputs{flags.map};
   for (const std::string& place : {flags.a, flags.b})
     std::ranges::move(files_of_tensors(place), std::back_inserter(inputs));
   check_files({{"--json", flags.json}, {"--svg", flags.svg}}, inputs);
   const auto map = flags.map.empty() ? diff::NameMap{} : diff::read_name_map(flags.map);
-  const auto a = open_tensors(flags.a), b = open_tensors(flags.b);
+  const auto [a, b] = open_both(flags);
   diff::Diff result;
   {
     ProgressLine line;
@@ -48,13 +68,17 @@ void add_diff(CLI::App& app, Command& chosen) {
   CLI::App* command = app.add_subcommand("diff", "Where and how two tensors, or two sets of tensors, differ");
   command->footer(
       "A and B are .npy, .npz, safetensors, HDF5 (case files, too), a TensorProto of ONNX, a folder of .npy, or raw bytes:\n"
-      "raw:f32[2x3x4]@weights.bin. Tensors are matched by name, and else by --map, or by shape and content, which is then said.\n"
+      "raw:f32[2x3x4]@weights.bin; FILE:NAME is one tensor of a file. Tensors are matched by name, and else by --map, or by shape and content, which is then said.\n"
       "For each: how many elements are equal, within 1 ulp, within 16, farther apart, NaN or infinite on one side alone; the\n"
       "farthest; and the smallest rule that says which elements are wrong (\"dimension 1 is not 0 and a is below 0\").\n"
-      "A permutation or another shape is never taken for the same, but found and named.\n\n"
+      "A permutation or another shape is never taken for the same, but found and named, and so are rows that lie farther apart\n"
+      "than they are long, and a header before raw bytes.\n\n"
       "  assay diff torch.npz engine.npz\n"
+      "  assay diff torch.npz:conv1.weight engine.h5:model/conv1/kernel\n"
       "  assay diff y.npy raw:f32[1x64x56x56]@dump.bin\n"
       "  assay diff a.safetensors b.safetensors --map names.txt --json -\n\n"
+      "In the file of --map, # begins a comment at the start of a line or after a space (act/prelu#2 is a name), and \"..\" holds a\n"
+      "name with spaces.\n\n"
       "Exit code 0: the same (0 and -0 are); 1: they differ; 2: a file cannot be read.");
   auto flags = std::make_shared<DiffFlags>();
   command->add_option("A", flags->a, "tensors that are thought to be right")->required()->type_name("");

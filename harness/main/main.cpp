@@ -20,7 +20,9 @@
 #include "../variants/variant.h"
 #include "../verify/verify.h"
 #include "commands.h"
+#include "help.h"
 #include "interrupt.h"
+#include "kept_run.h"
 #include "reports/file.h"
 #include "reports/text.h"
 #include "terminal.h"
@@ -105,7 +107,7 @@ std::string unknown_command(const CLI::App& app, std::string_view word) {
     }
   }
   return fmt::format("there is no command \"{}\"{} (`assay --help` lists them)", word,
-                     nearest.empty() ? "" : fmt::format("; the nearest is \"{}\"", nearest));
+                     nearest.empty() ? "" : fmt::format("; the nearest is \"{0}\": did you mean `assay {0}`?", nearest));
 }
 
 // What was printed may not have arrived: no success then.
@@ -161,9 +163,10 @@ int assay_main(int argc, char** argv) {
   // What cannot be written is an error that says which file and why.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
-  given_words.assign(argv, argv + argc);
+  given_words = with_joined_resume({argv, argv + argc});
 
   CLI::App app{"Assay proves that fast operator kernels are right, and says why when they are not.", "assay"};
+  app.formatter(help_formatter());  // which commands inherit
   app.footer(
       "Exit codes: 0 all well; 1 a fault was found; 2 wrong usage, unreadable input, or output that cannot be written;\n"
       "3 the environment lacks what was asked for, something could not be run, or nothing ran; 130 interrupted.\n"
@@ -197,12 +200,15 @@ int assay_main(int argc, char** argv) {
       return kWrongUsage;
     }
   try {
-    app.parse(argc, argv);
+    app.parse(std::vector<std::string>(given_words.rbegin(), given_words.rend() - 1));  // which it takes from the end
   } catch (const CLI::ParseError& e) {
-    std::ostringstream said;
-    const int code = app.exit(e, std::cout, said);
-    std::fputs(printable_lines(said.str()).c_str(), stderr);  // a glob may have given it any name of a file
-    return printed(code == 0 ? kAllWell : kWrongUsage);
+    if (e.get_exit_code() != 0) {
+      complain(usage_error(app, e));
+      return printed(kWrongUsage);
+    }
+    std::ostringstream ignored;
+    app.exit(e, std::cout, ignored);
+    return printed(kAllWell);
   }
   if (!chosen) {
     fmt::print("{}", app.help());

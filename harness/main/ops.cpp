@@ -3,15 +3,20 @@
 
 #include <yaml-cpp/yaml.h>
 #include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
 
+#include "../judge/judge.h"
 #include "../verify/verify.h"
 #include "commands.h"
 #include "reports/file.h"
+#include "reports/text.h"
 #include "reports/verdict.h"
 #include "shared_flags.h"
 #include "support.h"
 #include "terminal.h"
+#include "vocabulary/check.h"
+#include "vocabulary/domain.h"
 
 namespace assay {
 namespace {
@@ -67,6 +72,67 @@ Json kernel_json(const Kernel& k, const Operator& op, const Answers& answers) {
           {"contract", contract_json(k, op)}};
 }
 
+// What a tensor argument may be: of its own dtypes, or of the operator's.
+Json tensor_json(const Operator& op, const Argument& a) {
+  const Domain& d = domain(op, a.name);
+  Json dtypes = Json::array();
+  for (const Dtype dtype : d.own.empty() ? dtypes_of(op) : d.own) dtypes.push_back(name(dtype));
+  return {{"name", a.name},
+          {"kind", "tensor"},
+          {"optional", a.optional},
+          {"dtypes", std::move(dtypes)},
+          {"rule", !d.own.empty()                        ? "its own"
+                   : op.dtype_rule == DtypeRule::promote ? "promoted"
+                                                         : "shared"}};
+}
+
+bool computes_in_integers(const Operator& op) {
+  return op.in_integers &&
+         std::ranges::any_of(dtypes_of(op), [](Dtype d) { return !is_float(d) && d != Dtype::boolean; });
+}
+
+// Of each argument that has a dtype, or whose numbers depend on one.
+Json arguments_json(const Operator& op) {
+  Json all = Json::array();
+  for (const Argument& a : op.schema.arguments()) {
+    const Domain& d = domain(op, a.name);
+    if (a.is_tensor())
+      all.push_back(tensor_json(op, a));
+    else if (a.type == Type::dtype)
+      all.push_back({{"name", a.name},
+                     {"kind", "dtype"},
+                     {"rule", d.kind == Domain::Kind::dtype_of
+                                  ? fmt::format("the dtype of {}", op.schema.argument_storage[d.of].name)
+                              : a.optional ? "none, or one of these"
+                                           : "one of these"}});
+    else if (a.type == Type::scalar && computes_in_integers(op))
+      all.push_back(
+          {{"name", a.name}, {"kind", "number"}, {"rule", "an integer where the result is of integers"}});
+  }
+  return all;
+}
+
+// Which dtype each result has.
+Json results_json(const Operator& op) {
+  std::string rule = "f32";
+  const auto arguments = op.schema.arguments();
+  const auto decides = std::ranges::find_if(
+      arguments, [&](const Argument& a) { return a.is_tensor() && domain(op, a.name).own.empty(); });
+  if (decides != arguments.end()) rule = fmt::format("the dtype of {}", decides->name);
+  if (op.dtype_rule == DtypeRule::promote)
+    rule = "the dtype that tensors are promoted to, as torch.result_type";
+  if (op.dtype_rule == DtypeRule::dtype_argument)
+    rule = decides == arguments.end() ? "the argument dtype"
+           : computes_in_integers(op)
+               ? fmt::format("the argument dtype; where that is none, the dtype of {}, and i64 for integers",
+                             decides->name)
+               : fmt::format("the argument dtype; where that is none, the dtype of {}", decides->name);
+  Json all = Json::array();
+  for (std::size_t k = 0; k < op.schema.result_count; ++k)
+    all.push_back({{"name", output_name(op, k)}, {"rule", (op.positions >> k & 1) != 0 ? "i64" : rule}});
+  return all;
+}
+
 Json describe(const Registry& registry, const std::vector<const Operator*>& operators,
               const Answers& answers) {
   Json all = Json::array();
@@ -82,6 +148,8 @@ Json describe(const Registry& registry, const std::vector<const Operator*>& oper
                    {"shapes", op->shapes},
                    {"domains", op->domains},
                    {"dtypes", std::move(dtypes)},
+                   {"arguments", arguments_json(*op)},
+                   {"results", results_json(*op)},
                    {"source", op->source},
                    {"reference", fmt::format("{}:{}", reference->file(), reference->line())},
                    {"oracle", op->schema.ns == "aten" ? "torch" : "none"},
@@ -109,9 +177,9 @@ void emit(YAML::Emitter& out, const Json& j) {
   }
 }
 
-std::string joined(const Json& names) {
+std::string joined(const Json& names, std::string_view separator = " ") {
   std::string s;
-  for (const Json& n : names) s += fmt::format("{}{}", s.empty() ? "" : " ", n.get<std::string>());
+  for (const Json& n : names) s += fmt::format("{}{}", s.empty() ? "" : separator, n.get<std::string>());
   return s;
 }
 
@@ -147,12 +215,48 @@ void print_sources(const Json& kernel) {
     }
 }
 
+// "self, other: any of these"; names that have the same rule stand together.
+std::string grouped_by_rule(const Json& named, const std::function<std::string(const Json&)>& rule_of) {
+  std::vector<std::pair<std::string, std::string>> said;  // the rule, and whose it is
+  for (const Json& n : named) {
+    const std::string rule = rule_of(n);
+    const std::string its = n["name"].get<std::string>() +
+                            (n.contains("optional") && n["optional"].get<bool>() ? " (or none)" : "");
+    const auto same = std::ranges::find(said, rule, &std::pair<std::string, std::string>::first);
+    if (same == said.end())
+      said.emplace_back(rule, its);
+    else
+      same->second += ", " + its;
+  }
+  std::string line;
+  for (const auto& [rule, names] : said)
+    line += fmt::format("{}{}: {}", line.empty() ? "" : "; ", names, rule);
+  return line;
+}
+
+void print_dtypes(const Json& op) {
+  const auto shared = std::ranges::count_if(
+      op["arguments"], [](const Json& a) { return a["rule"].get<std::string>() == "shared"; });
+  const auto takes = grouped_by_rule(op["arguments"], [&](const Json& a) -> std::string {
+    const auto rule = a["rule"].get<std::string>();
+    if (rule == "shared") return shared == 1 ? "one of these" : "one of these, the same for all";
+    if (rule == "promoted") return "each one of these";
+    return rule == "its own" ? joined(a["dtypes"], " or ") : rule;
+  });
+  const auto gives =
+      grouped_by_rule(op["results"], [](const Json& r) { return r["rule"].get<std::string>(); });
+  fmt::print("    dtypes {}\n", joined(op["dtypes"]));
+  if (!takes.empty()) fmt::print("{}", paragraph("takes " + takes, "      ", "        "));
+  fmt::print("{}", paragraph("gives " + gives, "      ", "        "));
+}
+
 void print_details(const Json& operators, bool contracts) {
   for (const Json& op : operators) {
     fmt::print("{}\n", op["schema"].get<std::string>());
     fmt::print("    {}\n", op["formula"].get<std::string>());
-    fmt::print("    dtypes {}   shapes {}   oracle {}\n", joined(op["dtypes"]),
-               op["shapes"].get<std::string>(), op["oracle"].get<std::string>());
+    print_dtypes(op);
+    fmt::print("    shapes {}   oracle {}\n", op["shapes"].get<std::string>(),
+               op["oracle"].get<std::string>());
     for (const Json& k : op["kernels"]) {
       const auto head =
           fmt::format("      {:<20} {}", k["impl"].get<std::string>(), k["peer"] ? "peer  " : "");
@@ -257,7 +361,9 @@ int ops_command(const OpsFlags& flags) {
 void add_ops(CLI::App& app, Command& chosen) {
   CLI::App* command =
       app.add_subcommand("ops", "Operators, kernels, dtypes, and contracts with their sources");
-  std::string fields = "Fields of a contract:\n";
+  std::string fields =
+      "Fields of a contract, `exp=2ulp chain=partial(16)`; `strict` alone is the contract without any, under which each operation\n"
+      "is rounded once, in the format of the result (f32 for f16 and bf16), and sums are in any order:\n";
   for (const ContractField& f : contract_fields())
     fields += fmt::format("  {:<17} {:<28} {}\n", f.name, f.values, f.meaning);
   command->footer(fields);

@@ -8,20 +8,28 @@
 
 #include "commands.h"
 #include "interrupt.h"
+#include "kept_run.h"
 #include "number_checks.h"
 #include "reports/text.h"
 #include "shared_flags.h"
 #include "terminal.h"
+#include "vocabulary/operators.h"
 
 namespace assay {
 namespace {
+
+struct RecordFlags {
+  RecordOptions options;
+  CLI::Option* trace = nullptr;
+  ResumeFlag resume;
+};
 
 constexpr std::string_view kNotOfOps = "not of --ops";  // as harness/python/record.py says it
 
 std::string why_none(const RecordSummary& s, const RecordOptions& options) {
   constexpr std::string_view kOf = "Nothing was recorded: ";
-  if (s.passed.contains(std::string(kNotOfOps)))
-    return fmt::format("{}no call is of the operators of --ops ({}), which are PyTorch's names.", kOf,
+  if (s.passed.contains(std::string(kNotOfOps)) && s.no_operator.empty())
+    return fmt::format("{}no call is of the operators of --ops ({}).", kOf,
                        fmt::join(options.operators, ","));
   if (!s.passed.empty()) return fmt::format("{}of each call it is said here why not.", kOf);
   return fmt::format(
@@ -30,7 +38,9 @@ std::string why_none(const RecordSummary& s, const RecordOptions& options) {
       kOf);
 }
 
-int record_command(const RecordOptions& options) {
+int record_command(RecordFlags& flags) {
+  RecordOptions& options = flags.options;
+  options.keeps_earlier = flags.trace->count() == 0;
   if (!std::filesystem::is_regular_file(options.script))
     throw UsageError(fmt::format("{} is no file: name a Python program", options.script));
   if (options.trace == "-")
@@ -47,16 +57,23 @@ int record_command(const RecordOptions& options) {
   catch_interrupts();
   const auto registry = load_registry({}, true);
   if (interrupted()) return kInterrupted;
+  KeptRun kept("record", "record", false, default_folder(), flags.resume, {options.script});
+  if (kept.journal() != nullptr) kept.journal()->begin({{"format", "assay.record/1"}, {"trace", options.trace}});
+  if (flags.resume.given())
+    complain(fmt::format("a program cannot be gone on with in its middle: {} runs from its beginning again", options.script));
   RecordSummary s;
   try {
     s = record(*registry, options);
   } catch (const CannotRecord& e) {
+    kept.end(true);
     complain(e.what());
     return kEnvironment;
   }
+  kept.end(true);  // whatever came of it is said here
   if (!s.kept) {
-    complain(fmt::format("{} ended with {}{} and took the trace with it: none was written", options.script,
-                         s.exit, s.exit > 128 ? fmt::format(" (signal {})", s.exit - 128) : ""));
+    complain(fmt::format("{} ended with {}{} and took the trace with it: none was written{}", options.script,
+                         s.exit, s.exit > 128 ? fmt::format(" (signal {})", s.exit - 128) : "",
+                         s.copy.empty() ? "" : fmt::format("; what it had recorded until shortly before is in {}", s.copy)));
     return s.exit == kInterrupted || s.signalled ? kInterrupted : kWrongUsage;
   }
   if (!s.lost.empty()) {
@@ -74,12 +91,14 @@ int record_command(const RecordOptions& options) {
                            count > 1 ? fmt::format(" ({})", count) : "");
   fmt::print(stderr, "{}",
              unknown.empty() ? "" : paragraph("Assay has no reference for " + unknown + ".", "  ", "  "));
+  for (const std::string& name : s.no_operator)
+    complain(fmt::format("--ops {}: {}", name, no_operator(name)));
   if (s.exit != 0) {
     complain(fmt::format("{} {}; the trace has what it did before", options.script,
                          s.exit == kInterrupted ? "was interrupted" : fmt::format("ended with {}", s.exit)));
     return s.exit == kInterrupted ? kInterrupted : kWrongUsage;
   }
-  return kAllWell;
+  return s.no_operator.empty() ? kAllWell : kWrongUsage;
 }
 
 }  // namespace
@@ -95,17 +114,23 @@ void add_record(CLI::App& app, Command& chosen) {
       "  assay diff trace.h5 engine.h5             against what another engine gave\n\n"
       "Views are no calls; calls outside of modules are recorded if Assay has the operator, or if they compute with a recorded\n"
       "result or write to one. It needs PyTorch and h5py (python3-torch, python3-h5py). Exit code 0: also of a program that\n"
-      "called nothing, which is said; 2: the program failed (the trace is kept, unless a signal ended the process), or the trace\n"
+      "called nothing, which is said; 2: a name of --ops is no operator's, the program failed (the trace is kept, unless a signal ended the process), or the trace\n"
       "could not be written; 3: PyTorch or h5py is missing; 130: it was interrupted, by Ctrl-C, SIGTERM or SIGHUP, to\n"
       "`assay record` or to the program alone (the trace is kept, if the program had begun and has not given the signal back to the\n"
       "system).");
-  auto options = std::make_shared<RecordOptions>();
+  auto flags = std::make_shared<RecordFlags>();
+  RecordOptions* const options = &flags->options;
   options->trace = "trace.h5";
   command->add_option("SCRIPT", options->script, "a Python program")->required()->type_name("");
   command->add_option("ARGS", options->arguments, "its arguments; behind --")->type_name("");
-  command->add_option("-o,--output", options->trace, "the trace to write; default trace.h5")
-      ->type_name("FILE");
-  command->add_option("--ops", options->operators, "only calls of these operators of PyTorch: shell globs")
+  flags->trace = command
+                     ->add_option("-o,--output", options->trace,
+                                  "the trace to write; default trace.h5, for which an earlier one is moved to trace-2.h5")
+                     ->type_name("FILE");
+  command
+      ->add_option(
+          "--ops", options->operators,
+          "only calls of these operators: shell globs on PyTorch's names or Assay's (add, aten::add.Tensor, 'conv*')")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("GLOB");
@@ -114,7 +139,8 @@ void add_record(CLI::App& app, Command& chosen) {
                    "bytes of tensors, 2 GiB by default; what comes behind is counted")
       ->check(whole_number())
       ->type_name("BYTES");
-  command->callback([options, &chosen] { chosen = [options] { return record_command(*options); }; });
+  add_resume(*command, flags->resume);
+  command->callback([flags, &chosen] { chosen = [flags] { return record_command(*flags); }; });
 }
 
 }  // namespace assay

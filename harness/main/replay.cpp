@@ -1,9 +1,12 @@
 // assay replay
 //
-// --json: {"format": "assay.replay/1", "file", "calls": [{"case", "recorded": {"impl", "verdict", "detail"},
-//          "now": [{"impl", "status", "verdict", "detail", "runs", "shown"}]}]}
+// --json: {"format": "assay.replay/1", "file", "calls": [{"case", "recorded": {"impl", "verdict", "detail", "judged_by"},
+//          "contract", "now": [{"impl", "status", "verdict", "detail", "runs", "shown"}]}]}
 //
 //   recorded  `verdict` is empty where none was recorded
+//             `judged_by`: the --contract of the run that recorded it; absent where there was none
+//             `harmed`: {"impl", "case"} of the call that went wrong after it in its process; absent where there was none
+//   contract  what overrides the contracts that kernels declare: that of --contract, or else `judged_by`; absent if there is neither
 //   now       an entry for each kernel that was asked for. `status`: "ran" or "not_run", of which `detail` says why
 //   shown     in how many of the `runs` it had this verdict
 #include <fmt/format.h>
@@ -18,7 +21,9 @@
 #include "../fixtures/fixture.h"
 #include "../registry/parts.h"
 #include "../verify/examine.h"
+#include "../verify/record.h"
 #include "../verify/recorded.h"
+#include "../verify/sequence.h"
 #include "../verify/verify.h"
 #include "commands.h"
 #include "interrupt.h"
@@ -37,7 +42,7 @@ using Json = nlohmann::ordered_json;
 constexpr int kUnstableRuns = 100;
 
 struct ReplayFlags {
-  std::string file, json;
+  std::string file, json, contract;
   std::vector<std::string> impls;
   std::vector<std::string> plugins;
 };
@@ -66,7 +71,8 @@ Now try_kernel(Examiner& examiner, const Replayable& r, const Kernel& kernel, Ve
   for (int i = 0; i < runs; ++i) {
     std::vector<Call> call{r.call};
     const Finding finding =
-        examiner.examine(std::move(call), choices, kernels, {.further = Further::all}, {&r.parsed, 1})[0].findings[0];
+        examiner.examine(std::move(call), choices, kernels, {.further = Further::all}, {&r.parsed, 1})[0]
+            .findings[0];
     if (finding.stopped) throw Stopped();
     const Judgement& j = finding.judgement;
     if (i == 0 || j.verdict > now.verdict) {
@@ -129,7 +135,7 @@ void check_asked(const Registry& registry, const CaseFile& file, const ReplayFla
 // set them for ours.
 bool is_for_the_user(std::string_view variable) {
   constexpr std::string_view kBeginnings[] = {"LD_",        "GLIBC_",   "MALLOC_",   "PYTHON",      "ASSAY_",
-                                              "GCONV_PATH", "LOCPATH",  "CUDA_",     "OMP_TOOL",    "INTEL_",
+                                              "GCONV_PATH", "LOCPATH",  "CUDA_",     "OMP_TOOL",    "INTEL_", "TSAN_",
                                               "ONEDNN_JIT", "DNNL_JIT", "CUDNN_LOG", "CUBLASLT_LOG"};
   return std::ranges::any_of(kBeginnings, [&](std::string_view b) { return variable.starts_with(b); });
 }
@@ -169,13 +175,30 @@ std::vector<std::string> variables_of(const RecordedCall& call, const std::strin
 struct Terms {
   Verdict verdict = Verdict::pass;
   std::vector<std::string> variables;  // of the recorded kernel, if that is to run
+  std::vector<std::string> of_victim;  // of the one that it did harm to
+  std::string contract;                // that overrides what kernels declare, or empty
 };
+
+// What judged the call beside what its kernel declares: --contract, now or when it was recorded.
+std::string contract_of(const RecordedCall& call, const std::string& where, const ReplayFlags& flags) {
+  if (!flags.contract.empty()) return flags.contract;
+  const auto note = call.notes.find(kJudgedBy);
+  if (note == call.notes.end()) return {};
+  try {
+    parse_contract(overridden("", note->second), Dtype::f32);
+  } catch (const std::invalid_argument& e) {
+    throw FileError(fmt::format("{}: attribute {}: {}", where, kJudgedBy, e.what()));
+  }
+  return note->second;
+}
 
 Terms terms_of(const RecordedCall& call, const std::string& where, const ReplayFlags& flags) {
   Terms terms;
   terms.verdict = at_place(where, [&] { return recorded_verdict(call); }).value_or(Verdict::pass);
   if (flags.impls.empty() || selects(flags.impls, call.impl))
     terms.variables = variables_of(call, where, flags);
+  if (!call.after.empty()) terms.of_victim = variables_of(call.after.front(), where, flags);
+  terms.contract = contract_of(call, where, flags);
   return terms;
 }
 
@@ -187,7 +210,9 @@ class Replayer {
   template <class Done>
   void replay(const RecordedCall& call, const Terms& terms, const std::string& where, const Done& done) {
     if (flags_.impls.empty() && call.impl.starts_with(kFixturePrefix)) {
-      const Judgement j = judge_fixture(fixture_of(call, where));
+      Fixture fixture = fixture_of(call, where);
+      fixture.contract = overridden(fixture.contract, terms.contract);
+      const Judgement j = judge_fixture(fixture);
       return done(Now{call.impl, j.verdict, j.detail, 1, 1});
     }
     const Replayable replay = at_place(where, [&] { return replayable(call); });
@@ -200,13 +225,45 @@ class Replayer {
       }
       // The recorded kernel gets what it ran under.
       Kernel& kernel = prepared_.emplace_back(*k);
+      kernel.contract = overridden(kernel.contract, terms.contract);
       if (k->name == call.impl)
         for (const std::string& v : terms.variables) set_variable(kernel.environment, v, false);
-      done(try_kernel(examiner_, replay, kernel, terms.verdict));
+      std::optional<Now> harm;
+      if (!call.after.empty()) harm = try_sequence(call, terms, where, kernel);
+      done(harm ? *harm : try_kernel(examiner_, replay, kernel, call.after.empty() ? terms.verdict : Verdict::pass));
     }
   }
 
  private:
+  // What was recorded of another kernel that went wrong after this one. Nothing if it does no more.
+  std::optional<Now> try_sequence(const RecordedCall& call, const Terms& terms, const std::string& where,
+                                  const Kernel& kernel) {
+    const RecordedCall& last = call.after.front();
+    const auto found = std::ranges::find_if(registry_.kernels(), [&](const Kernel& k) {
+      return k.op->schema.name == last.op && k.name == last.impl;
+    });
+    ReplayFlags file_alone;
+    file_alone.file = flags_.file;
+    const std::string lacks = found == registry_.kernels().end() ? without_kernel(registry_, last, file_alone).detail
+                                                                 : found->unavailable;
+    if (!lacks.empty())
+      return Now{kernel.name, Verdict::not_run, fmt::format("{}, whose call went wrong after it: {}", last.impl, lacks)};
+    Kernel& victim = prepared_.emplace_back(*found);
+    victim.contract = overridden(victim.contract, terms.contract);
+    for (const std::string& v : terms.of_victim) set_variable(victim.environment, v, false);
+    // Another kernel of its library, in whose place it was recorded, runs in the same process.
+    if (kernel.name != call.impl && kernel.environment.program == victim.environment.program &&
+        kernel.environment.arguments == victim.environment.arguments)
+      victim.environment = kernel.environment;
+    const Sequence sequence = at_place(where, [&] { return recorded_sequence(call, kernel, victim); });
+    const Consequence c = examiner_.consequence_of(sequence);
+    if (c.alone.stopped || c.after.stopped) throw Stopped();
+    if (c.alone.judgement.verdict == Verdict::not_run)
+      return Now{kernel.name, Verdict::not_run, fmt::format("{}: {}", victim.name, c.alone.judgement.detail)};
+    if (!is_fault(c.after.judgement.verdict)) return std::nullopt;
+    return Now{kernel.name, Verdict::unstable, harm_text(victim.name, text(sequence.of), c.after.judgement), 1, 1};
+  }
+
   const Registry& registry_;
   const ReplayFlags& flags_;
   Examiner examiner_{make_zygotes(), until_interrupted()};
@@ -238,12 +295,14 @@ Json json_of(const Now& now) {
 
 int replay_command(const ReplayFlags& flags) {
   check_files({{"--json", flags.json}}, {flags.file});
+  contract_of_flag(flags.contract);
   const CaseFile file = read_calls(flags.file);
   std::vector<Terms> terms;
   bool with_torch = false;
   for (std::size_t n = 0; n < file.calls.size(); ++n) {
     terms.push_back(terms_of(file.calls[n], place_of(flags, n), flags));
     with_torch |= selects_torch(flags.impls.empty() ? std::vector{file.calls[n].impl} : flags.impls);
+    for (const RecordedCall& after : file.calls[n].after) with_torch |= selects_torch({after.impl});
   }
   const auto registry = load_registry(flags.plugins, with_torch);
   check_asked(*registry, file, flags);
@@ -257,6 +316,10 @@ int replay_command(const ReplayFlags& flags) {
     if (text_out) {
       fmt::print("{}\n", printable(call.case_text));
       print("recorded", call.impl, call.verdict.empty() ? "-" : call.verdict, call.detail);
+      for (const RecordedCall& after : call.after) print("then", after.impl, after.case_text, "");
+      if (!terms[n].contract.empty())
+        fmt::print("  judged by --contract \"{}\", which overrides what kernels declare\n",
+                   printable(terms[n].contract));
     }
     Json all = Json::array();
     replayer.replay(call, terms[n], place_of(flags, n), [&](const Now& now) {
@@ -265,9 +328,13 @@ int replay_command(const ReplayFlags& flags) {
       all.push_back(json_of(now));
       if (text_out) print(now);
     });
-    calls.push_back({{"case", call.case_text},
-                     {"recorded", {{"impl", call.impl}, {"verdict", call.verdict}, {"detail", call.detail}}},
-                     {"now", std::move(all)}});
+    Json recorded{{"impl", call.impl}, {"verdict", call.verdict}, {"detail", call.detail}};
+    if (const auto note = call.notes.find(kJudgedBy); note != call.notes.end())
+      recorded["judged_by"] = note->second;
+    for (const RecordedCall& after : call.after) recorded["harmed"] = {{"impl", after.impl}, {"case", after.case_text}};
+    Json answer{{"case", call.case_text}, {"recorded", std::move(recorded)}, {"now", std::move(all)}};
+    if (!terms[n].contract.empty()) answer["contract"] = terms[n].contract;
+    calls.push_back(std::move(answer));
   }
   if (!flags.json.empty()) {
     const Json document{{"format", "assay.replay/1"}, {"file", flags.file}, {"calls", std::move(calls)}};
@@ -283,7 +350,8 @@ void add_replay(CLI::App& app, Command& chosen) {
   CLI::App* command = app.add_subcommand("replay", "Run recorded calls again");
   command->footer(
       "Runs the calls of a case file with the recorded data, bit for bit, on the recorded kernel or on those of\n"
-      "--impl. A call that was unstable runs a hundred times. A file comes from anywhere: a library that it names is\n"
+      "--impl. What `assay verify --contract` judged is judged by the same again. A call that was unstable runs a hundred\n"
+      "times. Of a kernel that damaged its process, the other kernel's call that went wrong runs after it. A file comes from anywhere: a library that it names is\n"
       "loaded only if --plugin names it, and variables that decide which code runs (LD_PRELOAD) are not set.\n"
       "Exit code 1: a fault shows again; 0: none does; 2: the file or an argument is wrong; 3: no kernel could be run here;\n"
       "130: interrupted, and what --json asks for is not written.");
@@ -298,6 +366,11 @@ void add_replay(CLI::App& app, Command& chosen) {
                    "a shared library of kernels: that of the recorded one, or another build of it")
       ->allow_extra_args(false)
       ->type_name("LIB.so");
+  command
+      ->add_option(
+          "--contract", flags->contract,
+          "judge by these fields, or strict, whatever kernels declare; in place of those of the recorded run")
+      ->type_name("TEXT");
   command->add_option("--json", flags->json, "write the result; - is standard output")->type_name("F");
   command->callback([flags, &chosen] { chosen = [flags] { return replay_command(*flags); }; });
 }

@@ -9,6 +9,7 @@
 #include "../verify/recorded_picture.h"
 #include "reports/file.h"
 #include "reports/file_kind.h"
+#include "reports/journal.h"
 #include "reports/run_file.h"
 #include "terminal.h"
 
@@ -39,7 +40,7 @@ std::optional<std::string> find_case_file(const std::string& replay, const std::
 }  // namespace
 
 void read_into(Report& report, const std::string& path) {
-  const std::string text = read_file(path);
+  const std::string text = read_document(path);
   const std::string format = format_of(text, path);
   if (format.starts_with("assay.run/"))
     report.runs.push_back({path, run_from_json(text, path), {}});

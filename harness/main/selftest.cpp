@@ -15,6 +15,7 @@
 #include "../verify/verify.h"
 #include "commands.h"
 #include "interrupt.h"
+#include "kept_run.h"
 #include "reports/file.h"
 #include "shared_flags.h"
 #include "terminal.h"
@@ -29,6 +30,7 @@ struct SelftestFlags {
   std::string json;
   bool list = false;
   bool diagnosis = false;
+  ResumeFlag resume;
 };
 
 std::string patterns_text(const SelftestFlags& flags) {
@@ -141,6 +143,8 @@ int selftest_command(SelftestFlags& flags) {
   if (options.plugins) check_plugins(*registry, flags);
   options.run.time_limit = std::chrono::seconds(10);
   catch_interrupts(kEndsInOrder);
+  KeptRun kept("selftest", "selftest", false, default_folder(), flags.resume, flags.plugins);
+  options.journal = kept.journal();
   SelftestResult result;
   {
     ProgressLine line;
@@ -148,10 +152,12 @@ int selftest_command(SelftestFlags& flags) {
       line.show(fmt::format("{:3.0f}%  {} planted  {} found  {}",
                             p.total == 0 ? 100.0 : 100.0 * double(p.done) / double(p.total), p.planted,
                             p.found, p.doing));
+      kept.snapshot({flags.json});
     });
   }
   if (flags.json != "-") fmt::print("{}", selftest_table(result, Style(use_colour())));
-  if (!flags.json.empty()) write_file(flags.json, selftest_json(result));
+  if (!flags.json.empty()) write_file(flags.json, kept.last(selftest_json(result), result.complete));
+  kept.end(result.complete);
   const int code = selftest_exit_code(result);
   return interrupted() && code == kAllWell ? kInterrupted : code;
 }
@@ -195,8 +201,9 @@ void add_selftest(CLI::App& app, Command& chosen) {
   command->add_flag_callback(
       "--no-rivals", [flags] { flags->options.rivals = false; },
       "do not ask what other ways of comparing would have found: half the time");
+  add_resume(*command, flags->resume);
   command->add_option("--json", flags->json, "write the results; - is standard output")->type_name("F");
-  for (const char* option : {"--cases", "--plugin", "--no-rivals", "--list"})
+  for (const char* option : {"--cases", "--plugin", "--no-rivals", "--list", "--resume"})
     command->get_option("--diagnosis")->excludes(command->get_option(option));
   command->get_option("--list")->excludes(command->get_option("--plugin"));
   command->callback([flags, &chosen] { chosen = [flags] { return selftest_command(*flags); }; });

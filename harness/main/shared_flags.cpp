@@ -116,6 +116,9 @@ std::vector<std::string> files_of_tensors(const std::string& place) {
 }
 
 CaseFile read_calls(const std::string& file) {
+  const std::string copy = file + ".kept.h5";  // see record.py
+  if (!std::filesystem::exists(file) && std::filesystem::is_regular_file(copy))
+    throw UsageError(fmt::format("{} is not there: what a recording had that was killed is in {}", file, copy));
   CaseFile calls = read_case_file(file);
   if (calls.calls.empty())
     throw UsageError(fmt::format("{} has no calls: nothing can be said of them", file));
@@ -124,11 +127,11 @@ CaseFile read_calls(const std::string& file) {
 
 std::string contract_of_flag(const std::string& text) {
   if (text.empty()) return text;
-  const std::string sourced = text.find(" -- ") == std::string::npos ? text + " -- --contract" : text;
+  const std::string sourced = overridden("", text);
   try {
     parse_contract(sourced, Dtype::f32);
   } catch (const std::invalid_argument& e) {
-    throw UsageError(fmt::format("--contract: {}", e.what()));
+    throw UsageError(fmt::format("--contract {}: {}", text, e.what()));
   }
   return sourced;
 }

@@ -5,6 +5,7 @@
 
 #include "../generate/cases.h"
 #include "../generate/data.h"
+#include "../run/hangs.h"
 #include "../run/lane.h"
 
 namespace assay {
@@ -39,6 +40,7 @@ Answers ask(const Registry& registry, std::span<const Operator* const> operators
     waiting(since);
     return false;
   };
+  running.hangs = std::make_shared<Hangs>();
   Lane lane(make_zygotes(), running);
   const std::vector<Outcome> outcomes = lane.run(tasks);
   for (std::size_t i = 0; i < outcomes.size(); ++i) {

@@ -12,12 +12,14 @@
 
 #include "../coverage/runtime.h"
 #include "../generate/check_case.h"
+#include "../plugin/sanitized.h"
 #include "../registry/configured.h"
 #include "../registry/parts.h"
 #include "../verify/access_table.h"
 #include "../verify/case_list.h"
 #include "commands.h"
 #include "interrupt.h"
+#include "kept_run.h"
 #include "number_checks.h"
 #include "report_files.h"
 #include "reports/file.h"
@@ -31,6 +33,7 @@
 #include "reports/text.h"
 #include "shared_flags.h"
 #include "terminal.h"
+#include "vocabulary/operators.h"
 
 namespace assay {
 namespace {
@@ -56,8 +59,14 @@ struct VerifyFlags {
   bool thorough = false;
   bool classes = false;
   bool coverage = false;
+  std::string sanitize;
+  ResumeFlag resume;
   CLI::Option* cases = nullptr;
+  CLI::Option* contract = nullptr;
+  CLI::Option* timeout_given = nullptr;
 };
+
+constexpr double kSecondsOfACheckedCall = 60;
 
 // "90", "90s", "5m", "1h"
 std::chrono::duration<double> parse_time(const std::string& s) {
@@ -129,19 +138,57 @@ std::chrono::milliseconds time_limit(double seconds) {
 
 // An empty variable is none, as in the shell's ${ASSAY_OUT:-assay-out}.
 void choose_folder(VerifyFlags& flags) {
-  const char* const variable = std::getenv("ASSAY_OUT");
-  const bool by_variable = flags.out.empty() && variable != nullptr && *variable != '\0';
-  if (flags.out.empty()) flags.out = by_variable ? variable : "assay-out";
+  const bool by_variable = flags.out.empty() && default_folder() != "assay-out";
+  if (flags.out.empty()) flags.out = default_folder();
   check_folder(by_variable ? "ASSAY_OUT" : "--out", flags.out);
 }
 
 // Those of the file whose operators the globs select.
 std::vector<Case> listed_cases(const std::string& file, const std::vector<std::string>& globs) {
   select_operators(globs);  // says which glob is none
-  std::vector<Case> cases = read_case_list(file, [&](const std::string& op) { return selects(globs, op); });
+  std::vector<Case> cases = read_case_list(file, [&](const std::string& written) {
+    const Operator* op = find_spelled(written);
+    return selects_operator(globs, op == nullptr ? written : std::string(op->schema.name));
+  });
   if (cases.empty())
     throw UsageError(fmt::format("{}: \"{}\" leaves no case of it", file, fmt::join(globs, "\" \"")));
   return cases;
+}
+
+// Before anything runs. What was recorded is judged by it, too.
+void take_contract(VerifyFlags& flags, std::optional<Fixtures>& fixtures) {
+  if (flags.contract->count() > 0 && flags.options.contract.find_first_not_of(' ') == std::string::npos)
+    throw UsageError("--contract is empty: write fields (chain=any), or strict");
+  contract_of_flag(flags.options.contract);
+  if (!fixtures || flags.options.contract.empty()) return;
+  for (Fixture& f : fixtures->fixtures) f.contract = overridden(f.contract, flags.options.contract);
+}
+
+// A run that is asked for reports shall not pass because nothing reports.
+void check_sanitized(const VerifyFlags& flags) {
+  if (flags.sanitize.empty()) return;
+  if (flags.sanitize != "thread")
+    throw UsageError(fmt::format("--sanitize is \"{}\": there is thread", flags.sanitize));
+  if (flags.plugins.empty())
+    throw UsageError(
+        "--sanitize thread is for plugins: name one that was compiled with -fsanitize=thread by --plugin");
+  for (const std::string& plugin : flags.plugins)
+    if (std::filesystem::exists(plugin) && !is_thread_sanitized(plugin))
+      throw UsageError(
+          fmt::format("--sanitize thread: --plugin {} was not compiled with -fsanitize=thread", plugin));
+}
+
+// A variable is not taken and then left out.
+void check_variables(const VerifyFlags& flags) {
+  for (const std::string& v : flags.variables) {
+    if (v.find('=') == std::string::npos || v.starts_with('='))
+      throw UsageError(fmt::format("--env is \"{}\": write NAME=VALUE", v));
+    const std::string option = refused_option(v);
+    if (!option.empty() && std::ranges::any_of(flags.plugins, is_thread_sanitized))
+      throw UsageError(fmt::format(
+          "--env \"{}\": {} decides what Assay sees of a report of ThreadSanitizer, and is Assay's; leave it out, and keep the others",
+          v, option));
+  }
 }
 
 constexpr std::string_view kChecked = "cuda.emulated";  // whose kernels --check is about
@@ -161,6 +208,7 @@ int verify_command(VerifyFlags& flags) {
   if (!flags.time.empty()) options.time = parse_time(flags.time);
   parse_shard(flags.shard, options);
   if (options.cases == 0) throw UsageError("--cases is 0: a run without cases proves nothing");
+  if (flags.check && flags.timeout_given->count() == 0) flags.timeout = kSecondsOfACheckedCall;
   options.run.time_limit = time_limit(flags.timeout);
   choose_folder(flags);
   std::vector<std::string> inputs = flags.plugins;
@@ -177,9 +225,9 @@ int verify_command(VerifyFlags& flags) {
     throw UsageError("--case and --dtype exclude each other: the case says its dtypes");
   std::optional<Fixtures> fixtures;
   if (!flags.fixtures.empty()) fixtures = read_fixtures(flags.fixtures);
-  for (const std::string& v : flags.variables)
-    if (v.find('=') == std::string::npos || v.starts_with('='))
-      throw UsageError(fmt::format("--env is \"{}\": write NAME=VALUE", v));
+  take_contract(flags, fixtures);
+  check_variables(flags);
+  check_sanitized(flags);
   const auto registry = load_registry(flags.plugins, with_torch);
   std::optional<AccessFile> accesses;
   if (flags.check) {
@@ -193,17 +241,34 @@ int verify_command(VerifyFlags& flags) {
   }
   options.coverage = flags.coverage;
   if (flags.coverage) {
-    if (fixtures) throw UsageError("--coverage and --fixtures exclude each other: recorded cases are what they are");
+    if (fixtures)
+      throw UsageError("--coverage and --fixtures exclude each other: recorded cases are what they are");
     flags.variables.push_back(fmt::format("{}=1", kCoverageVariable));
   }
   registry->set_variables(flags.variables);
+  if (!options.contract.empty()) registry->judge_by(options.contract);
   if (!flags.only.empty()) options.listed = {parse_case(flags.only)};
   if (!flags.list.empty()) options.listed = listed_cases(flags.list, options.patterns);
   // --check asks for kernels that a short run leaves out.
   options.is_short = !flags.thorough && !flags.check && flags.cases->count() == 0 && !options.time &&
                      options.listed.empty() && !fixtures;
 
+  if (flags.resume.given() && (flags.coverage || flags.check))
+    throw UsageError(fmt::format("--resume and {} exclude each other: what code did is not in a journal",
+                                 flags.coverage ? "--coverage" : "--check"));
   catch_interrupts(kEndsInOrder);
+  KeptRun kept("verify", "run", flags.json != "-", flags.out, flags.resume, inputs);
+  options.journal = kept.journal();
+  options.snapshot = [&, first = true](const std::function<RunResult()>& so_far) mutable {
+    // A file that was named is not touched before there is something to write.
+    kept.snapshot(
+        [&] {
+          RunResult result = so_far();
+          result.command = command_line();
+          return to_json(result);
+        },
+        std::exchange(first, false) ? std::vector<std::string>{} : std::vector{flags.json});
+  };
   RunResult result;
   {
     ProgressLine line;
@@ -227,11 +292,13 @@ int verify_command(VerifyFlags& flags) {
     if (!result.accesses.empty()) text = fmt::format("{}\n{}", access_table(result.accesses), text);
     write_or_complain(complained, [&] { write_file("-", text); });
   }
-  if (!flags.json.empty()) write_or_complain(complained, [&] { write_run_file(flags.json, result); });
-  if (flags.json != "-")
-    write_or_complain(complained, [&] {
-      write_run_file((std::filesystem::path(flags.out) / "run.json").string(), result);
-    });
+  // Nobody goes on with a run that is complete, or that --time gave an end, which it came to.
+  const bool finished = result.complete || result.incomplete == kOutOfTime;
+  const std::string document = kept.last(to_json(result), finished);
+  if (!flags.json.empty()) write_or_complain(complained, [&] { write_file(flags.json, document); });
+  if (!kept.file().empty() && !same_place(flags.json, kept.file()))
+    write_or_complain(complained, [&] { kept.write(document); });
+  kept.end(finished && !complained);
   if (!flags.junit.empty()) write_or_complain(complained, [&] { write_file(flags.junit, junit(result)); });
   if (!flags.html.empty())
     write_or_complain(complained, [&] { write_file(flags.html, page_of(result, flags)); });
@@ -263,19 +330,29 @@ void add_verify(CLI::App& app, Command& chosen) {
       "  assay verify --case prelu:f32:self=2x6x5x7,weight=6:seed=1\n"
       "  assay verify --cases-from ci/cpu_cases.txt 'softmax*'   those of a list that are of these operators\n"
       "  assay verify 'softmax*' --impl cuda.emulated --check   CUDA kernels without a GPU, under a checker\n"
+      "  assay verify mm --impl torch --contract strict  another library by the strictest contract, not by what it is known to do\n"
       "  assay verify --fixtures cases/fixtures         recorded cases; what was recorded is judged too\n\n"
+      "--contract: case files and run.json keep it, and `assay replay` judges by it again; with --fixtures, recorded results are\n"
+      "judged by it, too. `strict` takes back all that kernels declare of their numbers and bits; how they are to be called (alignment,\n"
+      "in_place) stays.\n\n"
       "--coverage: build the plugin with\n"
       "  clang -g -fsanitize-coverage=trace-pc-guard,pc-table,trace-cmp ...   or\n"
       "  gcc -g -fsanitize-coverage=trace-pc,trace-cmp ...                    as well as with its other flags, -fPIC -shared.\n"
       "Each row then says how many blocks of its functions ran in cases that were judged, and which lines did not. Sizes, strides and\n"
       "attributes are set to what the kernel compares them with, so that branches for certain sizes are tried. Needs llvm-symbolizer\n"
       "or addr2line for lines; without, places are offsets.\n\n"
+      "--sanitize thread: build the plugin with gcc or clang -g -fsanitize=thread, as well as with its other flags. GCC's libtsan is loaded\n"
+      "into its processes, also by `assay replay`, and without the flag; a report ends the call, which is then a memory fault that names\n"
+      "both places. Plugins that are linked with libgomp (-fopenmp of GCC) are turned down: the sanitizer does not see its barriers.\n\n"
       "Exit codes: 0 all well; 1 a fault was found; 2 wrong usage, unreadable input, or output that cannot be written;\n"
-      "3 the environment lacks what was asked for, something could not be run, or nothing ran; 130 interrupted.\n"
+      "3 the environment lacks what was asked for, something could not be run (also a kernel that --impl names, not by a glob),\n"
+      "or nothing ran; 130 interrupted.\n"
       "A run that --time cuts short exits by what it did. A fifth of it, one minute at most, is for failures if there are any. Without\n"
       "--time a row's failures get 10 s for the search for a cause and 20 s for each smaller case, and all rows together five minutes;\n"
       "a failure for which that did not suffice says so.\n"
-      "Ctrl-C, SIGTERM, or SIGHUP (a terminal that closes; not under nohup) ends a run within about two seconds: what it did is reported and written.");
+      "Ctrl-C, SIGTERM, or SIGHUP (a terminal that closes; not under nohup) ends a run within about two seconds: what it did is reported and written.\n"
+      "After SIGKILL, `assay report DIR/run.json` has what was finished; --resume goes on with the same command line. An earlier DIR/run.json is\n"
+      "moved to run-2.json. A kernel of which five calls in a row exceed --timeout is given up for the rest of its row.");
   auto flags = std::make_shared<VerifyFlags>();
   VerifyOptions& o = flags->options;
   add_choice(*command, o.patterns, flags->dtypes);
@@ -285,6 +362,13 @@ void add_verify(CLI::App& app, Command& chosen) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("GLOB");
+  flags->contract =
+      command
+          ->add_option(
+              "--contract", o.contract,
+              "judge every kernel by these fields whatever it declares, or by `strict`, the strictest contract, and fields "
+              "after it ('strict chain=partial(16)'); fields that are not named stay as declared; `assay ops --help` explains them")
+          ->type_name("TEXT");
   CLI::Option* only = command->add_option("--case", flags->only, "this case only, as printed by any command")
                           ->type_name("TEXT");
   CLI::Option* list =
@@ -341,6 +425,11 @@ void add_verify(CLI::App& app, Command& chosen) {
   command->add_flag(
       "--classes", flags->classes,
       "list which classes of calls were judged in each row, which only refused, and which never called");
+  command
+      ->add_option(
+          "--sanitize", flags->sanitize,
+          "thread: the plugins were compiled with -fsanitize=thread, and data races that it reports are their faults")
+      ->type_name("thread");
   command->add_flag(
       "--coverage", flags->coverage,
       "of kernels built with -fsanitize-coverage: name the lines and blocks of their code that no judged case ran, and draw up to as "
@@ -355,14 +444,14 @@ void add_verify(CLI::App& app, Command& chosen) {
           "a shell glob on reasons: calls refused for these are no gaps ('only groups 1'); may be repeated")
       ->allow_extra_args(false)
       ->type_name("GLOB");
+  add_resume(*command, flags->resume);
   command->add_option("--shard", flags->shard, "run this part only; `assay merge` joins the parts")
       ->capture_default_str()
       ->type_name("I/N");
-  command
-      ->add_option("--timeout", flags->timeout, "seconds that one call may take, rounded up to milliseconds")
-      ->check(positive_number())
-      ->capture_default_str()
-      ->type_name("S");
+  flags->timeout_given = command->add_option(
+      "--timeout", flags->timeout,
+      "seconds that one call may take, rounded up to milliseconds; 60 with --check, under which calls take long");
+  flags->timeout_given->check(positive_number())->capture_default_str()->type_name("S");
   command->add_option("--json", flags->json, "write a run file; - is standard output")->type_name("F");
   command->add_option("--junit", flags->junit, "write JUnit XML; - is standard output")->type_name("F");
   command

@@ -43,6 +43,10 @@ constexpr std::string_view kGelu =
     "layout_invariant=no row_invariant=no thread_invariant=no -- native/Activation.cpp use_mkldnn, "
     "native/cpu/Activation.cpp GeluKernelImpl: by memory, and full vectors apart from the rest";
 
+// The cascade of multi_row_sum (4 levels of 16 terms or more, 4 rows, the lanes of a vector) is shorter than 64 partial sums, where one
+// dimension is summed. Of several that are no single one in memory, the sums of the outer ones are added into the result one after
+// the other (CastStoreAccumulate), so that chain=partial(64) would not hold. Rows of softmax along other dimensions than the last one,
+// sums of batch norm and of group norm with channels_last, and Welford's update of var are sequential, too.
 constexpr std::string_view kReduction =
     "layout_invariant=no row_invariant=no thread_invariant=no -- native/cpu/SumKernel.cpp cascade_sum: the order of a "
     "sum follows strides and sizes\n"
@@ -214,6 +218,10 @@ constexpr std::array kEntries{
         "= -rstd * mean\n"
         "signed_zero=ignore -- native/cpu/layer_norm_kernel.cpp LayerNormKernelImplInternal: adds 0 where there is no "
         "bias\n"
+        // Of V lanes, at most 16: 16 updates in a chunk, 2 log2(n / 16V) merges of chunks and V of lanes; of the n mod V numbers at the
+        // end up to V - 1 updates and V merges. Neither is more than n/32 + 32.
+        "f64,f32: chain=partial(32) -- native/cpu/moments_utils.h RowwiseMomentsImpl: kChunkSize 16, m0_stk, then lanes and "
+        "the rest one after the other\n"
         "bf16: compute=bf16 -- the same: mean, rstd, scale and bias are c10::BFloat16"},
     Entry{
         "native_layer_norm_backward",
@@ -275,14 +283,24 @@ constexpr std::string_view kUnlisted =
 
 }  // namespace
 
-std::string_view contract_of_other_versions() {
-  return "layout_invariant=no row_invariant=no -- pytorch.org, Numerical accuracy: \"not guaranteed to produce bitwise "
-         "identical results for floating point computations that are mathematically identical\", of batched and sliced ones\n"
-         "exp=4ulp log=4ulp tanh=4ulp erf=4ulp sin=4ulp cos=4ulp asin=4ulp acos=4ulp atan=4ulp exp2=4ulp log2=4ulp "
-         "expm1=4ulp log1p=4ulp pow=4ulp div=2 sqrt=2 moments=updating affine=folded signed_zero=ignore -- what common "
-         "libraries do: Assay knows the source of PyTorch 1.13\n"
-         "bf16: compute=bf16 -- every operation rounded, as in PyTorch 1.13\n"
-         "f16: compute=f16 -- every operation rounded, as in PyTorch 1.13";
+#define ASSAY_OTHER_TORCH                                                                                               \
+  "layout_invariant=no row_invariant=no -- pytorch.org, Numerical accuracy: \"not guaranteed to produce bitwise "       \
+  "identical results for floating point computations that are mathematically identical\", of batched and sliced ones\n" \
+  "exp=4ulp log=4ulp tanh=4ulp erf=4ulp sin=4ulp cos=4ulp asin=4ulp acos=4ulp atan=4ulp exp2=4ulp log2=4ulp "           \
+  "expm1=4ulp log1p=4ulp pow=4ulp div=2 sqrt=2 moments=updating affine=folded signed_zero=ignore -- what common "       \
+  "libraries do: Assay knows the source of PyTorch 1.13\n"                                                              \
+  "bf16: compute=bf16 -- every operation rounded, as in PyTorch 1.13\n"                                                 \
+  "f16: compute=f16 -- every operation rounded, as in PyTorch 1.13"
+
+std::string_view contract_of_other_versions(std::string_view op) {
+  if (op == "mul.Tensor" || op == "div.Tensor" || op == "div.Tensor_mode")
+    return ASSAY_OTHER_TORCH
+        "\nf16,bf16: operands=wide -- PyTorch 2, native/cpu/BinaryOpsKernel.cpp mul_kernel and div_true_kernel: "
+        "iter.original_scalar_value<opmath_t>(2)";
+  if (op == "mean.dim")
+    return ASSAY_OTHER_TORCH
+        "\nf16,bf16: operands=wide -- PyTorch 2, native/ReduceOps.cpp mean_out: sum_out_dtype is float for f16 and bf16";
+  return ASSAY_OTHER_TORCH;
 }
 
 std::string_view contract_of(std::string_view op) {

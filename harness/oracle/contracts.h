@@ -10,7 +10,7 @@ namespace assay::oracle {
 std::string_view contract_of(std::string_view op);
 
 inline constexpr std::string_view kKnownVersion = "1.13.";
-// Of versions whose source nobody has read for this, for any operator. Zero-terminated.
-std::string_view contract_of_other_versions();
+// Of versions whose source nobody has read as a whole. Zero-terminated.
+std::string_view contract_of_other_versions(std::string_view op);
 
 }  // namespace assay::oracle

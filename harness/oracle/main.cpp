@@ -18,6 +18,7 @@
 #include "../registry/configured.h"
 #include "../run/lane.h"
 #include "call.h"
+#include "found.h"
 #include "interpreter.h"
 #include "torch.h"
 #include "vocabulary/reference.h"
@@ -30,6 +31,7 @@ constexpr std::string_view kHelp =
     "assay-torch runs PyTorch's operators for assay, which starts it by itself.\n"
     "\n"
     "  assay-torch worker --list   prints the operators that torch can run, as JSON\n"
+    "  assay-torch found           prints the paths of the torch that would be imported\n"
     "  assay-torch schema TEXT...  compares ATen schemas with torch's own of that name; exit 1 if one differs\n"
     "  assay-torch --help\n"
     "\n"
@@ -100,6 +102,10 @@ int dispatch(int argc, char** argv) {
     // Loaded here, what is missing becomes this program's exit status. A zygote must tell the harness instead.
     if (argc > 2 && std::string_view(words[2]) == "--list") torch();
     return assay::worker_main(argc, argv, table);
+  }
+  if (command == "found" && argc == 2) {
+    fmt::print("{}", assay::oracle::found_torch());
+    return 0;
   }
   if (command == "schema" && argc > 2) return compare_schemas(words.subspan(2));
   if (command == "--help" && argc <= 2) {

@@ -18,15 +18,19 @@ bool contains(std::string_view text, std::string_view part) {
 
 Rejection rejection(std::string_view type, std::string_view message) {
   constexpr std::array exhausted{"can't allocate memory", "not enough memory", "out of memory"};
-  // The last three: oneDNN has no code for this machine; a scalar argument beyond the range of the dtype; no code for
-  // these strides.
+  // The last ones: oneDNN has no code for this machine; a scalar argument beyond the range of the dtype; no code for these
+  // strides; since PyTorch 2 no norms of nothing (native/Normalization.cpp, native/group_norm.cpp); no places in planes of more
+  // elements than the integers as wide as the dtype count (native/cpu/MaxPoolKernel.cpp, channels_last).
   constexpr std::array unsupported{"not implemented",
                                    "not support",
                                    "unsupported",
                                    "only supports",
                                    "could not create a primitive",
                                    "cannot be converted to type",
-                                   "is_contiguous("};
+                                   "is_contiguous(",
+                                   "must have at least one element",
+                                   "to be greater than 0, got 0",
+                                   "std::numeric_limits<integer_t>::max()"};
   const auto said = [&](std::string_view part) { return contains(message, part); };
   if (type == "MemoryError" || std::ranges::any_of(exhausted, said)) return Rejection::failed;
   // None for every tensor: the dispatcher does not know whom to ask, and calls that NotImplementedError.

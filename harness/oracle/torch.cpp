@@ -62,6 +62,10 @@ constexpr StandIn kStandIns[] = {
      "quantize_per_tensor(Tensor self, float scale, int zero_point, ScalarType dtype) -> Tensor",
      "lambda self, scale, zero_point, dtype: quantize_per_tensor(self, scale, zero_point, "
      "{uint8: quint8, int8: qint8}[dtype]).int_repr()"},
+    // PyTorch 2.15 takes a bound of u8 as it is, where the operator's is converted to u8 first (cases/ops/clamp.h).
+    {"clamp", "clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
+     "lambda self, *bounds: clamp(self, *(b % 256 if self.dtype == uint8 and b is not None and -256 < b < 0 else b "
+     "for b in bounds))"},
     // Torch has it since 2.0, as this: the operator that updates running statistics in place, on copies of them.
     {"_native_batch_norm_legit_functional",
      "native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool "
@@ -154,7 +158,7 @@ std::vector<assay_kernel> Torch::kernels(std::span<const Operator* const> operat
     kernel.run = run_torch;
     kernel.refuses = refuses_torch;
     const bool known = std::string_view(version_).starts_with(kKnownVersion);
-    kernel.contract = (known ? contract_of(schema.name) : contract_of_other_versions()).data();
+    kernel.contract = (known ? contract_of(schema.name) : contract_of_other_versions(schema.name)).data();
     const auto* const stand_in = std::ranges::find(kStandIns, schema.name, &StandIn::op);
     const bool direct = stand_in == std::end(kStandIns);
     if (std::string reason = drift(direct ? schema.text : stand_in->calls); !reason.empty()) {

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "../run/loading.h"
+#include "private_copy.h"
 #include "reports/utf8.h"
 
 namespace assay {
@@ -85,9 +86,9 @@ void check_kernel(const assay_kernel& k, std::size_t number, const std::string& 
 }  // namespace
 
 WorkerTable load_plugin_table(const std::string& given) {
-  check_file(given);
   // With a slash in it, so that dlopen looks at this file and nowhere else.
-  const std::string path = std::filesystem::absolute(given).string();
+  const std::string path = std::filesystem::absolute(private_copy_of(given)).string();
+  check_file(path == std::filesystem::absolute(given) ? given : path);
   void* library = [&] {
     const LoadingLimit limit("what the library runs when it is loaded (its constructors)");
     return dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);

@@ -3,6 +3,7 @@
 import errno
 import os
 import re
+import struct
 
 import h5py
 import numpy
@@ -55,12 +56,58 @@ def cannot_write(error):
     return os.strerror(number) if number in DISK else ""
 
 
+def newest_format():
+    """The newest format that libhdf5 1.10 reads, which Assay reads files with: those of later versions it cannot open."""
+    return getattr(h5py.h5f, "LIBVER_V110", h5py.h5f.LIBVER_LATEST)  # before 1.10.2 the latest is no later one
+
+
 def create_file(path):
     plan = h5py.h5p.create(h5py.h5p.FILE_CREATE)
     plan.set_obj_track_times(False)  # the same calls are the same bytes
     access = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
-    access.set_libver_bounds(h5py.h5f.LIBVER_LATEST, h5py.h5f.LIBVER_LATEST)
+    access.set_libver_bounds(newest_format(), newest_format())
     return h5py.File(h5py.h5f.create(str(path).encode(), h5py.h5f.ACC_TRUNC, plan, access))
+
+
+def lookup3(data):
+    """The checksum of HDF5's metadata: Jenkins's hashlittle, from 0."""
+    mask = 0xFFFFFFFF
+
+    def rot(x, k):
+        return ((x << k) | (x >> (32 - k))) & mask
+
+    a = b = c = (0xDEADBEEF + len(data)) & mask
+    while len(data) > 12:
+        words = struct.unpack("<3I", data[:12])
+        a, b, c = (a + words[0]) & mask, (b + words[1]) & mask, (c + words[2]) & mask
+        for shifts in ((4, 6, 8), (16, 19, 4)):
+            a = (a - c) & mask ^ rot(c, shifts[0])
+            c = (c + b) & mask
+            b = (b - a) & mask ^ rot(a, shifts[1])
+            a = (a + c) & mask
+            c = (c - b) & mask ^ rot(b, shifts[2])
+            b = (b + a) & mask
+        data = data[12:]
+    words = struct.unpack("<3I", data.ljust(12, b"\0"))
+    a, b, c = (a + words[0]) & mask, (b + words[1]) & mask, (c + words[2]) & mask
+    for first, second, third in ((14, 11, 25), (16, 4, 14)):
+        c = ((c ^ b) - rot(b, first)) & mask
+        a = ((a ^ c) - rot(c, second)) & mask
+        b = ((b ^ a) - rot(a, third)) & mask
+    c = ((c ^ b) - rot(b, 24)) & mask
+    return c
+
+
+def mark_as_closed(path):
+    """A copy of a file that was flushed is whole, and says that somebody writes to it: a flag in its superblock (of version 3)."""
+    with open(path, "r+b") as file:
+        head = bytearray(file.read(48))
+        if head[:8] != b"\x89HDF\r\n\x1a\n" or head[8] != 3 or head[9] != 8:
+            return
+        head[11] = 0
+        head[44:] = struct.pack("<I", lookup3(bytes(head[:44])))
+        file.seek(0)
+        file.write(head)
 
 
 def create_group(parent, name):

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Runs a PyTorch program and records its operator calls: what `assay record` starts.
 
-    record.py OPERATORS.json SUMMARY.json TRACE.h5 BYTES GLOBS SCRIPT.py [ARGUMENT...]
+    record.py OPERATORS.json SUMMARY.json TRACE.h5 WORKING.part KEPT.h5 BYTES GLOBS SCRIPT.py [ARGUMENT...]
 
 OPERATORS.json lists Assay's operators: [{"op", "arguments", "results", "aliases", "contract"}]. Calls are recorded as PyTorch
 dispatches them: with copies of their inputs from before, their results, the module and the line they came from, and which
@@ -17,8 +17,10 @@ import contextlib
 import fnmatch
 import json
 import os
+import shutil
 import sys
 import threading
+import time
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -39,8 +41,9 @@ class Local(threading.local):
 
 
 class Recorder(TorchDispatchMode):
-    def __init__(self, file, operators, globs, most):
+    def __init__(self, file, copies, operators, globs, most):
         super().__init__()
+        self.copies = copies
         self.calls = case_file.create_group(file, "calls")
         self.operators, self.globs, self.left = operators, globs, most
         self.local = Local()
@@ -196,7 +199,10 @@ class Recorder(TorchDispatchMode):
             return False
         if not results or not all(isinstance(r, torch.Tensor) and r.dtype in case_file.NAMES and r.layout == torch.strided for r in results):
             return False
-        if not fnmatch_any(name, self.globs):
+        names = spellings(func._schema.name.split("::")[0], name)
+        if found is not None:
+            names |= spellings("aten", found[0]["op"])
+        if not fnmatch_any(names, self.globs):
             self.passed["not of --ops"] += 1
             return False
         tensors = [*flat(arguments.values()), *results]
@@ -228,6 +234,7 @@ class Recorder(TorchDispatchMode):
                 del self.calls[place]
             raise
         self.recorded += 1
+        self.copies.copy()
         return True
 
     def unknown_wholes(self, results, originals):
@@ -311,8 +318,26 @@ class Recorder(TorchDispatchMode):
         parameter.uses.append((place, argument))
 
 
-def fnmatch_any(name, globs):
-    return not globs or any(fnmatch.fnmatchcase(name, g) or fnmatch.fnmatchcase(name.partition(".")[0], g) for g in globs)
+def spellings(namespace, name):
+    """As `assay verify` takes them: add.Tensor, add, aten::add.Tensor, aten::add."""
+    names = {name, name.partition(".")[0]}
+    return names | {f"{namespace}::{n}" for n in names}
+
+
+def fnmatch_any(names, globs):
+    return not globs or any(fnmatch.fnmatchcase(name, g) for name in names for g in globs)
+
+
+def of_no_operator(globs, operators):
+    """Names among them that are none, neither of PyTorch, with what the program added to it, nor of Assay."""
+    named = [g for g in globs if not any(c in g for c in "*?[")]
+    if not named:
+        return []
+    names = set().union(*(spellings("aten", name) for name in operators.known))
+    for schema in torch._C._jit_get_all_schemas():
+        namespace, _, name = schema.name.rpartition("::")
+        names |= spellings(namespace, f"{name}.{schema.overload_name}" if schema.overload_name else name)
+    return [g for g in named if g not in names]
 
 
 def source_line():
@@ -337,19 +362,52 @@ def leave(recorder, code):
 
 
 def write_summary(path, recorder, code, lost):
-    said = {"recorded": 0, "passed": {}, "full": False, "unknown": {}, "exit": code, "lost": ""}
+    said = {"recorded": 0, "passed": {}, "full": False, "unknown": {}, "exit": code, "lost": "", "no_operator": []}
     if recorder is not None:
-        said |= {"recorded": recorder.recorded, "passed": recorder.passed, "full": recorder.full, "unknown": recorder.unknown}
+        said |= {"recorded": recorder.recorded, "passed": recorder.passed, "full": recorder.full, "unknown": recorder.unknown,
+                 "no_operator": of_no_operator(recorder.globs, recorder.operators)}
     if lost is not None:
         said["lost"] = case_file.cannot_write(lost) or str(lost).partition("\n")[0] or type(lost).__name__
     with open(path, "w") as out:
         json.dump(said, out)
 
 
+class Kept:
+    """A copy of the trace now and then, which is whole: the file that is written to is none until it is closed, and a program that is
+    killed does not close it. It takes a fiftieth of the time."""
+
+    LEAST, SHARE = 0.25, 50
+
+    def __init__(self, file, partial, kept):
+        self.file, self.partial, self.kept = file, partial, kept
+        self.next = 0.0
+
+    def copy(self):
+        begin = time.monotonic()
+        if begin < self.next:
+            return
+        try:
+            self.file.flush()
+            shutil.copyfile(self.partial, self.kept + ".new")
+            case_file.mark_as_closed(self.kept + ".new")
+            os.replace(self.kept + ".new", self.kept)
+        except OSError:  # there may be no room for both: the trace itself says what cannot be written
+            self.remove()
+            self.next = float("inf")
+            return
+        end = time.monotonic()
+        self.next = end + max(self.LEAST, self.SHARE * (end - begin))
+
+    def remove(self):
+        for path in (self.kept, self.kept + ".new"):
+            with contextlib.suppress(OSError):
+                os.remove(path)
+
+
 def main():
-    operators, summary, trace, most, globs, script, *arguments = sys.argv[1:]
-    trace, summary = os.path.abspath(trace), os.path.abspath(summary)  # the program may change its folder
-    partial = trace + ".part"
+    operators, summary, trace, partial, kept, most, globs, script, *arguments = sys.argv[1:]
+    # The program may change its folder.
+    trace, summary, partial, kept = (os.path.abspath(path) for path in (trace, summary, partial, kept))
     process = os.getpid()
     try:
         file = case_file.create_file(partial)
@@ -361,7 +419,8 @@ def main():
             os.remove(partial)
         write_summary(summary, None, 1, e)
         os._exit(1)
-    recorder = Recorder(file, recorded_operators.Operators(operators), [g for g in globs.split(",") if g], int(most))
+    copies = Kept(file, partial, kept)
+    recorder = Recorder(file, copies, recorded_operators.Operators(operators), [g for g in globs.split(",") if g], int(most))
     atexit.register(lambda: leave(recorder, code))
     code = 1
     interrupts = recorded_program.Interrupts()
@@ -378,11 +437,13 @@ def main():
             try:
                 file.close()
                 os.replace(partial, trace)
+                copies.remove()
             except (OSError, RuntimeError) as e:
                 recorder.lost = e
         if recorder.lost:
             with contextlib.suppress(OSError):
                 os.remove(partial)  # so that there is room for the summary
+            copies.remove()
         write_summary(summary, recorder, code, recorder.lost)
 
     recorded_program.pass_subclasses()

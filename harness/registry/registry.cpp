@@ -6,7 +6,11 @@
 #include <array>
 #include <filesystem>
 
+#include "../plugin/private_copy.h"
+#include "../plugin/sanitized.h"
 #include "../run/describe.h"
+#include "../run/printed.h"
+#include "kept_list.h"
 #include "parts.h"
 #include "subprocess.h"
 #include "vocabulary/operators.h"
@@ -71,6 +75,16 @@ const Operator& operator_of(std::string_view schema, std::string_view kernel) {
   return *op;
 }
 
+void check_contract(const Kernel& k) {
+  for (int d = 0; d < kDtypes; ++d) {
+    try {
+      parse_contract(k.contract, static_cast<Dtype>(d));
+    } catch (const std::invalid_argument& e) {
+      throw RegistryError(fmt::format("kernel {} for {}: {}", k.name, k.op->schema.name, e.what()));
+    }
+  }
+}
+
 }  // namespace
 
 void set_variable(Environment& environment, const std::string& variable, bool replace) {
@@ -121,22 +135,27 @@ void Registry::insert(Kernel k) {
     if (known.op == k.op && known.name == k.name)
       throw RegistryError(fmt::format("there are two kernels \"{}\" for {}: {} and {}", k.name,
                                       k.op->schema.name, where_from(known), where_from(k)));
-  for (int d = 0; d < kDtypes; ++d) {
-    try {
-      parse_contract(k.contract, static_cast<Dtype>(d));
-    } catch (const std::invalid_argument& e) {
-      throw RegistryError(fmt::format("kernel {} for {}: {}", k.name, k.op->schema.name, e.what()));
-    }
-  }
+  check_contract(k);
   kernels_.push_back(std::move(k));
+}
+
+void Registry::judge_by(std::string_view contract) {
+  for (Kernel& k : kernels_) {
+    k.contract = overridden(k.contract, contract);
+    check_contract(k);
+  }
 }
 
 void Registry::set_variables(std::span<const std::string> variables) {
   for (Kernel& k : kernels_)
-    for (const std::string& v : variables) set_variable(k.environment, v, false);
+    for (const std::string& v : variables)
+      if (!add_to_thread_sanitizer(k.environment.variables, v)) set_variable(k.environment, v, false);
 }
 
-void Registry::add(const Environment& environment, const std::string& prefix) {
+namespace {
+
+// What the program says of its kernels. Throws RegistryError.
+Finished description_of(const Environment& environment) {
   std::vector<std::string> arguments{"worker", "--list"};
   arguments.insert(arguments.end(), environment.arguments.begin(), environment.arguments.end());
   const Finished listed = run_program(environment.program, arguments, environment.variables, kListTime);
@@ -153,7 +172,20 @@ void Registry::add(const Environment& environment, const std::string& prefix) {
     if (said.empty()) said = fmt::format("exit status {}", listed.status);
     throw RegistryError(said);
   }
-  for (DescribedKernel& d : parse_description(listed.out)) {
+  return listed;
+}
+
+}  // namespace
+
+void Registry::add(const Environment& environment, const std::string& prefix) {
+  const Finished listed = description_of(environment);
+  if (!prefix.empty())
+    show_printed({std::filesystem::path(environment.arguments.back()).filename()}, listed.err);
+  add(environment, prefix, listed.out);
+}
+
+void Registry::add(const Environment& environment, const std::string& prefix, std::string_view description) {
+  for (DescribedKernel& d : parse_description(std::string(description))) {
     Kernel k;
     k.table_name = d.name;
     k.name = prefix + d.name;
@@ -175,7 +207,14 @@ void Registry::add(const Environment& environment, const std::string& prefix) {
 void Registry::add_plugin(const std::string& library) {
   std::error_code ignored;
   const auto path = std::filesystem::absolute(library, ignored);
-  add({program_, {"--plugin", path.string()}, {}}, std::string(kPluginPrefix));
+  Environment environment{program_, {"--plugin", path.string()}, {}};
+  try {
+    keep_private(path.string());
+    if (is_thread_sanitized(path.string())) environment.variables = thread_sanitizer_variables(path.string());
+  } catch (const std::runtime_error& e) {
+    throw RegistryError(e.what());
+  }
+  add(environment, std::string(kPluginPrefix));
 }
 
 void Registry::add_torch() {
@@ -187,8 +226,15 @@ void Registry::add_torch() {
         "this build has no PyTorch oracle, assay-torch: build the target `programs`, not `assay` alone; it takes python3-dev, "
         "pybind11-dev and python3-torch";
   } else {
+    const KeptList kept(environment.program);
     try {
-      add(environment, "");
+      if (const std::optional<std::string> known = kept.read()) {
+        add(environment, "", *known);
+      } else {
+        const std::string description = description_of(environment).out;
+        add(environment, "", description);
+        kept.write(description);
+      }
       return;
     } catch (const RegistryError& e) {
       missing = e.what();

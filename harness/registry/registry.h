@@ -55,6 +55,8 @@ class Registry {
   // Adds the kernels that `program arguments... worker --list` describes (run/describe.h). A kernel's name becomes
   // `prefix` + its own. Throws RegistryError with what the program said.
   void add(const Environment& environment, const std::string& prefix);
+  // The same of a description that is known.
+  void add(const Environment& environment, const std::string& prefix, std::string_view description);
   // Adds the kernels of a shared library, as "plugin:NAME".
   void add_plugin(const std::string& library);
   // Adds PyTorch's operators. Without PyTorch each operator gets a kernel "torch" that says what to install.
@@ -62,6 +64,10 @@ class Registry {
 
   // Sets environment variables, NAME=VALUE, of the processes of all kernels. What a kernel brings along stays: its ISA level.
   void set_variables(std::span<const std::string> variables);
+
+  // Of every kernel: what it declares is overridden by these fields (vocabulary/contract.h), as they are judged from now on. Throws
+  // RegistryError naming the kernel for what is no contract.
+  void judge_by(std::string_view contract);
 
   const std::string& program() const { return program_; }
   std::span<const Kernel> kernels() const { return kernels_; }

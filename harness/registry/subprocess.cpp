@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -40,9 +41,10 @@ std::vector<std::string> environment_with(const std::vector<std::string>& variab
 
 using Clock = std::chrono::steady_clock;
 
-// Reads both pipes until they are closed. False if that takes too long, or a StopScope ends it.
-bool drain(int out, int err, Finished& finished, std::optional<Clock::time_point> limit) {
-  std::array<pollfd, 2> fds{{{out, POLLIN, 0}, {err, POLLIN, 0}}};
+// Reads both pipes until they are closed, or the process has ended and they are empty: what it started may hold them for ever.
+// False if that takes too long, or a StopScope ends it.
+bool drain(int out, int err, int process, Finished& finished, std::optional<Clock::time_point> limit) {
+  std::array<pollfd, 3> fds{{{out, POLLIN, 0}, {err, POLLIN, 0}, {process, POLLIN, 0}}};
   std::array<std::string*, 2> texts{&finished.out, &finished.err};
   while (fds[0].fd >= 0 || fds[1].fd >= 0) {
     int patience = -1;
@@ -56,7 +58,11 @@ bool drain(int out, int err, Finished& finished, std::optional<Clock::time_point
       if (StopScope::over()) return false;
       patience = patience < 0 ? kOften : std::min(patience, kOften);
     }
-    if (poll(fds.data(), fds.size(), patience) < 0 && errno != EINTR) break;
+    if (poll(fds.data(), fds.size(), patience) < 0) {
+      if (errno == EINTR) continue;
+      break;
+    }
+    if (fds[2].revents != 0 && (fds[0].revents | fds[1].revents) == 0) break;
     for (std::size_t i = 0; i < 2; ++i) {
       if (fds[i].fd < 0 || fds[i].revents == 0) continue;
       char buffer[4096];
@@ -98,7 +104,9 @@ Finished run_program(const std::string& program, const std::vector<std::string>&
     finished = {127, false, false, "", std::string(std::strerror(error))};
   } else {
     const auto end = limit ? std::optional(Clock::now() + *limit) : std::nullopt;
-    finished.late = !drain(out[0], err[0], finished, end);
+    const int handle = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));  // -1, which poll leaves out: an older system
+    finished.late = !drain(out[0], err[0], handle, finished, end);
+    if (handle >= 0) close(handle);
     if (finished.late) kill(pid, SIGKILL);
     int status = 0;
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {

@@ -17,7 +17,7 @@ struct Finished {
 };
 
 // variables are NAME=VALUE, added to (and overriding) the inherited environment. Standard input is empty. Without a limit it waits
-// for ever. Throws Stopped where a StopScope ends the wait; the program is killed then.
+// for ever, but never for what the program leaves running. Throws Stopped where a StopScope ends the wait; the program is killed then.
 Finished run_program(const std::string& program, const std::vector<std::string>& arguments,
                      const std::vector<std::string>& variables = {},
                      std::optional<std::chrono::seconds> limit = {});

@@ -77,6 +77,19 @@ const TensorData* data_of(const Buffer& b, const Call& call) {
 
 }  // namespace
 
+bool holds_input(const Buffer& b, const std::byte* window, const Call& call) {
+  const TensorData* const tensor = data_of(b, call);
+  if (tensor == nullptr || b.bytes == 0) return true;
+  const std::byte* const image = window + b.image;
+  if (fills_memory(*b.shape, *b.strided)) return std::memcmp(image, tensor->memory.data(), b.bytes) == 0;
+  std::vector<std::byte> given(b.bytes);
+  fill_poison(given.data(), given.size(), b.pattern);
+  const int size = bytes(b.dtype);
+  copy_strided(given.data() + (b.data - b.image), tensor->memory.data() + b.strided->offset * size, *b.shape,
+               b.strided->strides, size);
+  return std::memcmp(image, given.data(), given.size()) == 0;
+}
+
 Prepared::Prepared(const Task& t, std::uint32_t position) : task(t), kernel(position), arguments(*t.call) {
   const Call& call = *task.call;
   const TensorData* shared = shared_input(call);

@@ -118,6 +118,9 @@ class Batch {
   std::size_t messages_ = 0;
 };
 
+// Whether the buffer of an input, or of an output that is one, holds what it was given. `window` is where its window begins here.
+bool holds_input(const Buffer& buffer, const std::byte* window, const Call& call);
+
 // "its input `weight`", "its output `out`", and the name alone.
 std::string name_of(const Buffer& buffer, const Operator& op);
 std::string described(const Buffer& buffer, const Operator& op);

@@ -99,6 +99,14 @@ std::string stray_write(const Batch& batch, const Entry& entry) {
   return {};
 }
 
+std::string changed_input(const Batch& batch, const Entry& entry) {
+  const Call& call = *entry.prepared->task.call;
+  for (const Buffer& b : batch.buffers(entry))
+    if (!b.writable && !holds_input(b, batch.arena().at(b.window), call))
+      return fmt::format("changed {}, whose memory it had made writable", described(b, *call.op));
+  return {};
+}
+
 std::vector<std::byte> output_of(const Batch& batch, const Entry& entry, int output) {
   const Buffer* b = buffer_of(batch, entry, output);
   if (b == nullptr) return {};

@@ -13,6 +13,9 @@ namespace assay {
 // Bytes written outside the elements of an output: next to it or between its strides. Empty if there are none.
 std::string stray_write(const Batch& batch, const Entry& entry);
 
+// An input that does not hold any more what it was given. Empty if there is none.
+std::string changed_input(const Batch& batch, const Entry& entry);
+
 // The elements of one output, packed.
 std::vector<std::byte> output_of(const Batch& batch, const Entry& entry, int output);
 // Whether they are these, to the bit.
@@ -32,6 +35,8 @@ struct Death {
   std::int32_t number;
   std::int32_t code;
   bool write;
+  bool in_call;  // Crash::forbidden: by the thread that kernels are called on
+  bool itself;   // and a signal to its own process
   std::uint64_t address;
   std::uint64_t stack;
   std::uint64_t base;  // of the worker's reservation

@@ -7,8 +7,10 @@
 #include <cstdlib>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 #include "check.h"
+#include "forbidden.h"
 #include "reports/text.h"
 
 namespace assay {
@@ -69,6 +71,32 @@ const Buffer* nearest(const Batch& batch, const Entry& entry, std::uint64_t at) 
   return best;
 }
 
+// The buffer whose pages hold this address, or nullptr.
+const Buffer* whose_window(const Batch& batch, const Entry& entry, std::uint64_t at) {
+  for (const Buffer& b : batch.all_buffers(entry))
+    if (at >= b.window.place.address && at - b.window.place.address < b.window.bytes) return &b;
+  return nullptr;
+}
+
+// `memory` is what the call was about, if it was about memory.
+std::pair<Outcome::Kind, std::string> forbidden_text(const Death& death, const std::string& memory) {
+  using Kind = Outcome::Kind;
+  switch (static_cast<Misdeed>(death.number)) {
+    case Misdeed::protects:
+      return {Kind::memory, fmt::format("changed the protection of {} (mprotect)", memory)};
+    case Misdeed::unmaps:
+      return {Kind::memory, fmt::format("took away {} (munmap)", memory)};
+    case Misdeed::maps:
+      return {Kind::memory, fmt::format("put other memory in place of {} (mmap)", memory)};
+    default: {
+      const auto what = static_cast<Misdeed>(death.number);
+      const auto process = static_cast<pid_t>(static_cast<std::int64_t>(death.address));
+      return {what == Misdeed::handles ? Kind::memory : Kind::crashed,
+              misdeed_text(what, death.code, process, death.itself)};
+    }
+  }
+}
+
 std::string signal_text(int number) {
   switch (number) {
     case SIGSEGV:
@@ -113,6 +141,16 @@ Outcome explain_death(const Death& death, const Batch& batch, const Entry& entry
   };
   if (death.what == Crash::exit) {
     outcome.detail = fmt::format("called exit({}), in run {}", death.number, letter(entry.run));
+    return outcome;
+  }
+  if (death.what == Crash::forbidden) {
+    const Buffer* const b =
+        death.address >= death.base ? whose_window(batch, entry, death.address - death.base) : nullptr;
+    const std::string memory =
+        b != nullptr ? "memory of " + described(*b, op) : std::string("memory that its process shares with Assay");
+    const auto [kind, text] = forbidden_text(death, memory);
+    outcome.kind = kind;
+    outcome.detail = fmt::format("{}, in run {}", text, letter(entry.run));
     return outcome;
   }
   if (death.what == Crash::forked) {

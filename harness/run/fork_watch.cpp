@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -9,6 +10,8 @@
 #include <chrono>
 #include <stdexcept>
 #include <thread>
+
+#include "forbidden.h"
 
 namespace assay {
 
@@ -41,7 +44,7 @@ void ForkWatch::returned() {
   if (getpid() != worker_) {
     std::uint32_t nothing = Crash::nothing;
     crash_->what.compare_exchange_strong(nothing, Crash::forked);
-    kill(worker_, SIGKILL);
+    trusted_call(SYS_kill, worker_, SIGKILL);
     _exit(70);
   }
   if (!forked.exchange(false)) return;

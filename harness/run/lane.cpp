@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <stdexcept>
 
 #include "futex.h"
+#include "hangs.h"
+#include "harmless.h"
 #include "lane_state.h"
+#include "printed.h"
 
 namespace assay {
 
@@ -30,7 +32,7 @@ void Lane::State::enqueue(const Task& task, std::uint32_t number) {
           p, Outcome::Kind::not_run,
           fmt::format("the worker program {} has no kernel `{}` for {}", task.kernel->environment.program,
                       task.kernel->table_name, task.kernel->schema));
-    p.prepared.emplace(task, static_cast<std::uint32_t>(position));
+    p.prepared.emplace(task, task.harmless ? kHarmlessKernel : static_cast<std::uint32_t>(position));
     if (task.repeats != nullptr) {
       p.other.emplace(Task{task.kernel, task.repeats->other}, p.prepared->kernel);
       if (task.repeats->neighbour != nullptr)
@@ -45,6 +47,16 @@ void Lane::State::enqueue(const Task& task, std::uint32_t number) {
   }
 }
 
+// A kernel that hangs is not called for ever.
+bool Lane::State::gave_up(Standing& p) {
+  if (!options.hangs || !p.prepared || !options.hangs->given_up(*p.prepared->task.kernel, row)) return false;
+  decide(p, Outcome::Kind::not_run,
+         fmt::format("given up: {} calls in a row did not return within {} s", kHangsInARow,
+                     std::chrono::duration<double>(options.time_limit).count()));
+  p.outcome.given_up = true;
+  return true;
+}
+
 // Puts as many waiting runs into the batch as fit. False if there are none.
 bool Lane::State::fill_batch(Side& side) {
   Batch& batch = side.worker.batch();
@@ -56,9 +68,27 @@ bool Lane::State::fill_batch(Side& side) {
       side.waiting.pop_front();
       continue;
     }
+    if (gave_up(p)) {
+      side.waiting.pop_front();
+      continue;
+    }
     if (p.alone && !batch.empty()) break;
     if (p.fresh && unit.first == Run::a && !side.worker.history().empty()) side.worker.stop();
+    const std::string& name = p.prepared->task.kernel->name;
+    if (!p.prepared->task.harmless && (side.vandals.contains(name) || apart.contains(name))) {
+      if (!batch.empty()) break;
+      p.alone = side.worn = true;
+    }
     try {
+      if (p.next != kNothing) {
+        // In one batch, or they are not tried together.
+        for (const std::uint32_t task : {unit.task, p.next})
+          for (const Run run : {Run::a, Run::b})
+            if (!batch.add(*tasks[task].prepared, task, run)) decide(tasks[task], Outcome::Kind::ok, {});
+        side.waiting.pop_front();
+        side.worn = true;
+        break;
+      }
       if (p.other) {
         // The last of its batch: what it shows of the process is not to be other calls' fault.
         if (batch.add_repeats(*p.prepared, *p.other, p.neighbour ? &*p.neighbour : nullptr, unit.task))
@@ -90,7 +120,10 @@ bool Lane::State::fill_batch(Side& side) {
 void Lane::State::launch(Side& side) {
   try {
     if (!fill_batch(side)) return;
-    if (const std::string text = side.worker.printed(); !text.empty()) std::fputs(text.c_str(), stderr);
+    // Between its calls: by a thread, or a child.
+    if (const std::string text = side.worker.printed(); !text.empty())
+      show_printed(side.worker.history().empty() ? std::vector<std::string>{"worker"} : side.worker.history(),
+                   text);
     side.worker.post();
   } catch (const NotStarted& reason) {
     give_up(side, reason);
@@ -102,6 +135,7 @@ void Lane::State::give_up(Side& side, const NotStarted& why) {
     if (p.decided) return;
     decide(p, Outcome::Kind::not_run, why.what());
     p.outcome.by_kernels = why.by_kernels;
+    if (p.next != kNothing) decide(tasks[p.next], Outcome::Kind::not_run, why.what());
   };
   for (const Entry& entry : side.worker.batch().entries()) give_up(tasks[entry.task]);
   for (const Unit& unit : side.waiting) give_up(tasks[unit.task]);
@@ -148,6 +182,7 @@ void Lane::State::advance() {
       give_up(*side, reason);
       continue;
     }
+    go_on_with_trials(*side);
     launch(*side);
   }
 }
@@ -157,11 +192,9 @@ void Lane::State::sleep() {
       options.time_limit / 16, std::chrono::milliseconds(1), std::chrono::milliseconds(250));
   Bell& b = bell.bell();
   const std::uint32_t rings = b.rings.load();
-  b.listening.store(1);
   bool something = false;
   for (const auto& side : sides) something = something || (side->worker.running() && side->worker.happened());
   if (!something) futex_wait(b.rings, rings, slice);
-  b.listening.store(0);
   // By the clock alone: a kernel that writes where it should not may ring for ever.
   const auto now = std::chrono::steady_clock::now();
   if (now - looked < slice) return;
@@ -185,12 +218,19 @@ void Lane::post(std::span<const Task> tasks) {
   s.posted = true;
   s.tasks.clear();
   s.tasks.resize(tasks.size());
+  s.count = tasks.size();
   s.strays.clear();
+  s.trials.clear();
+  for (const auto& side : s.sides) side->ran.clear();
   s.posted_at = std::chrono::steady_clock::now();
   if (s.is_over()) return;
   for (std::uint32_t i = 0; i < tasks.size(); ++i) s.enqueue(tasks[i], i);
   for (const auto& side : s.sides) s.launch(*side);
 }
+
+void Lane::of_row(std::uint64_t row) { state_->row = row; }
+
+void Lane::keep_apart(const std::string& kernel) { state_->apart.insert(kernel); }
 
 std::vector<Outcome> Lane::collect() {
   State& s = *state_;
@@ -202,8 +242,8 @@ std::vector<Outcome> Lane::collect() {
   if (s.is_over()) s.abandon();
   s.blame_victims();
   std::vector<Outcome> outcomes;
-  outcomes.reserve(s.tasks.size());
-  for (Standing& p : s.tasks) outcomes.push_back(std::move(p.outcome));
+  outcomes.reserve(s.count);
+  for (std::size_t i = 0; i < s.count; ++i) outcomes.push_back(std::move(s.tasks[i].outcome));
   s.posted = false;
   return outcomes;
 }

@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "../call.h"
@@ -39,7 +40,14 @@ struct Task {
   // (an output: anywhere); -1: none. Then nothing is said about what is unwritten.
   int finite = -1;
   const Repeats* repeats = nullptr;  // instead of the two runs
+  bool harmless = false;  // in place of the kernel, in a process as it would have: code of the worker's own (harmless.h)
 };
+
+// So begins Outcome::detail of a call that did nothing wrong but to whoever ran after it.
+inline constexpr std::string_view kDamagedItsProcess = "damaged its process";
+
+// Part of Outcome::detail of a call that came to grief after others alone, and nobody knows after which.
+inline constexpr std::string_view kNotAgain = "it did not happen again in a fresh process";
 
 using PackedResults = std::vector<std::vector<std::byte>>;  // packed row-major, one for each output
 
@@ -51,7 +59,7 @@ struct RepeatedCalls {
       0;  // the call, counted from 1, that did not give what the first of its kind gave; 0: none
   Member which = Member::own;   // it was of
   Member before = Member::own;  // and the call before it
-  PackedResults first_other;    // what the first call with the other data gave
+  PackedResults first_other;    // what the first call with the other data gave, if there was one
   PackedResults last;           // what the call that differed gave
   PackedResults last_neighbour;
   std::string unwritten;  // of the call that differed: "left element 0 of its output ... unwritten", or empty
@@ -70,15 +78,19 @@ struct Outcome {
   } kind = Kind::not_run;
   std::string detail;
   bool stopped = false;     // not_run: give_up said so, and nothing is known of the kernel
+  bool given_up = false;    // not_run: calls before it did not return, again and again
   bool by_kernels = false;  // not_run: the process ended, hung or failed while it loaded its kernels
   bool declared = false;    // refused: the table's `refuses` said so before `run` was tried
   std::string information;  // what the kernel reported about itself (oneDNN's impl_info_str), or empty
-  bool changed_float_state = false;  // rounding mode, FTZ or DAZ differed after the call (restored)
+  // What a call left changed of rounding mode, FTZ, x87 registers, the direction flag (restored); float_state.h has the bits.
+  std::uint32_t changed_float_state = 0;
+  std::string left;  // what it left otherwise in its process beside that, for after "left "; or empty
+  std::optional<std::size_t> harmed;  // the task, as it was posted, that came to grief after this one, and does not without it
   Results outputs;                   // run A; empty unless ok
   std::optional<Results> again;      // run B, where it gave anything else, to the bit
   std::optional<Results> unwritten;  // memory, for elements that hold what they held before: run A's results
 
-  std::shared_ptr<RanCode> ran;      // by both runs, where workers record it (coverage/runtime.h)
+  std::shared_ptr<RanCode> ran;  // by both runs, where workers record it (coverage/runtime.h)
 
   // Of a task with `repeats`: `outputs` are those of its last call with its own data.
   std::optional<RepeatedCalls> repeated;
@@ -88,12 +100,15 @@ struct Outcome {
 
 // Starts worker processes; shared by all lanes. Thread-safe.
 class Zygotes;
+class Hangs;  // hangs.h
 
 struct RunOptions {
   std::chrono::milliseconds time_limit{10'000};  // for one run of one kernel
   // Asked while kernels run, with the time since the tasks were posted. True ends the workers; what had run by then
   // counts. None: the time limit alone ends them.
   std::function<bool(std::chrono::steady_clock::duration)> give_up = {};
+  // Who of all lanes hangs too often to be called again. None: nobody is given up.
+  std::shared_ptr<Hangs> hangs = {};
 };
 
 // One lane of work with a worker process for each environment; used by one thread. Destroying it ends its workers.
@@ -107,6 +122,10 @@ class Lane {
   // Hands the tasks to the workers and returns at once, so that the caller can compute references meanwhile.
   // The calls must live until collect().
   void post(std::span<const Task> tasks);
+  // Of which row of the results the tasks are that are posted from now on, for RunOptions::hangs.
+  void of_row(std::uint64_t row);
+  // From now on nothing else runs in a process in which a kernel of this name has run.
+  void keep_apart(const std::string& kernel);
   // Waits for the posted tasks; one outcome for each, in order.
   std::vector<Outcome> collect();
 

@@ -14,6 +14,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include <assay/kernel.h>
 
@@ -48,9 +49,11 @@ constexpr std::uint32_t window_count() {
 struct EntryResult {
   enum Status : std::uint32_t { waiting, returned, threw, crashed, skipped };
   std::atomic<std::uint32_t> status;
-  std::int32_t code;  // what the kernel returned
-  std::uint32_t changed_float_state;
-  std::uint32_t declared;  // `refuses` said it, and `run` was not called
+  std::int32_t code;                  // what the kernel returned
+  std::uint32_t changed_float_state;  // FloatState::Change
+  std::uint32_t changed_registers;    // as assay_guarded_call() has them
+  std::uint32_t left_timer;           // 1: it ran on after the call
+  std::uint32_t declared;             // `refuses` said it, and `run` was not called
   // Of repeats: how many calls there were; which of them gave something else than the first of its kind, or 0; of which kind it was, and
   // the one before it: 0 its own data, 1 other data, 2 the neighbour.
   std::uint32_t calls, differed, which, before;
@@ -65,12 +68,14 @@ struct Crash {
     signal,
     exit,
     no_memory,  // the worker could not map buffers
-    forked      // a child of a kernel's fork() returned from the kernel
+    forked,     // a child of a kernel's fork() returned from the kernel
+    forbidden   // it made a system call that forbidden.h stops; `number` is the Misdeed, `code` the signal
   };
   std::atomic<std::uint32_t> what;
   std::int32_t number;  // signal, or exit status
   std::int32_t code;    // si_code
-  std::uint32_t write;  // the access was a write
+  std::uint32_t
+      write;  // the access was a write; forbidden: the thread that kernels are called on made the call
   std::uint64_t address;
   std::uint64_t instruction;
   std::uint64_t stack;  // the stack pointer
@@ -82,14 +87,18 @@ struct Control {
   std::atomic<std::uint32_t> done;      // number of batches finished
   std::atomic<std::uint32_t> current;   // the entry that runs
   std::uint32_t entries;
-  std::uint64_t base;                 // where the worker has its control block
-  std::atomic<std::int32_t> process;  // the worker's process id; 0 until it is ready to run
+  std::uint64_t base;                     // where the worker has its control block
+  std::atomic<std::int32_t> process;      // the worker's process id; 0 until it is ready to run
+  std::uint32_t threads, threads_before;  // that it had after the last batch, and when it began
   Crash crash;
 
   // Written by the zygote when the worker is gone. A kernel may write anything here, too: numbers that none writes by chance.
   static constexpr std::uint32_t kEnded = 0x656e6465, kNeverStarted = 0x6e657665;
   std::atomic<std::uint32_t> dead;
   std::int32_t wait_status;  // as waitpid gives it
+  std::uint32_t began;       // 1: the worker was ready to run
+  std::int32_t worker;       // its process id
+  char left[240];            // what the last batch left otherwise in its process, as ProcessState has it
   char where[240];           // the instruction's place: "libmine.so+0x1234 (relu_run)"
   char start_error[240];
 };
@@ -97,7 +106,6 @@ struct Control {
 // What all workers of a lane ring when something happened. One page of its own memory file.
 struct Bell {
   std::atomic<std::uint32_t> rings;
-  std::atomic<std::uint32_t> listening;
 };
 
 inline constexpr std::size_t kControlBytes = round_up(sizeof(Control), kPage);
@@ -133,6 +141,8 @@ constexpr Place window_place(std::uint32_t number) {
 inline constexpr Place kLargePlace = window_place(window_count());
 inline constexpr std::size_t kLargeAddressBytes = std::size_t{64} << 30;
 inline constexpr std::size_t kReservedBytes = kLargePlace.address + kLargeAddressBytes;
+// Before the reservation: address space only. What begins before it and reaches into the reservation is longer than that.
+inline constexpr std::size_t kBeforeBytes = std::size_t{4} << 30;
 
 // ---- Messages: at offset 0 stands an array of kEntries offsets, one to each WireEntry -----------------------------
 
@@ -163,6 +173,12 @@ struct WireEntry {
   std::uint64_t buffers_at, values_at, tensors_at;
   std::uint64_t repeats_at;  // a WireRepeats, or 0
 };
+// Of which kind, as in EntryResult::which, the first of repeated calls are.
+inline constexpr std::string_view kFirstRepeats = "0010201102201";
+inline constexpr std::size_t kFirstOther =
+    kFirstRepeats.find('1') + 1;  // the first call with other data, counted from 1
+inline constexpr std::size_t kOfEachRepeat =
+    kFirstRepeats.find('2') + 1;  // among so many is one of each kind
 struct WireRepeats {
   std::uint64_t other;      // a WireEntry whose buffers have the other data, one for each of the entry's
   std::uint64_t neighbour;  // one of another shape, or 0

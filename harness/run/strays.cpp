@@ -49,6 +49,8 @@ void end_children_but(const std::vector<pid_t>& spared) {
 
 }  // namespace
 
+void end_children() { end_children_but({}); }
+
 Adoption::Adoption() {
   const std::lock_guard lock(adopting.mutex);
   if (adopting.lives++ > 0) return;

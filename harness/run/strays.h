@@ -16,6 +16,9 @@ void adopt_orphans();
  */
 std::vector<pid_t> children();
 
+/** Ends all children of this process, those that come to it meanwhile too. */
+void end_children();
+
 /** While one lives, orphans among this process's descendants become its children; with the last one those that have come end.
  *
  *  That is every child but those that this process had before the first one: others are not to be started meanwhile, or to be

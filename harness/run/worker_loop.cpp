@@ -3,6 +3,8 @@
 #include <cxxabi.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -26,6 +28,10 @@
 #include "float_state.h"
 #include "fork_watch.h"
 #include "futex.h"
+#include "guarded_call.h"
+#include "harmless.h"
+#include "process_state.h"
+#include "threads.h"
 
 namespace assay {
 
@@ -38,6 +44,8 @@ namespace {
 
 // For repeated calls: times the processor's time that they may take.
 constexpr std::int64_t kMostWaiting = 5;
+// Of calls that are repeated, so many first ones are timed each: of a slow kernel, no more are asked for.
+constexpr std::uint32_t kCallsTimed = 16;
 
 // Of this thread, in microseconds.
 std::int64_t processor_time() {
@@ -46,14 +54,35 @@ std::int64_t processor_time() {
   return now.tv_sec * 1'000'000 + now.tv_nsec / 1000;
 }
 
+void send_watched(int socket, const Watched& watched, int listener) {
+  Watched told = watched;
+  iovec part{&told, sizeof told};
+  alignas(cmsghdr) char room[CMSG_SPACE(sizeof listener)] = {};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  if (listener >= 0) {
+    message.msg_control = room;
+    message.msg_controllen = sizeof room;
+    cmsghdr* const header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof listener);
+    std::memcpy(CMSG_DATA(header), &listener, sizeof listener);
+  }
+  while (sendmsg(socket, &message, MSG_NOSIGNAL) < 0 && errno == EINTR) {
+  }
+}
+
 class Worker {
  public:
-  Worker(const WorkerTable& table, const WorkerFiles& files) : table_(table), arena_file_(files.arena) {
-    void* reserved =
-        mmap(nullptr, kReservedBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  Worker(const WorkerTable& table, const WorkerFiles& files)
+      : table_(table), arena_file_(files.arena), watch_(files.watch) {
+    void* reserved = mmap(nullptr, kBeforeBytes + kReservedBytes, PROT_NONE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (reserved == MAP_FAILED)
-      stop("a worker process cannot reserve 64 GiB of address space (is there a limit, ulimit -v?)");
-    base_ = static_cast<std::byte*>(reserved);
+      stop("a worker process cannot reserve 68 GiB of address space (is there a limit, ulimit -v?)");
+    base_ = static_cast<std::byte*>(reserved) + kBeforeBytes;
     map(kControlPlace, kControlBytes + kResultBytes, PROT_READ | PROT_WRITE);
     map(kMessagePlace, kMessageBytes, PROT_READ);
     if (!covered_modules().empty()) {
@@ -72,6 +101,9 @@ class Worker {
   }
 
   [[noreturn]] void serve() {
+    control_->threads = control_->threads_before = thread_count();
+    watch();
+    const ProcessState state(true);
     control_->process.store(getpid());
     forks_.begin(getpid(), control_->crash);
     // Of what kernels may overwrite, nothing is read again once a batch has begun.
@@ -91,17 +123,39 @@ class Worker {
         end_covered_entry(i);
       }
       done = posted;
+      copy_text(control_->left, state.changed());
+      control_->threads = thread_count();
       control_->done.store(done);
       bell_->rings.fetch_add(1);
-      if (bell_->listening.load() != 0) futex_wake(bell_->rings);
+      futex_wake(bell_->rings);  // whatever a kernel has written there of who listens
     }
   }
 
  private:
+  // From now on kernels' system calls are looked at.
+  void watch() {
+    const auto begin = reinterpret_cast<std::uint64_t>(base_) - kBeforeBytes;
+    Watched watched{{begin, begin + kBeforeBytes + kReservedBytes, arena_file_}};
+    const int listener = forbid_calls(watched.reservation);
+    send_watched(watch_, watched, listener);
+    if (listener >= 0) close(listener);
+    close(watch_);
+  }
+
+  // By the worker's own calls, which are not forbidden.
+  static bool map_at(std::byte* at, std::size_t bytes, int protection, int flags, int file,
+                     std::uint64_t from) {
+    return trusted_call(SYS_mmap, reinterpret_cast<long>(at), static_cast<long>(bytes), protection,
+                        MAP_FIXED | flags, file, static_cast<long>(from)) == reinterpret_cast<long>(at);
+  }
+  static void protect(std::span<std::byte> memory, int protection) {
+    if (trusted_call(SYS_mprotect, reinterpret_cast<long>(memory.data()), static_cast<long>(memory.size()),
+                     protection) != 0)
+      stop("a worker cannot change the protection of its memory");
+  }
+
   void map(Place place, std::size_t bytes, int protection, int flags = 0) {
-    void* at = mmap(base_ + place.address, bytes, protection, MAP_SHARED | MAP_FIXED | flags, arena_file_,
-                    static_cast<off_t>(place.file));
-    if (at != MAP_FAILED) return;
+    if (map_at(base_ + place.address, bytes, protection, MAP_SHARED | flags, arena_file_, place.file)) return;
     if (control_ != nullptr) control_->crash.what.store(Crash::no_memory);
     stop("a worker process cannot map its memory");
   }
@@ -123,8 +177,8 @@ class Worker {
     const auto* buffers = reinterpret_cast<const WireBuffer*>(messages_ + entry.buffers_at);
     for (std::uint32_t i = 0; i < entry.buffers; ++i)
       if (buffers[i].window == kNothing)
-        mmap(base_ + buffers[i].address, buffers[i].bytes, PROT_NONE,
-             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+        map_at(base_ + buffers[i].address, buffers[i].bytes, PROT_NONE,
+               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   }
 
   template <class T>
@@ -201,7 +255,7 @@ class Worker {
       }
     }
     map_buffers(entry);
-    result.changed_float_state = 0;
+    result.changed_float_state = result.changed_registers = 0;
     result.message[0] = 0;
     result.information[0] = 0;
     std::uint32_t status = EntryResult::returned;
@@ -215,12 +269,14 @@ class Worker {
         result.code == ASSAY_OK)
       copy_text(result.information, table_.information());
     unmap_large_buffers(entry);
+    result.left_timer = stop_timers() ? 1 : 0;
     result.status.store(status, std::memory_order_release);
   }
 
   // Calls the kernel with what was decoded last.
   std::uint32_t call(const WireEntry& entry, EntryResult& result) {
-    const assay_kernel& kernel = table_.kernels[entry.kernel];
+    const assay_kernel& kernel =
+        entry.kernel == kHarmlessKernel ? harmless_kernel() : table_.kernels[entry.kernel];
     assay_call call{};
     call.size = sizeof(call);
     call.argument_count = entry.values;
@@ -237,24 +293,31 @@ class Worker {
     result.declared = 0;
     const FloatState before = FloatState::now();
     FloatState::standard().set();
+    FloatState after = FloatState::standard();
     try {
-      result.code = kernel.refuses != nullptr ? kernel.refuses(&call) : ASSAY_OK;
-      if (result.code == ASSAY_OK)
-        result.code = kernel.run(&call);
-      else
+      std::uint32_t* const registers = &result.changed_registers;
+      result.code = kernel.refuses != nullptr ? assay_guarded_call(kernel.refuses, &call, registers) : ASSAY_OK;
+      after = FloatState::now();
+      if (result.code == ASSAY_OK) {
+        result.code = assay_guarded_call(kernel.run, &call, registers);
+        after = FloatState::now();
+      } else {
         result.declared = 1;
+      }
     } catch (const abi::__forced_unwind&) {
       throw;                          // pthread_exit: the process ends, and that is the verdict
     } catch (const Crashed& crash) {  // of a device that is not this process
+      after = FloatState::now();
       status = EntryResult::crashed;
       copy_text(result.message, crash.what());
     } catch (...) {
+      after = FloatState::now();
       status = EntryResult::threw;
       copy_text(result.message, exception_text());
     }
-    forks_.returned();
-    if (!(FloatState::now() == FloatState::standard())) result.changed_float_state = 1;
     before.set();
+    forks_.returned();
+    result.changed_float_state |= after.changed_from(FloatState::standard());
     return status;
   }
 
@@ -286,10 +349,9 @@ class Worker {
       if (buffers[i].writable != 0) {
         std::memcpy(w.data(), m.before[i].data(), w.size());
       } else if (inputs) {
-        if (mprotect(w.data(), w.size(), PROT_READ | PROT_WRITE) != 0)
-          stop("a worker cannot change its memory");
+        protect(w, PROT_READ | PROT_WRITE);
         std::memcpy(w.data(), m.before[i].data(), w.size());
-        if (mprotect(w.data(), w.size(), PROT_READ) != 0) stop("a worker cannot protect its memory");
+        protect(w, PROT_READ);
       }
     }
   }
@@ -319,8 +381,7 @@ class Worker {
 
   // Which call comes next. All transitions among the first ones, then the call itself again and again, mostly.
   static std::uint32_t member_of(std::uint32_t call) {
-    constexpr std::string_view kFirst = "0010201102201";
-    if (call <= kFirst.size()) return static_cast<std::uint32_t>(kFirst[call - 1] - '0');
+    if (call <= kFirstRepeats.size()) return static_cast<std::uint32_t>(kFirstRepeats[call - 1] - '0');
     return call % 64 == 0 ? 1 : call % 64 == 32 ? 2 : 0;
   }
 
@@ -367,13 +428,14 @@ class Worker {
       }
       if (first_other) show(m);
       if (last) break;
-      if (n % 16 == 0 || n + 1 >= repeats.calls) {
+      if (n <= kCallsTimed || n % kCallsTimed == 0 || n + 1 >= repeats.calls) {
         const auto elapsed =
             std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - begin).count();
         // A machine that does other things, too, takes no calls away.
         const bool longest = processor_time() - processor_begin >= repeats.most_us ||
                              elapsed >= kMostWaiting * static_cast<std::int64_t>(repeats.most_us);
-        last = n + 1 >= repeats.calls || (n >= repeats.least && elapsed >= repeats.enough_us) || longest;
+        last = n + 1 >= repeats.calls || (n >= repeats.least && elapsed >= repeats.enough_us) ||
+               (n >= kOfEachRepeat && longest);
       }
     }
     unmap_large_buffers(other);
@@ -383,6 +445,7 @@ class Worker {
 
   const WorkerTable& table_;
   int arena_file_;
+  int watch_;
   std::byte* base_ = nullptr;
   Control* control_ = nullptr;
   EntryResult* results_ = nullptr;

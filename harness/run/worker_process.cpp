@@ -55,6 +55,8 @@ void WorkerProcess::start() {
   control.dead.store(0);
   control.start_error[0] = 0;
   control.process.store(0);
+  control.began = 0;
+  control.left[0] = 0;
   control.posted.store(posted_);
   control.done.store(posted_);
   history_.clear();
@@ -95,7 +97,7 @@ WorkerProcess::State WorkerProcess::poll() {
       throw NotStarted(fmt::format(
           "the worker process could not be started: {}",
           std::string(control.start_error, strnlen(control.start_error, sizeof(control.start_error)))));
-    if (dead == Control::kEnded && control.process.load() == 0)
+    if (dead == Control::kEnded && control.began == 0)
       throw NotStarted(fmt::format("the worker process {} before it could run anything: {}",
                                    ending(control.wait_status), printed()));
     return State::dead;
@@ -122,8 +124,12 @@ void WorkerProcess::limit(std::chrono::milliseconds time_limit) {
     return;
   }
   const std::uint32_t current = control.current.load();
-  if (seen_current_ == kNothing || current > seen_current_) {
+  // Calls that are repeated in one entry have the limit each.
+  const std::uint32_t calls =
+      current < kEntries ? std::atomic_ref(arena_.result(current).calls).load(std::memory_order_relaxed) : 0;
+  if (seen_current_ == kNothing || current > seen_current_ || calls != seen_calls_) {
     seen_current_ = current;
+    seen_calls_ = calls;
     since_ = now;
     queued_at_start_ = queued(control.process.load());
     return;
@@ -163,17 +169,25 @@ void WorkerProcess::end() {
   overwritten_ = control.dead.load() != 0 || control.posted.load() != posted_;
   zygote_->kill_worker(worker_);
   const auto last = std::chrono::steady_clock::now() + patience_;
-  bell_.bell().listening.store(1);
   for (;;) {
     const std::uint32_t rings = bell_.bell().rings.load();
     if (ended()) break;
     if (std::chrono::steady_clock::now() > last) zygote_->kill();
     futex_wait(bell_.bell().rings, rings, std::chrono::milliseconds(100));
   }
-  bell_.bell().listening.store(0);
 }
 
 void WorkerProcess::forget() { started_ = false; }
+
+bool WorkerProcess::left_threads() const {
+  const Control& control = const_cast<Arena&>(arena_).control();
+  return control.threads > control.threads_before;
+}
+
+std::string WorkerProcess::left() const {
+  const Control& control = const_cast<Arena&>(arena_).control();
+  return {control.left, strnlen(control.left, sizeof control.left)};
+}
 
 std::uint32_t WorkerProcess::current() const { return const_cast<Arena&>(arena_).control().current.load(); }
 
@@ -185,6 +199,8 @@ Death WorkerProcess::death() const {
   d.number = control.crash.number;
   d.code = control.crash.code;
   d.write = control.crash.write != 0;
+  d.in_call = d.write;
+  d.itself = control.crash.address == static_cast<std::uint64_t>(control.worker);
   d.address = control.crash.address;
   d.stack = control.crash.stack;
   d.base = control.base;

@@ -36,13 +36,22 @@ class WorkerProcess {
   State poll();
   // Whether poll() would say something other than `running`.
   bool happened() const;
-  // Looks whether the entry has run for too long, and asks for the process's end if so. Then it is soon dead.
+  // Between batches: whether it has ended by itself.
+  bool happened_to_end() const { return started_ && const_cast<Arena&>(arena_).control().dead.load() != 0; }
+  // Looks whether the call has run for too long, and asks for the process's end if so. Then it is soon dead.
   // Time in which it waited for a processor that others used does not count. A zygote that does not see to it in time ends, too.
   void limit(std::chrono::milliseconds time_limit);
   // Whether the zygote, and with it the hope to hear of the worker's end, is gone.
   void check_zygote();
   // Ends the process between batches, so that the next one starts in a fresh one.
   void stop();
+
+  // Whether it has threads after its last batch that it had not before its first.
+  bool left_threads() const;
+  // What the last batch left otherwise in it, or empty.
+  std::string left() const;
+  // Its process id, as the kernels left it.
+  pid_t process() const { return const_cast<Arena&>(arena_).control().process.load(); }
 
   std::uint32_t current() const;
   bool timed_out() const { return timed_out_; }
@@ -81,6 +90,7 @@ class WorkerProcess {
   std::uint32_t posted_ = 0;  // that of the control block, where a kernel may write
   bool zygote_lost_ = false;
   std::uint32_t seen_current_ = 0;
+  std::uint32_t seen_calls_ = 0;  // of its repeated ones
   // Since when the entry has run, or, where that was too long, its end has been asked for.
   std::chrono::steady_clock::time_point since_;
   std::chrono::nanoseconds queued_at_start_{0};

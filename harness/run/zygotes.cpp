@@ -1,8 +1,10 @@
 #include "zygotes.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -11,6 +13,7 @@
 #include <cstring>
 #include <vector>
 
+#include "check.h"
 #include "process.h"
 #include "protocol.h"
 
@@ -52,6 +55,13 @@ Zygote::Zygote(const Environment& environment) {
   Descriptor theirs(ends[1]);
   ChildFiles files;
   files.extra = theirs.get();
+  // What libraries print while they load, the registry has shown. Nobody reads it later.
+  int output[2];
+  if (pipe2(output, O_CLOEXEC | O_NONBLOCK) != 0)
+    throw NotStarted(fmt::format("cannot make a pipe to a worker process: {}", std::strerror(errno)));
+  output_ = Descriptor(output[0]);
+  const Descriptor its_output(output[1]);
+  files.out = files.err = its_output.get();
   const std::string first[] = {"--zygote", "3"};
   try {
     process_ = start_process(environment, first, files);
@@ -76,8 +86,12 @@ Zygote::~Zygote() {
 void Zygote::greet(const Environment& environment) {
   const auto limit = std::chrono::steady_clock::now() + kLoadTime;
   const auto died = [&] {
-    return NotStarted(fmt::format("the worker process {} {} while it loaded its kernels",
-                                  command(environment), ending(end_process(process_, 1000))),
+    const std::string how = ending(end_process(process_, 1000));
+    char text[4096];
+    const ssize_t n = read(output_.get(), text, sizeof text);
+    const std::string printed = last_words({text, static_cast<std::size_t>(std::max<ssize_t>(n, 0))});
+    return NotStarted(fmt::format("the worker process {} {} while it loaded its kernels{}", command(environment), how,
+                                  printed.empty() ? "" : "; it printed: " + printed),
                       true);
   };
   const auto late = [&] {

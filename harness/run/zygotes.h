@@ -47,6 +47,7 @@ class Zygote {
   void greet(const Environment& environment);
 
   Descriptor socket_;
+  Descriptor output_;  // what it prints
   pid_t process_ = -1;
   std::map<std::pair<std::string, std::string>, int> table_;  // (schema, name)
 };

@@ -143,31 +143,90 @@ std::string selftest_table(const SelftestResult& result, const Style& style) {
   return text;
 }
 
+namespace {
+
+Json planted_json(const Planted& p, bool rivals) {
+  Json j{{"op", p.op},
+         {"dtype", p.dtype},
+         {"variant", p.variant},
+         {"says", p.says},
+         {"found", p.found},
+         {"verdict", token(p.verdict)},
+         {"case", p.case_text},
+         {"cases", p.cases},
+         {"further", p.further},
+         {"by", by_rivals(p.by_rivals, rivals)},
+         {"unobservable", p.unobservable}};
+  if (p.changed) j["changed"] = true;
+  return j;
+}
+
+Json not_planted_json(const Planted& p) {
+  return {{"op", p.op}, {"dtype", p.dtype}, {"variant", p.variant}, {"says", p.says}};
+}
+
+Json control_json(const ControlRow& c, bool rivals) {
+  return {{"op", c.op},
+          {"dtype", c.dtype},
+          {"kernel", c.kernel},
+          {"alarm", c.alarm},
+          {"by", by_rivals(c.alarms_of_rivals, rivals)}};
+}
+
+std::array<bool, kRivals> rivals_of(const nlohmann::json& by) {
+  std::array<bool, kRivals> all{};
+  for (std::size_t r = 0; r < kRivals; ++r) all[r] = by.value(std::string(kRivalNames[r]), false);
+  return all;
+}
+
+Planted planted_of(const nlohmann::json& j) {
+  Planted p;
+  p.op = j.at("op");
+  p.dtype = j.at("dtype");
+  p.variant = j.at("variant");
+  p.says = j.at("says");
+  if (!j.contains("found")) return p;  // it fits nowhere
+  p.found = j.at("found");
+  p.verdict = assay::verdict_of(j.at("verdict").get<std::string>());
+  p.case_text = j.at("case");
+  p.changed = j.value("changed", false);
+  p.cases = j.at("cases");
+  p.further = j.at("further");
+  p.by_rivals = rivals_of(j.at("by"));
+  p.unobservable = j.at("unobservable");
+  return p;
+}
+
+}  // namespace
+
+nlohmann::json kept_selftest(const SelftestResult& part) {
+  nlohmann::json kept{{"planted", nlohmann::json::array()},
+                      {"not_planted", nlohmann::json::array()},
+                      {"controls", nlohmann::json::array()}};
+  for (const Planted& p : part.planted) kept["planted"].push_back(nlohmann::json(planted_json(p, part.rivals)));
+  for (const Planted& p : part.fit_nowhere) kept["not_planted"].push_back(nlohmann::json(not_planted_json(p)));
+  for (const ControlRow& c : part.controls) kept["controls"].push_back(nlohmann::json(control_json(c, part.rivals)));
+  return kept;
+}
+
+SelftestResult selftest_of(const nlohmann::json& kept) {
+  SelftestResult part;
+  for (const auto& p : kept.at("planted")) part.planted.push_back(planted_of(p));
+  for (const auto& p : kept.at("not_planted")) part.fit_nowhere.push_back(planted_of(p));
+  for (const auto& c : kept.at("controls"))
+    part.controls.push_back({c.at("op"), c.at("dtype"), c.at("kernel"), c.at("alarm"), rivals_of(c.at("by"))});
+  return part;
+}
+
 std::string selftest_json(const SelftestResult& result) {
   Score all;
   Json planted = Json::array(), not_planted = Json::array(), controls = Json::array();
   for (const Planted& p : result.planted) {
     all.add(p);
-    planted.push_back({{"op", p.op},
-                       {"dtype", p.dtype},
-                       {"variant", p.variant},
-                       {"says", p.says},
-                       {"found", p.found},
-                       {"verdict", token(p.verdict)},
-                       {"case", p.case_text},
-                       {"cases", p.cases},
-                       {"further", p.further},
-                       {"by", by_rivals(p.by_rivals, result.rivals)},
-                       {"unobservable", p.unobservable}});
+    planted.push_back(planted_json(p, result.rivals));
   }
-  for (const Planted& p : result.fit_nowhere)
-    not_planted.push_back({{"op", p.op}, {"dtype", p.dtype}, {"variant", p.variant}, {"says", p.says}});
-  for (const ControlRow& c : result.controls)
-    controls.push_back({{"op", c.op},
-                        {"dtype", c.dtype},
-                        {"kernel", c.kernel},
-                        {"alarm", c.alarm},
-                        {"by", by_rivals(c.alarms_of_rivals, result.rivals)}});
+  for (const Planted& p : result.fit_nowhere) not_planted.push_back(not_planted_json(p));
+  for (const ControlRow& c : result.controls) controls.push_back(control_json(c, result.rivals));
   const Json document = {{"format", "assay.selftest/1"},
                          {"seed", result.seed},
                          {"complete", result.complete},

@@ -1,6 +1,7 @@
 // What a self-test found, for people and for programs.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "reports/style.h"
@@ -28,6 +29,10 @@ std::string selftest_table(const SelftestResult& result, const Style& style);
 // "not_planted": [{"op", "dtype", "variant", "says"}], "controls": [{"op", "dtype", "kernel", "alarm", "by"}],
 // "score": {"planted", "unobservable", "found", "by": {rival: number}}}
 std::string selftest_json(const SelftestResult& result);
+
+// What a run of one operator and dtype found, as a journal keeps it: what it adds to the lists of selftest_json(), and back.
+nlohmann::json kept_selftest(const SelftestResult& part);
+SelftestResult selftest_of(const nlohmann::json& kept);
 
 // 0, or 1 if an observable variant survived, one was found that is said to be unobservable, or a right kernel was called wrong.
 int selftest_exit_code(const SelftestResult& result);

@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <thread>
 #include <tuple>
 
 #include "../verify/verify.h"
 #include "path_trial.h"
+#include "report.h"
+#include "reports/journal.h"
 #include "state_trial.h"
 #include "trial.h"
 #include "vocabulary/stop.h"
@@ -44,7 +47,12 @@ std::vector<Subject> subjects(const Registry& registry, const SelftestOptions& o
 SelftestResult selftest(const Registry& registry, const std::string& program, const SelftestOptions& options,
                         const std::atomic<bool>& interrupted,
                         const std::function<void(const SelftestProgress&)>& progress) {
-  const auto start = std::chrono::steady_clock::now();
+  const std::chrono::duration<double> before(options.journal == nullptr ? 0 : options.journal->before());
+  const auto start = std::chrono::steady_clock::now() -
+                     std::chrono::duration_cast<std::chrono::steady_clock::duration>(before);
+  const auto elapsed = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
   const std::vector<Subject> all = subjects(registry, options);
   if (all.empty())
     throw SelectionError("there is no such operator with results of such a dtype: nothing to plant");
@@ -59,9 +67,31 @@ SelftestResult selftest(const Registry& registry, const std::string& program, co
   std::exception_ptr error;
   RunOptions run = options.run;
   run.give_up = [&](auto) { return interrupted.load(); };
+  const auto key_of = [](const Subject& s) { return fmt::format("{} {}", s.op->schema.name, name(s.dtype)); };
+  const auto add = [&](SelftestResult part, const Subject& subject) {
+    for (Planted& p : part.planted) {
+      ++shown.planted;
+      shown.found += p.found ? 1 : 0;
+      result.planted.push_back(std::move(p));
+    }
+    std::ranges::move(part.controls, std::back_inserter(result.controls));
+    std::ranges::move(part.fit_nowhere, std::back_inserter(result.fit_nowhere));
+    ++shown.done;
+    shown.doing = key_of(subject);
+    progress(shown);
+  };
+  if (options.journal != nullptr) {
+    result.complete = false;
+    options.journal->begin(nlohmann::json::parse(selftest_json(result)));
+  }
   const auto work = [&] {
     const StopScope scope([&] { return interrupted.load(); });
     for (std::size_t i = next++; i < all.size() && !interrupted; i = next++) {
+      if (const JournalEntry* known = options.journal == nullptr ? nullptr : options.journal->find(key_of(all[i]))) {
+        const std::scoped_lock lock(mutex);
+        add(selftest_of(known->add), all[i]);
+        continue;
+      }
       Examiner examiner(zygotes, run);  // which remembers kernels
       Trial trial = [&] {
         const std::scoped_lock lock(generator);  // of cases, which are counted
@@ -73,20 +103,16 @@ SelftestResult selftest(const Registry& registry, const std::string& program, co
       StateTrial states(all[i], program, options);
       states.run(examiner, generator, interrupted);
       if (interrupted) return;  // what was not found yet has not survived
+      SelftestResult part;
+      part.rivals = options.rivals;
+      part.planted = trial.planted();
+      std::ranges::move(paths.planted(), std::back_inserter(part.planted));
+      std::ranges::move(states.planted(), std::back_inserter(part.planted));
+      std::ranges::copy(trial.controls(), std::back_inserter(part.controls));
+      std::ranges::move(trial.planted(false), std::back_inserter(part.fit_nowhere));
+      if (options.journal != nullptr) options.journal->add(key_of(all[i]), elapsed(), kept_selftest(part));
       const std::scoped_lock lock(mutex);
-      std::vector<Planted> planted = trial.planted();
-      std::ranges::move(paths.planted(), std::back_inserter(planted));
-      std::ranges::move(states.planted(), std::back_inserter(planted));
-      for (Planted& p : planted) {
-        ++shown.planted;
-        shown.found += p.found ? 1 : 0;
-        result.planted.push_back(std::move(p));
-      }
-      std::ranges::copy(trial.controls(), std::back_inserter(result.controls));
-      std::ranges::move(trial.planted(false), std::back_inserter(result.fit_nowhere));
-      ++shown.done;
-      shown.doing = fmt::format("{} {}", all[i].op->schema.name, name(all[i].dtype));
-      progress(shown);
+      add(std::move(part), all[i]);
     }
   };
   const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
@@ -113,7 +139,7 @@ SelftestResult selftest(const Registry& registry, const std::string& program, co
   std::ranges::stable_sort(result.planted, {}, order);
   std::ranges::stable_sort(result.fit_nowhere, {}, order);
   std::ranges::stable_sort(result.controls, {}, order);
-  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  result.seconds = elapsed();
   return result;
 }
 

@@ -17,6 +17,8 @@
 
 namespace assay {
 
+class Journal;  // reports/journal.h
+
 struct SelftestOptions {
   std::vector<std::string> patterns;  // shell globs on operator names; empty: all
   std::vector<std::string> variants;  // shell globs on variants' names; empty: all
@@ -28,6 +30,7 @@ struct SelftestOptions {
   int jobs = 0;  // 0: one for each core
   bool rivals = true;  // also ask what they would have found, which takes twice the time
   RunOptions run;
+  Journal* journal = nullptr;  // where what is finished is kept, and was before this run went on; or none
 };
 
 // One variant of one operator for one dtype.

@@ -78,9 +78,15 @@ std::unique_ptr<TensorFile> open_raw(const FileBytes& file, std::string_view des
   const std::string stem = file.stem();
   const Place place{file.name, stem};
   const std::size_t needed = byte_count(shape, *dtype, place, "shape");
-  if (needed != file.bytes.size())
-    place.fail(fmt::format("shape [{}] of {} needs {} bytes, and the file has {}", text(shape), name(*dtype),
-                           needed, file.bytes.size()));
+  if (needed != file.bytes.size()) {
+    const std::string what = fmt::format("shape [{}] of {} needs {} bytes, and the file has {}", text(shape),
+                                         name(*dtype), needed, file.bytes.size());
+    try {
+      place.fail(what);
+    } catch (const FileError& e) {
+      throw RawSizeError(e.what(), *dtype, std::move(shape), file);
+    }
+  }
   auto tensors = std::make_unique<MappedTensors>(file.name);
   tensors->add(file, stem, *dtype, std::move(shape), file.bytes, {});
   return tensors;

@@ -10,6 +10,7 @@ namespace assay::tensors {
 
 // "raw:f32[2x3x4]@PATH"; "f32[]" has one element.
 inline constexpr std::string_view kRawPrefix = "raw:";
+// Throws RawSizeError, too.
 std::unique_ptr<TensorFile> open_raw(std::string_view description);
 // The same of bytes; `description` is what stands before the "@".
 std::unique_ptr<TensorFile> open_raw(const FileBytes& file, std::string_view description);

@@ -44,6 +44,25 @@ std::unique_ptr<TensorFile> open_folder(const std::string& path) {
   return tensors;
 }
 
+// One tensor of another file.
+class Picked : public TensorFile {
+ public:
+  Picked(std::unique_ptr<TensorFile> file, std::string_view tensor)
+      : TensorFile(fmt::format("{}:{}", file->path(), tensor)),
+        file_(std::move(file)),
+        entry_(file_->entry(tensor)) {
+    add(entry_.name, entry_.dtype, entry_.shape, entry_.size);
+  }
+  RecordedTensor read(const TensorEntry&) const override { return file_->read(entry_); }
+  std::optional<std::span<const std::byte>> view(const TensorEntry&) const override {
+    return file_->view(entry_);
+  }
+
+ private:
+  std::unique_ptr<TensorFile> file_;
+  const TensorEntry& entry_;
+};
+
 // HDF5 wants a path: none, if the bytes are of no file.
 std::unique_ptr<TensorFile> open_any(FileBytes file, bool is_path) {
   const tensors::Place whole{file.name, ""};
@@ -87,6 +106,19 @@ const TensorEntry& TensorFile::entry(std::string_view name) const {
 }
 
 std::unique_ptr<TensorFile> open_tensors(FileBytes file) { return open_any(std::move(file), false); }
+
+std::unique_ptr<TensorFile> open_tensors_at(const std::string& place) {
+  std::error_code error;
+  const std::size_t colon = place.rfind(':');
+  if (place.starts_with(tensors::kRawPrefix) || fs::exists(place, error) || colon == std::string::npos ||
+      !fs::exists(place.substr(0, colon), error))
+    return open_tensors(place);
+  std::string_view tensor = std::string_view(place).substr(colon + 1);
+  if (tensor.starts_with('/')) tensor.remove_prefix(1);
+  if (tensor.empty())
+    throw FileError(fmt::format("cannot read {}: no tensor is named behind the colon", place));
+  return std::make_unique<Picked>(open_tensors(place.substr(0, colon)), tensor);
+}
 
 std::unique_ptr<TensorFile> open_tensors(const std::string& path) {
   if (path.starts_with(tensors::kRawPrefix)) return tensors::open_raw(std::string_view(path));

@@ -40,6 +40,15 @@ struct UnsupportedEntry {
   std::string reason;  // a whole message, with the names of file and tensor
 };
 
+// Of "raw:..", where the file has another size than the shape says. What it has may say why.
+struct RawSizeError : FileError {
+  RawSizeError(const std::string& what, Dtype of, Shape said, FileBytes there)
+      : FileError(what), dtype(of), shape(std::move(said)), file(std::move(there)) {}
+  Dtype dtype;
+  Shape shape;
+  FileBytes file;
+};
+
 class TensorFile {
  public:
   virtual ~TensorFile() = default;
@@ -75,6 +84,9 @@ class TensorFile {
 // A path, or "raw:..". Throws FileError that names the file and what is wrong: no file, no format that is known, or
 // headers that are damaged. "-" is standard input.
 std::unique_ptr<TensorFile> open_tensors(const std::string& path);
+// The same, or one tensor of it: "all.npz:conv1", "case.h5:calls/0/inputs/self". Then the file has that tensor alone. A path that
+// there is, colon and all, is a path.
+std::unique_ptr<TensorFile> open_tensors_at(const std::string& place);
 // The same of bytes, which may be of any format but HDF5.
 std::unique_ptr<TensorFile> open_tensors(FileBytes file);
 

@@ -128,6 +128,19 @@ TEST_F(BenchCommand, WhatEndsTheProcessIsTheKernelThatRanThen) {
   }
 }
 
+// Who is timed beside a kernel that changes the program's clock is timed without it.
+TEST_F(BenchCommand, AKernelThatChangesTheClockIsNotTimed) {
+#ifdef __x86_64__
+  const Finished f = bench({"--case", "relu:f32:self=1000", "--impl", "plugin:good,plugin:slows_the_clock",
+                            "--plugin", kPlugin, "--rounds", "5", "--json", "-"});
+  EXPECT_EQ(f.status, 1) << f.err;
+  const json run = json::parse(f.out);
+  EXPECT_EQ(row(run, "plugin:good")["assay"]["status"], "measured");
+  EXPECT_THAT(row(run, "plugin:slows_the_clock")["assay"]["reason"].get<std::string>(),
+              HasSubstr("was written over while kernels were timed"));
+#endif
+}
+
 TEST_F(BenchCommand, ADaemonThatAKernelStartedEndsWithIt) {
   const TemporaryFolder folder;
   const std::string file = (folder.path() / "daemon").string();
@@ -135,7 +148,8 @@ TEST_F(BenchCommand, ADaemonThatAKernelStartedEndsWithIt) {
                                  {"bench", "--case", "relu:f32:self=1000", "--impl", "plugin:starts_a_daemon",
                                   "--plugin", kPlugin, "--rounds", "3"},
                                  {"ASSAY_TEST_DAEMON=" + file});
-  EXPECT_EQ(f.status, 0) << f.out << f.err;
+  EXPECT_EQ(f.status, 1) << f.out << f.err;
+  EXPECT_THAT(f.out, HasSubstr("it left a process at work"));
   const pid_t daemon = std::stoi(read_file(file));
   EXPECT_EQ(kill(daemon, 0), -1);
   EXPECT_EQ(errno, ESRCH);
@@ -160,13 +174,14 @@ TEST_F(BenchCommand, KernelsThatDoNotReturnCostTheirTimeAndTheirRow) {
   EXPECT_EQ(f.status, 1) << f.err;
   const json run = json::parse(f.out);
   EXPECT_EQ(row(run, "cpu.baseline")["assay"]["status"], "measured");
-  // The latter two cannot say so themselves.
+  // The last of these cannot say so itself.
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(kSanitized ? 250 : 60));
-  for (const char* kernel : {"plugin:hangs", "plugin:hangs_later", "plugin:ignores", "plugin:stops"}) {
+  for (const char* kernel : {"plugin:hangs", "plugin:hangs_later", "plugin:ignores"}) {
     const json& hung = row(run, kernel)["assay"];
     EXPECT_EQ(hung["status"], "failed") << kernel;
     EXPECT_THAT(hung["reason"].get<std::string>(), HasSubstr("did not return within ")) << kernel;
   }
+  EXPECT_EQ(row(run, "plugin:stops")["assay"]["reason"], "sent SIGSTOP to its own process");
 }
 
 // Ctrl-C ends what a kernel would never end.
@@ -189,7 +204,7 @@ TEST_F(BenchCommand, WrongUsageIsTwoAndSaysWhatIsWrong) {
     EXPECT_THAT(f.err, HasSubstr(part));
   };
   const std::string relu = "relu:f32:self=4";
-  says(bench({"prelo"}), "the nearest name is \"prelu\"");
+  says(bench({"prelo"}), "there is no operator \"prelo\"; did you mean \"prelu\"?");
   says(bench({"--case", relu, "--cache", "l3"}), "--cache is \"l3\": write warm, l2 or dram");
   for (const char* threads : {"0", "4097", "4000000000", "-1", "two"})
     says(bench({"--case", relu, "--threads", "1," + std::string(threads)}),

@@ -3,10 +3,13 @@
  * with MENDED, all that were wrong are good. */
 #include <assay/kernel.h>
 
+#include <dlfcn.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -36,7 +39,8 @@ static int wrong(const assay_call* call) {
   return ASSAY_OK;
 }
 
-#define LOOKS 20 /* calls: more than those before anything is timed, and fewer than the rounds of a test have */
+#define LOOKS \
+  20 /* calls: more than those before anything is timed, and fewer than the rounds of a test have */
 
 /* Right when it is looked at first, wrong ever after. */
 static int wrong_later(const assay_call* call) {
@@ -142,6 +146,39 @@ static int hangs_later(const assay_call* call) {
   return ASSAY_OK;
 }
 
+/* The C library's clock_gettime becomes one that goes ten times as slowly. */
+#ifdef __x86_64__
+static int slow_clock(clockid_t clock, struct timespec* t) {
+  long status;
+  __asm__ volatile("syscall"
+                   : "=a"(status)
+                   : "a"(SYS_clock_gettime), "D"(clock), "S"(t)
+                   : "rcx", "r11", "memory");
+  const long ns = (t->tv_sec * 1000000000L + t->tv_nsec) / 10;
+  t->tv_sec = ns / 1000000000L;
+  t->tv_nsec = ns % 1000000000L;
+  return (int)status;
+}
+
+static int slows_the_clock(const assay_call* call) {
+  static int slowed = 0;
+  relu(call);
+  if (slowed++) return ASSAY_OK;
+  unsigned char* const code = dlsym(RTLD_DEFAULT, "clock_gettime");
+  const size_t page = 4096;
+  unsigned char* const begin = (unsigned char*)((size_t)code / page * page);
+  if (mprotect(begin, 2 * page, PROT_READ | PROT_WRITE | PROT_EXEC) != 0) return 1;
+  int (*const instead)(clockid_t, struct timespec*) = slow_clock;
+  code[0] = 0x48; /* mov rax, instead; jmp rax */
+  code[1] = 0xb8;
+  memcpy(code + 2, &instead, sizeof instead);
+  code[10] = 0xff;
+  code[11] = 0xe0;
+  mprotect(begin, 2 * page, PROT_READ | PROT_EXEC);
+  return ASSAY_OK;
+}
+#endif
+
 #define RELU "relu(Tensor self) -> Tensor"
 static const assay_kernel kernels[] = {
 #ifdef HANGS
@@ -173,6 +210,9 @@ static const assay_kernel kernels[] = {
     {.size = sizeof(assay_kernel), .schema = RELU, .name = "starts_a_daemon", .run = starts_a_daemon},
     {.size = sizeof(assay_kernel), .schema = RELU, .name = "answers", .run = answers},
     {.size = sizeof(assay_kernel), .schema = RELU, .name = "refuses_later", .run = refuses_later},
+#ifdef __x86_64__
+    {.size = sizeof(assay_kernel), .schema = RELU, .name = "slows_the_clock", .run = slows_the_clock},
+#endif
     {.size = sizeof(assay_kernel), .schema = RELU, .name = "refuses", .run = good, .refuses = refuses},
 #endif
 };

@@ -86,7 +86,7 @@ if not recording: dump(MORE sigmoid=c)
   const Finished f = bisect_program(with(model, "MORE", ""));
   EXPECT_EQ(f.status, 1);
   EXPECT_THAT(f.out, HasSubstr("or one before it that the dump does not have, and that was taken for right: "
-                               "relu,\n    tanh."));
+                               "tanh,\n    relu."));  // the nearest first
   EXPECT_THAT(f.out, HasSubstr("the first is sigmoid, or one before it that is not in the dump."));
   const json absent = json_of(with(model, "MORE", ""));
   EXPECT_EQ(call(absent, "sigmoid")["status"], "wrong");

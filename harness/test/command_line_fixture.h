@@ -4,9 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "harness/registry/subprocess.h"
@@ -31,6 +34,12 @@ class CommandLine : public ::testing::Test {
     return assay(arguments);
   }
   std::string file(const std::string& name) const { return folder_.file(name); }
+  // Waits until a run with its results in file("out") has loaded its libraries and caught signals; false if none does.
+  bool begun() const {
+    for (int i = 0; i < 6000 && !std::filesystem::exists(file("out/run.journal")); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    return std::filesystem::exists(file("out/run.journal"));
+  }
   static void expect_usage_error(const Finished& f, const std::string& part) {
     EXPECT_EQ(f.status, 2) << f.err;
     EXPECT_THAT(f.err, ::testing::HasSubstr(part));

@@ -56,14 +56,14 @@ TEST_F(CommandLine, SaysWhatItIs) {
 }
 
 TEST_F(CommandLine, WrongUsageIsTwoAndSaysWhatIsWrong) {
-  expect_usage_error(verify({"prelo"}), "the nearest name is \"prelu\"");
+  expect_usage_error(verify({"prelo"}), "there is no operator \"prelo\"; did you mean \"prelu\"?");
   expect_usage_error(verify({"--case", "prelu:f32:self=2x,weight=1"}), "self is \"2x\"");
   expect_usage_error(verify({"--case", "nothing:f32:self=2"}), "there is no operator \"nothing\"");
   expect_usage_error(verify({"relu", "--impl", "gpu.*"}),
                      "no kernel matches --impl \"gpu.*\"; there are: cpu.");
   expect_usage_error(verify({"relu", "--impl", "gpu"}), ", torch");
   expect_usage_error(verify({"relu", "--impl", "!gpu"}), "no kernel matches --impl \"!gpu\"; there are: ");
-  expect_usage_error(verify({"!prelo"}), "no operator matches \"!prelo\"");
+  expect_usage_error(verify({"!prelo"}), "there is no operator \"prelo\"; did you mean");
   expect_usage_error(verify({"relu", "!re*"}), "\"relu\" \"!re*\" leaves no operator");
   expect_usage_error(verify({"relu", "--impl", "!*"}), "--impl \"!*\" leaves no kernel; there are: cpu.");
   expect_usage_error(verify({"relu", "--dtype", "f31"}), "--dtype f31");

@@ -23,6 +23,18 @@ static int wrong(const assay_call* call) {
   return code;
 }
 
+/* Loses NaN and the sign of zero, and says so. */
+static int loose(const assay_call* call) {
+  const int code = right(call);
+  if (code != ASSAY_OK) return code;
+  const assay_tensor* x = call->arguments[0].as.tensor;
+  for (int64_t i = 0; i < x->shape[0]; ++i) {
+    const float value = ((const float*)x->data)[i];
+    ((float*)call->outputs[0]->data)[i] = value > 0 ? value : 0;
+  }
+  return ASSAY_OK;
+}
+
 static int hangs(const assay_call* call) {
   (void)call;
   for (;;) pause();
@@ -65,6 +77,12 @@ static const assay_kernel kernels[] = {
     {.size = sizeof(assay_kernel), .schema = "tanh(Tensor self) -> Tensor", .name = "hangs", .run = hangs},
     {.size = sizeof(assay_kernel), .schema = "exp(Tensor self) -> Tensor", .name = "crashes", .run = crashes},
     {.size = sizeof(assay_kernel), .schema = SCHEMA, .name = "narrow", .run = narrow, .refuses = rows_only},
+    {.size = sizeof(assay_kernel),
+     .schema = SCHEMA,
+     .name = "loose",
+     .run = loose,
+     .contract = "nonfinite=unspecified signed_zero=ignore exp=4ulp -- command_test_plugin.c loose",
+     .refuses = rows_only},
     {.size = sizeof(assay_kernel), .schema = SCHEMA, .name = "bytes", .run = right, .refuses = refuses},
 };
 

@@ -143,12 +143,55 @@ TEST_F(CommandLine, WhatCannotBeReadIsWrongUsage) {
   EXPECT_THAT(bad.err, Not(HasSubstr("json.exception")));
 }
 
+// One name is right everywhere or nowhere.
+TEST_F(CommandLine, OperatorsAreNamedAlikeInEveryCommand) {
+  const auto commands = [&](const std::string& op) {
+    const std::string text = op + ":f32:self=2,other=2";
+    return std::vector<std::vector<std::string>>{
+        {"verify", op, "--cases", "3", "--impl", "cpu.baseline", "--dtype", "f32", "--out", file("out")},
+        {"verify", "--case", text, "--impl", "cpu.baseline", "--out", file("out")},
+        {"ops", op},
+        {"explain", text},
+        {"bounds", text},
+        {"selftest", op, "--list"},
+        {"diagnose", "--op", op, "--arg", "self=@raw:f32[2]@" + file("two"), "--arg",
+         "other=@raw:f32[2]@" + file("two"), "--actual", "raw:f32[2]@" + file("sum")}};
+  };
+  const float two[] = {1, 2}, sum[] = {2, 4};
+  std::ofstream(file("two"), std::ios::binary).write(reinterpret_cast<const char*>(two), sizeof two);
+  std::ofstream(file("sum"), std::ios::binary).write(reinterpret_cast<const char*>(sum), sizeof sum);
+  for (const char* op : {"add", "add.Tensor", "aten::add", "aten::add.Tensor"})
+    for (const std::vector<std::string>& command : commands(op)) {
+      const Finished f = assay(command);
+      EXPECT_EQ(f.status, 0) << op << " " << command[0] << f.err;
+    }
+  std::vector<std::vector<std::string>> misspelt = commands("aten::addd");
+  misspelt.push_back({"bench", "aten::addd"});
+  misspelt.push_back({"bench", "--case", "aten::addd:f32:self=2,other=2"});
+  for (const std::vector<std::string>& command : misspelt)
+    expect_usage_error(assay(command), "there is no operator \"aten::addd\"; did you mean \"add.Tensor\"?");
+}
+
+TEST_F(CommandLine, OpsSaysWhichDtypesArgumentsAndResultsHave) {
+  const Finished f =
+      assay({"ops", "embedding", "where", "argmax", "quantize_per_tensor", "native_layer_norm"});
+  EXPECT_EQ(f.status, 0) << f.err;
+  for (const char* part :
+       {"takes weight: one of these; indices: i64 or i32", "gives out: the dtype of weight",
+        "takes condition: bool; self, other: each one of these", "gives out: i64",
+        "takes self: f32; dtype: one of these",
+        "takes input, weight (or none), bias (or none): one of these, the same for all",
+        "gives out0, out1, out2: the dtype of input"})
+    EXPECT_THAT(f.out, HasSubstr(part));
+}
+
 TEST_F(CommandLine, WhatIsNearlyRightIsTold) {
   expect_usage_error(assay({"verif"}), "there is no command \"verif\"; the nearest is \"verify\"");
   expect_usage_error(assay({"VERIFY"}), "there is no command \"VERIFY\"; the nearest is \"verify\"");
   expect_usage_error(assay({"conquer"}), "there is no command \"conquer\" (`assay --help` lists them)");
-  expect_usage_error(verify({"RELU"}), "no operator matches \"RELU\"; the nearest name is \"relu\"");
-  expect_usage_error(verify({"nosuch"}), "no operator matches \"nosuch\" (`assay ops` lists them)");
+  expect_usage_error(verify({"RELU"}), "there is no operator \"RELU\"; did you mean \"relu\"?");
+  expect_usage_error(verify({"nosuch"}), "there is no operator \"nosuch\" (`assay ops` lists them)");
+  expect_usage_error(verify({"nosuch*"}), "no operator matches \"nosuch*\" (`assay ops` lists them)");
   expect_usage_error(verify({"relu", "--impl", "cpu.baseline", "cpu.avx2"}),
                      "which names a kernel: kernels are comma-separated, --impl \"cpu.baseline,cpu.avx2\"");
   expect_usage_error(assay({"explain", "relu"}), "argument \"self\" is missing");

@@ -126,6 +126,26 @@ TEST_F(DiagnoseCommand, SaysWhatIsWrongWithItsArguments) {
       "--call 7");
 }
 
+TEST_F(DiagnoseCommand, AResultMayBeNamedByItsNumber) {
+  for (const char* name : {"out=", "out0=", ""})
+    EXPECT_EQ(prelu({"--actual", name + file("right.npy")}).status, 0) << name;
+  expect_usage_error(prelu({"--actual", "out1=" + file("right.npy")}), "prelu has no result 'out1', but out");
+  expect_usage_error(prelu({"--actual", "out=" + file("right.npy"), "--actual", "out0=" + file("right.npy")}),
+                     "given twice");
+}
+
+TEST_F(DiagnoseCommand, StrictIsAContract) {
+  const Finished f = prelu({"--actual", file("right.npy"), "--contract", "strict"});
+  EXPECT_EQ(f.status, 0) << f.err;
+  EXPECT_THAT(f.out, HasSubstr("Judged under: strict"));
+}
+
+TEST_F(DiagnoseCommand, ListsAreCutAtTheirEndAndSayHowMuchIsLeft) {
+  const Finished f = prelu({"--actual", file("right.npy")});
+  EXPECT_THAT(f.out, ::testing::ContainsRegex("known causes\\s\\([^)]* and\\s+[0-9]+\\s+more\\)"));
+  EXPECT_THAT(f.out, ::testing::Not(HasSubstr(", ..")));
+}
+
 // What would be left unread is no part of the question, or the other question was meant.
 TEST_F(DiagnoseCommand, AFileAndResultsAreTwoQuestions) {
   const std::string h5 = std::string(ASSAY_FIXTURES) + "/../peers/mm-onednn.avx512-bf16.h5",

@@ -9,6 +9,7 @@
 
 #include "diagnose_experiment.h"
 #include "harness/generate/cases.h"
+#include "vocabulary/operators.h"
 
 namespace assay::diagnose {
 namespace {
@@ -69,8 +70,10 @@ TEST(DiagnoseWhole, RandomNumbersHaveNoCause) {
   std::size_t tried = 0, unrelated = 0;
   for (const Operator* op : operators()) {
     if (!op->dtypes.contains(Dtype::f32) || op->schema.result_count != 1 || op->positions != 0) continue;
-    for (std::uint64_t i = ladder_length(*op); i < ladder_length(*op) + 40; ++i) {
+    for (std::uint64_t i = ladder_length(*op); i < ladder_length(*op) + 120; ++i) {
       const Case c = generate(*op, Dtype::f32, 5, i);
+      if (text(c).find(":data=normal:") == std::string::npos)
+        continue;  // of few numbers some are right by chance
       Experiment e(text(c));
       if (!e.call.error.empty() || !is_float(e.call.outputs[0].dtype) || e.result.numel() < 100 ||
           e.result.numel() > 2000)
@@ -88,7 +91,7 @@ TEST(DiagnoseWhole, RandomNumbersHaveNoCause) {
     }
   }
   EXPECT_GE(tried, 30u);
-  EXPECT_GE(unrelated * 4, tried * 3);  // of some the right results are few numbers
+  EXPECT_GE(unrelated * 4, tried * 3);  // of some the right results are few numbers all the same
 }
 
 TEST(DiagnoseWhole, OneFactorIsNoTwoFaults) {
@@ -267,8 +270,8 @@ TEST(DiagnoseFamilies, AScaleOfWhatGoesInIsRecovered) {
 
 TEST(DiagnoseFamilies, WhatIsALineWhereItDivergesIsSaidSo) {
   Experiment e("relu:f32:self=20x20:data=normal:seed=3");
-  e.fill([&](std::int64_t i) { return e.tensor(0).get(i) * (e.tensor(0).get(i) > 0 ? 1 : 0.01); });
-  EXPECT_THAT(summary(e.diagnosis()), HasSubstr("0.01 times self, where it diverges"));
+  e.fill([&](std::int64_t i) { return e.tensor(0).get(i) * (e.tensor(0).get(i) > 0 ? 1 : 0.03); });
+  EXPECT_THAT(summary(e.diagnosis()), HasSubstr("0.03 times self, where it diverges"));
 }
 
 TEST(DiagnoseFamilies, AConvolutionMayPadWithTheImage) {

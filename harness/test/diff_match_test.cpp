@@ -1,10 +1,14 @@
 // How often the tensors of two files are read until it is known which belong together.
 #include "harness/diff/match.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
+
+#include "reports/file.h"
+#include "reports/temporary_folder.h"
 
 namespace assay::diff {
 namespace {
@@ -49,6 +53,39 @@ TEST(DiffMatch, TheSameNumbersBelongTogether) {
     EXPECT_EQ(m.pairs[i].b, i + 1);
   }
   EXPECT_EQ(m.only_b, (std::vector<std::size_t>{0, 4}));
+}
+
+// ---- --map
+
+NameMap map_of(const std::string& text) {
+  const TemporaryFolder folder;
+  write_file(folder.file("map.txt"), text);
+  return read_name_map(folder.file("map.txt"));
+}
+
+TEST(NameMap, ANameMayHaveAHash) {
+  const NameMap map = map_of("# a comment\nact/prelu#2 n#1 # another\n\t#and one\na b#\n");
+  EXPECT_EQ(map, (NameMap{{"act/prelu#2", "n#1"}, {"a", "b#"}}));
+}
+
+TEST(NameMap, InQuotationMarksAnythingIsAName) {
+  const NameMap map = map_of(R"("two words" "#1"
+"a \"b\" \\" c"d # a quotation mark within a name is one of its characters
+)");
+  EXPECT_EQ(map, (NameMap{{"two words", "#1"}, {R"(a "b" \)", R"(c"d)"}}));
+}
+
+TEST(NameMap, ErrorsNameTheLine) {
+  const auto error = [](const std::string& text, const std::string& part) {
+    EXPECT_THAT([&] { map_of(text); }, ::testing::ThrowsMessage<FileError>(::testing::HasSubstr(part)))
+        << text;
+  };
+  error("a b\nc\n", "line 2: write the name in A");
+  error("a b c\n", "line 1: write the name in A");
+  error("\"a b\n", "line 1: a quotation mark is not closed");
+  error("\"a\"b c\n", "line 1: after a name in quotation marks comes a space");
+  error("\"\" c\n", "line 1: a name is empty");
+  error("a b\na c\n", "line 2: a stands there twice");
 }
 
 }  // namespace

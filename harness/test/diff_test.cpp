@@ -153,6 +153,27 @@ TEST(Rule, NamesWhatWasPlanted) {
                "dimension 1 is one of 2, 5, 9"});
 }
 
+// A row-major number modulo something may be as good.
+TEST(Rule, SpeaksOfTilesAndRows) {
+  expect_rule({{64, 47},
+               [](const Shape& i, double) { return i[0] >= 16 && i[0] < 32 && i[1] >= 8 && i[1] < 24; },
+               "dimension 0 is 16 to 31 and dimension 1 is 8 to 23"});
+  expect_rule(
+      {{4, 30, 40},
+       [](const Shape& i, double) { return i[0] == 2 && i[1] >= 8 && i[1] < 16 && i[2] >= 10 && i[2] < 20; },
+       "dimension 0 is 2 and dimension 1 is 8 to 15 and dimension 2 is 10 to 19"});
+  expect_rule(
+      {{50, 100}, [](const Shape& i, double) { return i[1] >= 32 && i[1] < 48; }, "dimension 1 is 32 to 47"});
+  const auto rule = [] {
+    Mask set(50 * 30);
+    for (std::uint64_t e = 0; e < set.size(); ++e)
+      if (e != 700) set.set(e);
+    return smallest_rule({50, 30}, set, {});
+  }();
+  ASSERT_TRUE(rule);
+  EXPECT_EQ(rule->text, "everywhere");
+}
+
 TEST(Rule, JoinsTwoConditions) {
   expect_rule({{2, 6, 5, 7}, [](const Shape& i, double x) { return x < 0 && i[1] != 0; }, " and "});
   expect_rule({{4, 8, 33}, [](const Shape& i, double x) { return x > 0 && i[2] >= 32; }, " and "});
@@ -396,6 +417,20 @@ TEST_F(DiffCommand, NeverTakesATransposeForTheSame) {
   EXPECT_EQ(f.status, 1);
   EXPECT_THAT(f.out, HasSubstr("The shapes differ"));
   EXPECT_THAT(f.out, HasSubstr("the same numbers in the same order, as shape [4x3]"));
+}
+
+TEST_F(DiffCommand, TakesOneTensorOfAFile) {
+  const std::vector<double> x = normal(12, 4);
+  write("a/one.npy", {3, 4}, x), write("a/two.npy", {3, 4}, normal(12, 5));
+  const std::string file = write("x.npy", {3, 4}, x);
+  const Finished same = diff({path("a") + ":one", file}), other = diff({file, path("a") + ":two"});
+  EXPECT_EQ(same.status, 0) << same.out << same.err;
+  EXPECT_THAT(same.out, HasSubstr("0 of 1 tensor differ"));
+  EXPECT_EQ(other.status, 1) << other.out << other.err;
+  const Finished none = diff({path("a") + ":three", file});
+  EXPECT_EQ(none.status, 2);
+  EXPECT_THAT(none.err, HasSubstr("\"three\": the file has none of this name, but \"one\", \"two\""));
+  EXPECT_THAT(diff({path("a") + ":", file}).err, HasSubstr("no tensor is named behind the colon"));
 }
 
 TEST_F(DiffCommand, RefusesWhatItCannotRead) {

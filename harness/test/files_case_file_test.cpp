@@ -30,6 +30,17 @@ TEST(CaseFile, KeepsEverything) {
   expect_same(back.calls[1], file.calls[1]);
 }
 
+TEST(CaseFile, KeepsCallsBesideACall) {
+  CaseFile file = sample_file();
+  file.calls.push_back(sample_sequence());
+  const CaseFile back = decoded(encoded(file));
+  ASSERT_EQ(back.calls.size(), 3u);
+  for (std::size_t i = 0; i < 3; ++i) expect_same(back.calls[i], file.calls[i]);
+  file.calls[2].after[0].inputs.erase("weight");
+  EXPECT_NE(error_of([&] { encoded(file); }).find("call 2: dataset inputs/weight is missing"), std::string::npos)
+      << error_of([&] { encoded(file); });
+}
+
 TEST(CaseFile, KeepsTheOrderOfManyCalls) {
   CaseFile file;
   for (int i = 0; i < 120; ++i) {

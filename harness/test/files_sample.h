@@ -74,6 +74,18 @@ inline bool same_bits(const std::vector<double>& a, const std::vector<double>& b
          (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0);
 }
 
+// A call with others beside it.
+inline RecordedCall sample_sequence() {
+  RecordedCall call = sample_call();
+  call.notes["repeats"] = "again and again";
+  call.before = {sample_call(), sample_call()};
+  call.before[1].seed = 7;
+  call.after = {sample_call()};
+  call.after[0].impl = "plugin:other";
+  call.after[0].outputs.clear();
+  return call;
+}
+
 inline void expect_same(const RecordedCall& a, const RecordedCall& b) {
   EXPECT_EQ(a.op, b.op);
   EXPECT_EQ(a.case_text, b.case_text);
@@ -101,6 +113,10 @@ inline void expect_same(const RecordedCall& a, const RecordedCall& b) {
     EXPECT_EQ(out.special, other.special);
     EXPECT_EQ(out.actual, other.actual);
   }
+  ASSERT_EQ(a.before.size(), b.before.size());
+  for (std::size_t i = 0; i < a.before.size(); ++i) expect_same(a.before[i], b.before[i]);
+  ASSERT_EQ(a.after.size(), b.after.size());
+  for (std::size_t i = 0; i < a.after.size(); ++i) expect_same(a.after[i], b.after[i]);
 }
 
 inline std::string error_of(const std::function<void()>& action) {

@@ -64,7 +64,7 @@ TEST(Fixture, SaysWhatIsWrongAndWhere) {
     return message_of([&] { fixture_of(call, "a.h5, call 7"); });
   };
   EXPECT_THAT(wrong([](RecordedCall& c) { c.op = "relo"; }),
-              HasSubstr("a.h5, call 7: there is no operator \"relo\"; the nearest name is \"relu\""));
+              HasSubstr("a.h5, call 7: there is no operator \"relo\"; did you mean \"relu\"?"));
   EXPECT_THAT(wrong([](RecordedCall& c) { c.case_text = "relu:self=f32[3"; }), HasSubstr("a.h5, call 7: "));
   EXPECT_THAT(wrong([](RecordedCall& c) { c.outputs.clear(); }), HasSubstr("no dataset below actual"));
   EXPECT_THAT(wrong([](RecordedCall& c) { c.outputs["out"].actual->dtype = Dtype::i32; }),

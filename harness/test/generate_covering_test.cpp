@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
 #include <set>
 #include <string>
 #include <thread>
@@ -10,10 +11,15 @@
 #include "harness/generate/cases.h"
 #include "harness/generate/check_case.h"
 #include "harness/generate/factors.h"
+#include "harness/generate/met.h"
 #include "harness/generate/random.h"
 #include "harness/generate/random_case.h"
+#include "harness/generate/shapes.h"
+#include "harness/generate/universe.h"
 #include "harness/generate/wished.h"
 #include "ops/convolution.h"
+#include "ops/max_pool2d.h"
+#include "ops/sum.h"
 
 namespace assay {
 namespace {
@@ -49,6 +55,19 @@ TEST(Factors, SayHowATensorBroadcastsAndWhatANumberIs) {
   EXPECT_EQ(f.at("broadcast self"), "as it is");
   EXPECT_EQ(f.at("broadcast other"), "fewer dimensions and ones");
   EXPECT_EQ(f.at("size *"), "from 1024");
+  const auto other = [](const std::string& self, const std::string& shape) {
+    return factors("add.Tensor:f32:self=" + self + ",other=" + shape).at("broadcast other");
+  };
+  EXPECT_EQ(other("2x3x4", "2x3x4"), "as it is");
+  EXPECT_EQ(other("2x3x4", "3x4"), "fewer dimensions");
+  EXPECT_EQ(other("2x3x4", "[]"), "no dimensions");
+  EXPECT_EQ(other("2x3x4", "1x3x4"), "the first");
+  EXPECT_EQ(other("2x3x4", "2x1x4"), "one between");
+  EXPECT_EQ(other("2x3x4", "2x3x1"), "the last");
+  EXPECT_EQ(other("1x3x4", "1x1x4"), "the first") << "nothing to step over in front";
+  EXPECT_EQ(other("2x3x1", "2x1x1"), "the last");
+  EXPECT_EQ(other("2x3x4", "1x1x4"), "several");
+  EXPECT_EQ(other("2x3x4", "1x3x1"), "several apart");
   EXPECT_EQ(f.at("alpha"), "0");
   EXPECT_EQ(factors("add.Tensor:f32:self=4,other=4,alpha=1e30").at("alpha"), "huge");
   EXPECT_EQ(factors("softmax.int:f32:self=4x5x6,dim=-3,dtype=none").at("dim"), "first");
@@ -83,12 +102,44 @@ TEST(Wished, ACaseHasWhatIsWishedFor) {
   }
 }
 
+TEST(Wished, ATensorBroadcastsAsIsWishedFor) {
+  for (const char* how : {"as it is", "no dimensions", "fewer dimensions", "fewer dimensions and ones",
+                          "the first", "the last", "one between", "several", "several apart"}) {
+    int had = 0;
+    for (std::uint64_t seed = 0; seed < 40; ++seed) {
+      Draw draw(seed);
+      const auto& alternative = shape_rule(ops::add_tensor).alternatives[0];
+      const std::optional<Case> c = wished_case(draw, ops::add_tensor, Dtype::f32, alternative,
+                                                {{"broadcast other", how}}, {1 << 14, 1 << 14});
+      ASSERT_TRUE(c) << how;
+      had += factors_of(*c).at("broadcast other") == how ? 1 : 0;
+    }
+    EXPECT_GE(had, 15) << how << ": self is stretched along the same dimension now and then";
+  }
+}
+
 TEST(Wished, SizesBeyondTheBudgetAreRefused) {
   Draw draw(1);
   const Factors wish{{"size K", "from 1024"}, {"size M", "from 1024"}};
   EXPECT_FALSE(may_fit(shape_rule(ops::mm).alternatives[0], wish, {4096, 300'000}));
   EXPECT_FALSE(
       wished_case(draw, ops::mm, Dtype::f32, shape_rule(ops::mm).alternatives[0], wish, {4096, 300'000}));
+}
+
+// An image that grows to hold its window counts.
+TEST(Wished, ImagesWithTheirWindowsStayWithinTheBudget) {
+  const SizeBudget budget{1 << 14, 1 << 15};
+  int made = 0;
+  for (const ShapeAlternative& alternative : shape_rule(ops::convolution).alternatives)
+    for (std::uint64_t seed = 0; seed < 200; ++seed) {
+      Draw draw(seed);
+      const Factors wish{{"size N", "256-1023"}, {"size C", "9-63"}};
+      const std::optional<ShapeBinding> binding = draw_wished_binding(draw, alternative, wish, budget);
+      if (!binding) continue;
+      ++made;
+      EXPECT_TRUE(fits(alternative, *binding, budget)) << seed;
+    }
+  EXPECT_GE(made, 100);
 }
 
 TEST(Covering, EveryCaseIsAllowedAndWhatItIsDependsOnNothingElse) {
@@ -128,24 +179,78 @@ void meet(const Case& c, Met& met) {
         met.insert(a->first + a->second + b->first + b->second);
 }
 
-// Of the pairs that two thousand drawn cases show, and of more that they don't, one array has what nine of its size in drawn
-// cases have not.
+// Of the pairs that two thousand drawn cases show, and of more that they don't, half of an array has what drawn cases of that number have
+// not. Not of the first one, which leaves out what other cases of the run bring together.
 TEST(Covering, AnArrayBringsTogetherWhatIsSeldomDrawnTogether) {
   for (const Operator* op : {&ops::mm, &ops::prelu, &ops::add_tensor}) {
     Met all, covered, drawn;
     for (std::uint64_t i = 0; i < 2000; ++i)
       if (const Case c = random_case(*op, Dtype::f32, mix(5, i), false); check_case(c).ok()) {
         meet(c, all);
-        if (i < kCoveringBlock) meet(c, drawn);
+        if (i < kCoveringBlock / 2) meet(c, drawn);
       }
-    for (std::uint64_t i = 0; i < kCoveringBlock; ++i) meet(covering_case(*op, Dtype::f32, 5, i), covered);
+    for (std::uint64_t i = 0; i < kCoveringBlock / 2; ++i)
+      meet(covering_case(*op, Dtype::f32, 5, kCoveringBlock + i), covered);
     Met of_all;
     for (const std::string& pair : covered)
       if (all.contains(pair)) of_all.insert(pair);
-    EXPECT_GT(static_cast<double>(of_all.size()), 0.8 * static_cast<double>(all.size())) << op->schema.name;
+    EXPECT_GT(static_cast<double>(of_all.size()), 0.7 * static_cast<double>(all.size())) << op->schema.name;
     EXPECT_GT(static_cast<double>(covered.size()), 1.3 * static_cast<double>(drawn.size()))
         << op->schema.name;
   }
+}
+
+// Of the pairs and triples of values that a run of the usual length is to bring together, the share that it does. Some of all cannot be:
+// a layout that no tensor of so few elements has, sizes that are beyond any budget together.
+struct Shares {
+  double pairs = 0, triples = 0;
+};
+
+Shares shares_of_a_usual_run(const Operator& op, std::uint64_t seed) {
+  const std::vector<Universe>& universes = universes_of(op, Dtype::f32);
+  std::vector<Pairs> pairs;
+  std::vector<Triples> triples;
+  for (const Universe& u : universes) {
+    pairs.emplace_back(u);
+    triples.emplace_back(u);
+  }
+  const auto open = [&] {
+    Shares all;
+    for (std::size_t a = 0; a < universes.size(); ++a) {
+      std::vector<std::size_t> each(universes[a].values.size());
+      std::iota(each.begin(), each.end(), std::size_t{0});
+      all.pairs += static_cast<double>(pairs[a].would_be_new(each));
+      all.triples += static_cast<double>(triples[a].would_be_new(each));
+    }
+    return all;
+  };
+  const Shares wanted = open();
+  for (std::uint64_t i = 0; i < kUsualRun; ++i) {
+    const Case c = generate(op, Dtype::f32, seed, i);
+    const auto a = static_cast<std::size_t>(match_case(c).alternative);
+    const std::vector<std::size_t> values = universes[a].numbers(factors_of(c));
+    pairs[a].take(values);
+    triples[a].take(values);
+  }
+  const Shares left = open();
+  return {1 - left.pairs / wanted.pairs, 1 - left.triples / wanted.triples};
+}
+
+// covering.h and README.md have these figures.
+TEST(Covering, ARunOfTheUsualLengthBringsPairsAndTriplesTogether) {
+  struct Least {
+    const Operator* op;
+    Shares shares;
+  };
+  for (const Least& least :
+       {Least{&ops::relu, {0.84, 0.62}}, Least{&ops::add_tensor, {0.78, 0.28}}, Least{&ops::mm, {0.95, 0.58}},
+        Least{&ops::softmax_int, {0.90, 0.70}}, Least{&ops::sum_dim_int_list, {0.92, 0.66}},
+        Least{&ops::max_pool2d, {0.77, 0.34}}, Least{&ops::convolution, {0.62, 0.22}}})
+    for (const std::uint64_t seed : {0, 1}) {
+      const Shares shares = shares_of_a_usual_run(*least.op, seed);
+      EXPECT_GE(shares.pairs, least.shares.pairs) << least.op->schema.name << " at seed " << seed;
+      EXPECT_GE(shares.triples, least.shares.triples) << least.op->schema.name << " at seed " << seed;
+    }
 }
 
 TEST(Covering, ARunOfTheUsualLengthHasHundredsBesideEachStride) {

@@ -85,6 +85,7 @@ TEST(GenerateData, NumbersOfASeedAreTheSameOnEveryMachine) {
       {"edge", 10568280328741329414u},
       {"integers", 7453217122737076461u},
       {"long", 13940474072708209131u},
+      {"masked", 1688472167888549218u},
       {"normal", 14943049865193817579u},
       {"offset", 8988920983928968983u},
       {"ones", 7130049151602479716u},

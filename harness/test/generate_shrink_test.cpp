@@ -46,6 +46,18 @@ TEST(Shrink, FindsTheSmallestSize) {
   expect_minimum(ops::add_tensor, long_rows, "add.Tensor:f32:self=9,other=9:data=ones:seed=0");
 }
 
+// Sizes halfway to 1 are odd, or soon will be.
+TEST(Shrink, FindsTheSmallestOfWholeVectors) {
+  const Predicate whole_vectors = [](const Case& c) {
+    return !first_shape(c).empty() && first_shape(c).back() >= 16 && first_shape(c).back() % 8 == 0;
+  };
+  for (const char* from : {"relu:f32:self=[3072]@step2:data=ones:seed=0", "relu:f32:self=2000:data=normal:seed=3",
+                           "relu:f32:self=8x1048:data=normal:seed=3", "relu:f32:self=24:data=normal:seed=3"}) {
+    const Shrunk s = shrink(parse_case(from), whole_vectors, 60);
+    EXPECT_EQ(text(s.smallest), "relu:f32:self=16:data=ones:seed=0") << from;
+  }
+}
+
 TEST(Shrink, FindsTheSmallestRankAndDimension) {
   expect_minimum(
       ops::relu, [](const Case& c) { return first_shape(c).size() >= 3 && first_shape(c)[1] >= 3; },

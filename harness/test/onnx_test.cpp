@@ -213,7 +213,7 @@ TEST_F(OnnxFolder, WithADamagedFileIsAnErrorThatNamesIt) {
   }
 }
 
-// What stands in README.
+// What stands in docs/recorded.md.
 TEST(OnnxPackage, ResultsOfItsTestsAreRight) {
   if (!fs::exists(kTests)) GTEST_SKIP() << "libonnx-testdata is not installed";
   const Fixtures all = read_fixtures("onnx");

@@ -96,8 +96,9 @@ TEST_F(OracleCopy, IsOfEveryResult) {
 
 // Of one channel, strides say nothing.
 TEST_F(OracleCopy, IsNotMadeForTheStrideOfADimensionOfOne) {
-  EXPECT_LT(copies("max_pool2d_with_indices:f32:self=[2x1x8x8]@channels_last,kernel_size=[2,2]"),
-            2 * kRounds);
+  const std::string one = "max_pool2d_with_indices:f32:self=[2x1x8x8]", kernel = ",kernel_size=[2,2]";
+  const long alike = copies(one + kernel);  // data are changed in rounds that nobody can foresee
+  EXPECT_LT(copies(one + "@channels_last" + kernel), alike + 2 * kRounds);
 }
 
 // On a device they are made beside the call as well. The row says so, where it is so.

@@ -46,6 +46,15 @@ TEST(Rejection, TellsNoSupportFromWrongArguments) {
             Rejection::unsupported);
   EXPECT_EQ(rejection("RuntimeError", "value cannot be converted to type at::Half without overflow"),
             Rejection::unsupported);
+  EXPECT_EQ(
+      rejection("RuntimeError", "input tensor must have at least one element, but got input_sizes = [0, 1]"),
+      Rejection::unsupported);
+  EXPECT_EQ(rejection("RuntimeError", "Expected number of channels to be greater than 0, got 0"),
+            Rejection::unsupported);
+  EXPECT_EQ(rejection("RuntimeError",
+                      "Expected input_depth * input_height * input_width <= "
+                      "std::numeric_limits<integer_t>::max() to be true, but got false."),
+            Rejection::unsupported);
   EXPECT_EQ(rejection("RuntimeError", "Expected X.is_contiguous(memory_format) to be true, but got false."),
             Rejection::unsupported);
   EXPECT_EQ(

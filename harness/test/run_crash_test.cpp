@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "harness/run/describe.h"
+#include "test/effort.h"
 
 namespace assay {
 namespace {
@@ -157,28 +158,63 @@ TEST_F(RunCrash, ACrashAfterOtherCallsIsConfirmedAlone) {
   const Kernel& victim = kernel("crashes if damaged");
   const Task tasks[] = {{&vandal, &call}, {&victim, &call}, {&victim, &call}};
   const std::vector<Outcome> outcomes = lane().run(tasks);
-  expect_twice(outcomes[0], call);
-  expect_crashed(outcomes[1], "did not happen again in a fresh process");
-  EXPECT_THAT(outcomes[1].detail, HasSubstr("test.damages process"));
+  expect_crashed(outcomes[0],
+                 "damaged its process: test.crashes if damaged, called after it, segmentation fault");
+  expect_twice(outcomes[1], call);
   expect_twice(outcomes[2], call);
 }
 
-// It faults at memory that it may write, which an earlier call has taken away.
-TEST_F(RunCrash, AMemoryFaultAfterOtherCallsIsConfirmedAlone) {
+// Each of them does it.
+TEST_F(RunCrash, ACrashAfterEachOfTwoIsTheFaultOfBoth) {
   const Call call = twice_call({3});
-  expect_twice(run("unmaps its output", call), call);
-  const Outcome victim = run("twice", call);
-  EXPECT_EQ(victim.kind, Outcome::Kind::memory);
-  EXPECT_THAT(victim.detail, HasSubstr("did not happen again in a fresh process"));
-  EXPECT_THAT(victim.detail, HasSubstr("test.unmaps its output"));
+  const Task tasks[] = {{&kernel("damages process"), &call},
+                        {&kernel("twice"), &call},
+                        {&kernel("damages process, too"), &call},
+                        {&kernel("crashes if damaged"), &call}};
+  const std::vector<Outcome> outcomes = lane().run(tasks);
+  expect_crashed(outcomes[0],
+                 "damaged its process: test.crashes if damaged, called after it, segmentation fault");
+  expect_twice(outcomes[1], call);
+  expect_crashed(outcomes[2],
+                 "damaged its process: test.crashes if damaged, called after it, segmentation fault");
+  expect_twice(outcomes[3], call);
+}
+
+// Where a call that is nobody's brings it about, too, it is the fault of the one that crashes.
+TEST_F(RunCrash, ACrashAfterWhateverRanBeforeIsItsOwn) {
+  if (kSanitized) GTEST_SKIP() << "a sanitizer gives each call another stack, or clears it";
+  const Call call = twice_call({3});
+  const Task tasks[] = {{&kernel("uses the stack"), &call},
+                        {&kernel("uses the stack, too"), &call},
+                        {&kernel("crashes on a used stack"), &call}};
+  const std::vector<Outcome> outcomes = lane().run(tasks);
+  expect_twice(outcomes[0], call);
+  expect_twice(outcomes[1], call);
+  expect_crashed(outcomes[2], "after a call that does no more than any kernel may");
+}
+
+TEST_F(RunCrash, AHarmlessCallWritesItsOutputs) {
+  const Call call = twice_call({2, 3});
+  const Task task{.kernel = &kernel("twice"), .call = &call, .harmless = true};
+  const Outcome outcome = lane().run({&task, 1})[0];
+  ASSERT_EQ(outcome.kind, Outcome::Kind::ok) << outcome.detail;
+  EXPECT_EQ(floats(outcome.outputs[0]), std::vector<float>(6));
+  EXPECT_FALSE(outcome.again);
+}
+
+// Later calls would find nothing where their output is to go.
+TEST_F(RunCrash, MemoryThatIsTakenAwayIsMissedAtOnce) {
+  const Call call = twice_call({3});
+  expect_memory(run("unmaps its output", call), "took away memory of its output");
   expect_twice(run("twice", call), call);
 }
 
-TEST_F(RunCrash, AWorkerKilledFromOutsideCostsNoVerdict) {
+TEST_F(RunCrash, AKernelThatKillsItsProcessOnceHasCrashed) {
   const std::string mark = testing::TempDir() + "run_test_mark" + std::to_string(getpid());
   std::filesystem::remove(mark);
   const Call call = twice_call({3});
-  expect_twice(run(kernel("killed once", {"RUN_TEST_MARK=" + mark}), call), call);
+  expect_crashed(run(kernel("killed once", {"RUN_TEST_MARK=" + mark}), call),
+                 "sent SIGKILL to its own process");
   EXPECT_TRUE(std::filesystem::exists(mark));
   std::filesystem::remove(mark);
 }

@@ -206,10 +206,13 @@ TEST_F(RunLife, AStoppedZygoteIsNotWaitedForForEver) {
   const Call call = twice_call({3});
   options_.time_limit = 300ms;
   const auto begin = std::chrono::steady_clock::now();
-  expect_twice(run(marked("stops its parent"), call), call);
-  lane_.reset();
-  EXPECT_TRUE(soon([&] { return processes(mark_).empty(); }));
-  EXPECT_NE(run(marked("stops its parent and hangs"), call).kind, Outcome::Kind::ok);
+  expect_crashed(run(marked("stops its parent"), call), "sent SIGSTOP to process");
+  const Task task{&marked("hang"), &call};
+  lane().post({&task, 1});
+  ASSERT_TRUE(soon([&] { return processes(mark_).size() == 2; }));
+  for (const pid_t p : processes(mark_))
+    if (parent(p) == getpid()) kill(p, SIGSTOP);
+  EXPECT_NE(lane().collect().front().kind, Outcome::Kind::ok);
   lane_.reset();
   EXPECT_TRUE(soon([&] { return processes(mark_).empty(); }));
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 120s);
@@ -231,6 +234,13 @@ TEST_F(RunLife, AKilledWorkerIsReplaced) {
   ASSERT_TRUE(soon([&] { return workers().empty(); }));
   expect_twice(run(good, call), call);
   EXPECT_NE(workers(), first);
+
+  // While it runs a call, which costs no verdict.
+  const Task task{&marked("sleeps"), &call};
+  lane().post({&task, 1});
+  std::this_thread::sleep_for(100ms);
+  for (const pid_t worker : workers()) kill(worker, SIGKILL);
+  expect_twice(lane().collect().front(), call);
 }
 
 TEST_F(RunLife, FilesAndMemoryAreGivenBack) {

@@ -165,6 +165,17 @@ int damages_process(const assay_call* call) {
   damaged = true;
   return twice(call);
 }
+// Reads what lies deep in the stack, where others have written.
+[[gnu::noinline]] char* deep_in_the_stack() {
+  volatile char room[32 << 10];
+  char* at = const_cast<char*>(&room[64]);
+  __asm__ volatile("" : "+r"(at) : : "memory");
+  return at;
+}
+int uses_the_stack(const assay_call* call) {
+  poke(deep_in_the_stack(), -1);
+  return twice(call);
+}
 // Where later calls find theirs.
 int unmaps_its_output(const assay_call* call) {
   twice(call);
@@ -172,6 +183,9 @@ int unmaps_its_output(const assay_call* call) {
   return munmap(reinterpret_cast<void*>(page), 4096);
 }
 int crashes_if_damaged(const assay_call* call) { return damaged ? null_pointer(call) : twice(call); }
+int crashes_on_a_used_stack(const assay_call* call) {
+  return peek(deep_in_the_stack()) == -1 ? null_pointer(call) : twice(call);
+}
 int killed_by_itself(const assay_call*) {
   kill(getpid(), SIGKILL);
   return ASSAY_OK;
@@ -396,7 +410,11 @@ assay::WorkerTable table(std::span<const std::string> arguments) {
   one("crash if negative", crash_if_negative);
   one("writes to the past", writes_to_the_past);
   one("damages process", damages_process);
+  one("damages process, too", damages_process);
   one("crashes if damaged", crashes_if_damaged);
+  one("uses the stack", uses_the_stack);
+  one("uses the stack, too", uses_the_stack);
+  one("crashes on a used stack", crashes_on_a_used_stack);
   one("unmaps its output", unmaps_its_output);
   one("killed by itself", killed_by_itself);
   one("killed once", killed_once);

@@ -321,7 +321,7 @@ TEST(SelftestCommand, SaysWhatItWouldPlantAndWhatIsWrongWithItsArguments) {
     EXPECT_EQ(f.status, 2) << f.err;
     EXPECT_THAT(f.err, HasSubstr(part));
   };
-  expect_usage_error(selftest_of({"prelo"}), "the nearest name is \"prelu\"");
+  expect_usage_error(selftest_of({"prelo"}), "there is no operator \"prelo\"; did you mean \"prelu\"?");
   expect_usage_error(selftest_of({"relu", "--variant", "dim.*"}),
                      "--variant dim.*: no variant of the chosen operators");
   expect_usage_error(selftest_of({"relu", "--dtype", "f31"}), "--dtype f31");

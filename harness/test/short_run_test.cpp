@@ -176,7 +176,7 @@ TEST_F(CommandLine, ThoroughIsAlone) {
   expect_usage_error(verify({"relu", "--thorough", "--cases", "5"}), "--cases excludes --thorough");
   expect_usage_error(verify({"--thorough", "--case", "relu:f32:self=2"}), "--case excludes --thorough");
   expect_usage_error(verify({"--thorough", "--fixtures", "onnx"}), "--fixtures excludes --thorough");
-  EXPECT_THAT(assay({"verify", "--help"}).out, HasSubstr("--thorough runs everything"));
+  EXPECT_THAT(assay({"verify", "--help"}).out, HasSubstr("all 250 cases on all kernels, in place of the short run"));
   const Finished f = verify({"relu", "--dtype", "f32", "--impl", "cpu.baseline", "--thorough"});
   EXPECT_EQ(f.status, 0) << f.err;
   EXPECT_THAT(f.out, Not(HasSubstr("short run")));

@@ -56,6 +56,20 @@ TEST_F(Trace, KnowsThePReluOfPyTorch2) {
   EXPECT_EQ(f.out, "prelu [1.0, 2.0, 3.0] [2, 3, 4, 5]\n") << f.err;
 }
 
+// As an h5py has it whose HDF5 is newer than the one that Assay reads with: what is its latest format is no matter.
+TEST_F(Trace, IsOfTheNewestFormatThatAssayReads) {
+  const std::string program =
+      "import sys; sys.path.insert(0, sys.argv[1]); import h5py; h5py.h5f.LIBVER_LATEST = 99\n"
+      "import case_file, torch\n"
+      "f = case_file.create_file(sys.argv[2]); case_file.write_tensor(f, 'x', torch.ones(3)); f.close()\n"
+      "print(case_file.newest_format() == h5py.h5f.LIBVER_V110)";
+  const Finished f = run_program("/usr/bin/python3",
+                                 {"-B", "-c", program, kExample + "../../harness/python", file("new.h5")});
+  EXPECT_EQ(f.out, "True\n") << f.err;
+  const Finished same = run_program(ASSAY_PROGRAM, {"diff", file("new.h5"), file("new.h5")});
+  EXPECT_EQ(same.status, 0) << same.out << same.err;
+}
+
 // A square weight lies in a dump as the module has it; of more than two dimensions, a module's result has others than its
 // operator's; and what was written into a result has no part in a fault.
 TEST_F(Trace, ARightEngineIsNotBlamed) {
@@ -111,6 +125,9 @@ TEST_F(Trace, TheProgramIsNotOverwritten) {
 TEST_F(Trace, PyTorchsOwnResultsAreRight) {
   const Finished f = run_program(ASSAY_PROGRAM, {"diagnose", file("trace.h5")});
   EXPECT_EQ(f.status, 0) << f.out;
+  const auto calls = read_case_file(file("trace.h5")).calls.size();
+  EXPECT_THAT(f.out, HasSubstr("\nOf " + std::to_string(calls) + " calls "));
+  EXPECT_THAT(f.out, HasSubstr(" right, 0 at fault"));
 }
 
 TEST_F(Trace, AnEngineWithoutAFaultHasNone) {
@@ -367,6 +384,16 @@ TEST_F(Trace, SaysWhatIsWrongWithItsFiles) {
       run_program(ASSAY_PROGRAM, {"record", file("calls.py"), "-o", file("calls.h5"), "--ops", "nosuch*"});
   EXPECT_EQ(others.status, 0);
   EXPECT_THAT(others.err, HasSubstr("Nothing was recorded: no call is of the operators of --ops (nosuch*)"));
+  const Finished misspelt =
+      run_program(ASSAY_PROGRAM, {"record", file("calls.py"), "-o", file("calls.h5"), "--ops", "rellu"});
+  EXPECT_EQ(misspelt.status, 2);
+  EXPECT_THAT(misspelt.err, HasSubstr("--ops rellu: there is no operator \"rellu\"; did you mean \"relu\"?"));
+  for (const char* op : {"relu", "aten::relu", "aten::r*"}) {
+    const Finished f =
+        run_program(ASSAY_PROGRAM, {"record", file("calls.py"), "-o", file("calls.h5"), "--ops", op});
+    EXPECT_EQ(f.status, 0) << f.err;
+    EXPECT_THAT(f.err, HasSubstr("calls.h5: 1 call")) << op;
+  }
   run_engine({});
   std::ofstream(file("map.txt")) << "act act\nnothing conv\n";
   const Finished unknown = bisect({"--map", file("map.txt")});

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "../diagnose/rounding.h"
 #include "../files/tensor_data.h"
@@ -14,6 +15,7 @@
 #include "dump.h"
 #include "inputs.h"
 #include "overwritten.h"
+#include "reports/journal.h"
 #include "uncertain.h"
 #include "vocabulary/operators.h"
 
@@ -47,8 +49,11 @@ class Bisector {
         options_(options),
         inputs_(trace, dump_, results_) {}
 
-  BisectedCall call(std::size_t k) {
+  // `known`: what was found before the run went on. Then causes are not looked for again; the numbers that follow are still needed.
+  BisectedCall call(std::size_t k, const BisectedCall* known) {
+    is_known_ = known != nullptr;
     BisectedCall result = judged(k);
+    if (is_known_) result = *known;
     if (writes_over_parts(trace_.calls[k])) write_over(results_, trace_, k);
     return result;
   }
@@ -133,11 +138,7 @@ class Bisector {
     } else if (any && evidence.diverging() > 0) {
       result.status = Status::wrong;
       result.one_of.insert(standing.assumed.begin(), standing.assumed.end());
-      result.diagnosis = diagnose::diagnose(evidence, options_.diagnosis);
-      result.diagnosis->case_text = result.case_text;
-      result.diagnosis->impl = file_.path();
-      if (options_.contract.empty()) result.diagnosis->contract = diagnose::kOfStrangers;
-      name_another(k, evidence, result);
+      if (!is_known_) find_cause(k, evidence, result);
     } else if (!misshapen.empty()) {
       result.status = Status::wrong;
     } else if (!result.blames.empty()) {
@@ -146,7 +147,7 @@ class Bisector {
       result.status = inherited && Evidence(torchs, contract, dumped, stored).diverging() > 0
                           ? Status::inherited
                           : Status::right;
-      if (options_.contract.empty()) doubt(evidence, result);
+      if (options_.contract.empty() && !is_known_) doubt(evidence, result);
     }
     // Results that the dump does not have: what the reference gives for the engine's own inputs.
     for (std::size_t o = 0; o < engines.outputs.size(); ++o) {
@@ -177,6 +178,14 @@ class Bisector {
     }
   }
 
+  void find_cause(std::size_t k, Evidence& evidence, BisectedCall& result) {
+    result.diagnosis = diagnose::diagnose(evidence, options_.diagnosis);
+    result.diagnosis->case_text = result.case_text;
+    result.diagnosis->impl = file_.path();
+    if (options_.contract.empty()) result.diagnosis->contract = diagnose::kOfStrangers;
+    name_another(k, evidence, result);
+  }
+
   // What is right under a bound that would acquit nearly anything is not called right.
   void doubt(Evidence& evidence, BisectedCall& result) const {
     std::optional<diagnose::Diagnosis> doubt = diagnose::doubt_of(evidence, kMostDoubting);
@@ -201,7 +210,12 @@ class Bisector {
       if (!other) continue;
       result.says.push_back(fmt::format("{}: what stands there is the result of {}", name, *other));
       diagnose::Diagnosis& d = *result.diagnosis;
-      if (d.kind == diagnose::Diagnosis::Kind::named || d.where.size() > 1) continue;
+      // Which operator's result it would be says less, and so does by whose definition: what an activation was given is its input's
+      // clone, and, of small numbers, its hardtanh.
+      const bool by_cause = d.kind == diagnose::Diagnosis::Kind::named && !d.causes.empty() &&
+                            !d.causes.front().name.starts_with("results.of_") &&
+                            d.causes.front().definition.empty();
+      if (by_cause || d.where.size() > 1) continue;
       d.kind = diagnose::Diagnosis::Kind::named;
       d.causes = {diagnose::read_off("results.of_another_call",
                                      fmt::format("has the result of {} in place of its own", *other),
@@ -375,6 +389,7 @@ class Bisector {
 
   const CaseFile& trace_;
   const TensorFile& file_;
+  bool is_known_ = false;
   Dump dump_;
   const BisectOptions& options_;
   KnownResults results_;  // the engine's
@@ -401,9 +416,21 @@ Bisection bisect(const CaseFile& trace, const TensorFile& dump, const BisectOpti
   Bisection b;
   b.dump = dump.path();
   Bisector bisector(trace, dump, options);
+  const auto begin = std::chrono::steady_clock::now();
+  const double before = options.journal == nullptr ? 0 : options.journal->before();
+  if (options.journal != nullptr) options.journal->begin(nlohmann::json::parse(to_json(b)));
   for (std::size_t k = 0; k < trace.calls.size(); ++k) {
     progress(fmt::format("{} of {}: {}", k + 1, trace.calls.size(), trace.calls[k].name));
-    b.calls.push_back(bisector.call(k));
+    const std::string key = fmt::format("call {}", k);
+    const JournalEntry* const entry = options.journal == nullptr ? nullptr : options.journal->find(key);
+    std::optional<BisectedCall> known;
+    if (entry != nullptr) known = call_of(entry->add.at("calls").at(0), entry->more);
+    b.calls.push_back(bisector.call(k, known ? &*known : nullptr));
+    if (options.journal == nullptr || known) continue;
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+    options.journal->add(key, before + taken.count(),
+                         {{"calls", nlohmann::json::array({kept_call(b.calls.back())})}},
+                         more_of(b.calls.back()));
   }
   b.written = bisector.dump().written();
   b.unused = bisector.dump().unused();

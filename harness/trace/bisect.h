@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <functional>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <set>
 #include <string>
@@ -21,6 +22,8 @@
 #include "reports/style.h"
 
 namespace assay {
+
+class Journal;  // reports/journal.h
 
 struct BisectedCall {
   enum class Status : std::uint8_t {
@@ -48,6 +51,11 @@ struct BisectedCall {
   // given.
   Assumed one_of;
   std::optional<diagnose::Diagnosis> diagnosis;  // of a wrong operator, or of one that is not decided
+  // What is said of that, where it was found before the run went on.
+  struct Shown {
+    std::string text, summary, json;
+  };
+  std::optional<Shown> shown;
   bool is_finding() const {
     return status == Status::parameters || status == Status::packing || status == Status::changed ||
            status == Status::wrong;
@@ -71,6 +79,7 @@ struct BisectOptions {
   diff::NameMap map;     // names of the trace -> names of the dump
   std::string contract;  // of the engine's kernels; empty: what common libraries do
   diagnose::Options diagnosis;
+  Journal* journal = nullptr;  // where calls that are done are kept, and were before this run went on; or none
 };
 
 // The dump's names: a call's ("features.0/convolution"), or that of its module ("features.0") if it made one call; ":out1" behind it
@@ -85,5 +94,10 @@ std::string to_text(const Bisection& b, Style style);
 // {"format": "assay.bisect/1", "trace", "dump", "first", "calls": [{"name", "op", "case", "source", "status", "blames", "one_of", "dumped_as",
 // "stored_as", "says", "diagnosis"}], "written", "unused", "unread"}
 std::string to_json(const Bisection& b);
+
+// A call as a journal keeps it: what it adds to `calls`, and what going on needs besides; and back.
+nlohmann::json kept_call(const BisectedCall& c);
+nlohmann::json more_of(const BisectedCall& c);
+BisectedCall call_of(const nlohmann::json& kept, const nlohmann::json& more);
 
 }  // namespace assay

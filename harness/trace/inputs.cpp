@@ -10,6 +10,7 @@
 #include "../files/tensor_data.h"
 #include "../verify/recorded.h"
 #include "another.h"
+#include "reports/text.h"
 #include "uncertain.h"
 #include "vocabulary/operators.h"
 
@@ -339,12 +340,9 @@ void SeenInputs::read_by_consumer(std::size_t k, const std::string& output, cons
 
 std::string SeenInputs::calls_between(std::size_t producer, std::size_t consumer) const {
   std::vector<std::string> names;
-  for (std::size_t k = producer + 1; k < consumer && names.size() < kMostBetween; ++k)
-    names.push_back(name_of(trace_, k));
+  for (std::size_t k = producer + 1; k < consumer; ++k) names.push_back(name_of(trace_, k));
   if (names.empty()) return "; no call ran in between";
-  const std::size_t more = consumer - producer - 1 - names.size();
-  return fmt::format("; in between ran {}{}", fmt::join(names, ", "),
-                     more > 0 ? fmt::format(" and {} more", more) : "");
+  return "; in between ran " + first_of(names, kMostBetween);
 }
 
 }  // namespace assay

@@ -4,10 +4,12 @@
 #include <fmt/ranges.h>
 #include <spawn.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <charconv>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -91,6 +93,34 @@ class HandedOn {
   std::array<struct sigaction, kSignals.size()> before_{};
 };
 
+constexpr std::string_view kPart = ".part", kKept = ".kept.h5";
+
+// "trace.h5.kept.h5", "trace.h5-2.kept.h5", ..: the first that is not there.
+std::string free_name(const std::string& stem, std::string_view ending, int number = 1) {
+  for (;; ++number) {
+    std::string name = number == 1 ? fmt::format("{}{}", stem, ending) : fmt::format("{}-{}{}", stem, number, ending);
+    std::error_code error;
+    if (!fs::exists(name, error)) return name;
+  }
+}
+
+// What processes left that were killed while they wrote: half a trace is none.
+void remove_dead_parts(const std::string& trace) {
+  const fs::path folder = fs::absolute(trace).parent_path();
+  const std::string begin = fs::path(trace).filename().string() + ".";
+  std::error_code error;
+  for (const fs::directory_entry& e : fs::directory_iterator(folder, error)) {
+    const std::string name = e.path().filename().string();
+    if (!name.starts_with(begin) || !name.ends_with(kPart) || name.size() <= begin.size() + kPart.size()) continue;
+    const std::string number = name.substr(begin.size(), name.size() - begin.size() - kPart.size());
+    pid_t process = 0;
+    const auto [end, failed] = std::from_chars(number.data(), number.data() + number.size(), process);
+    if (failed == std::errc{} && end == number.data() + number.size() && process > 0 && kill(process, 0) != 0 &&
+        errno == ESRCH)
+      fs::remove(e.path(), error);
+  }
+}
+
 // Runs it on this terminal; its exit code, or 128 and the signal.
 int run_here(std::vector<std::string> command) {
   std::vector<char*> words;
@@ -113,6 +143,15 @@ int run_here(std::vector<std::string> command) {
 
 RecordSummary record(const Registry& registry, const RecordOptions& options) {
   const TemporaryFolder folder;
+  remove_dead_parts(options.trace);
+  // Of this process alone: another may record to the same trace.
+  const std::string partial = fmt::format("{}.{}{}", options.trace, getpid(), kPart);
+  const std::string copy = free_name(options.trace, kKept);
+  if (options.keeps_earlier && fs::is_regular_file(options.trace)) {
+    const fs::path trace = options.trace;
+    std::error_code error;
+    fs::rename(trace, free_name((trace.parent_path() / trace.stem()).string(), trace.extension().string(), 2), error);
+  }
   write_file(folder.file("operators.json"), operators_json(registry));
   std::vector<std::string> command{python(),
                                    "-B",
@@ -120,6 +159,8 @@ RecordSummary record(const Registry& registry, const RecordOptions& options) {
                                    folder.file("operators.json"),
                                    folder.file("summary.json"),
                                    options.trace,
+                                   partial,
+                                   copy,
                                    std::to_string(options.limit),
                                    fmt::format("{}", fmt::join(options.operators, ",")),
                                    options.script};
@@ -130,7 +171,7 @@ RecordSummary record(const Registry& registry, const RecordOptions& options) {
   const int exit = run_here(command);
   // Whatever ended it, half a trace is none.
   std::error_code ignored;
-  fs::remove(options.trace + ".part", ignored);
+  fs::remove(partial, ignored);
   if (!fs::exists(folder.file("summary.json"))) {
     const Finished needs = run_program(command[0], {"-c", "import torch, h5py"});
     if (needs.status != 0)
@@ -142,6 +183,7 @@ RecordSummary record(const Registry& registry, const RecordOptions& options) {
     none.exit = exit;
     none.signalled = HandedOn::any();
     none.kept = false;
+    if (fs::is_regular_file(copy, ignored)) none.copy = copy;
     return none;
   }
   const json said = json::parse(read_file(folder.file("summary.json")));
@@ -151,6 +193,7 @@ RecordSummary record(const Registry& registry, const RecordOptions& options) {
   summary.full = said.at("full").get<bool>();
   summary.unknown = said.at("unknown").get<std::map<std::string, std::uint64_t>>();
   summary.lost = said.at("lost").get<std::string>();
+  summary.no_operator = said.at("no_operator").get<std::vector<std::string>>();
   summary.exit = exit;
   summary.signalled = HandedOn::any();
   return summary;

@@ -31,7 +31,8 @@ struct RecordOptions {
   std::string script;
   std::vector<std::string> arguments;  // of the script
   std::string trace;                   // the file to write
-  std::vector<std::string> operators;  // shell globs on PyTorch's names of operators; empty: all
+  bool keeps_earlier = false;          // a file of that name is moved away before: trace-2.h5
+  std::vector<std::string> operators;  // shell globs on names of operators, PyTorch's or Assay's; empty: all
   std::uint64_t limit = std::uint64_t{2}
                         << 30;  // bytes of tensors; what comes behind is counted, not recorded
 };
@@ -41,10 +42,12 @@ struct RecordSummary {
   std::map<std::string, std::uint64_t> passed;   // calls that are not recorded, by the reason
   bool full = false;                             // the limit was reached
   std::map<std::string, std::uint64_t> unknown;  // recorded calls of operators that Assay does not have
+  std::vector<std::string> no_operator = {};     // names of --ops that are none, of PyTorch nor of Assay
   std::string lost;                              // why the trace could not be written, or empty
   int exit = 0;                                  // the program's exit code
   bool signalled = false;                        // this process was told to end, and told the program
   bool kept = true;  // false: the program was killed, or killed itself, and took the trace with it
+  std::string copy = {};  // what it had recorded until shortly before that, or empty
 };
 
 // This machine cannot record: the message says what to install.

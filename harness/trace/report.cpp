@@ -24,6 +24,32 @@ std::string_view token_of(Status s) { return kTokens[static_cast<std::size_t>(s)
 
 constexpr std::size_t kMostNamed = 8;
 
+// What is said of a wrong operator, or of one that is not decided.
+std::optional<BisectedCall::Shown> shown_of(const BisectedCall& c) {
+  if (!c.diagnosis) return c.shown;
+  return BisectedCall::Shown{to_text(*c.diagnosis, Style(false)), summary(*c.diagnosis),
+                             json::parse(diagnose::to_json({*c.diagnosis})).at("diagnoses").at(0).dump()};
+}
+
+json json_of(const BisectedCall& c) {
+  json call{{"name", c.name},
+            {"op", c.op},
+            {"case", c.case_text},
+            {"source", c.source},
+            {"status", token_of(c.status)},
+            {"blames", json::array()},
+            {"one_of", json::array()},
+            {"says", c.says},
+            {"dumped_as", c.dumped_as},
+            {"stored_as", c.stored_as.empty() ? json(nullptr) : json(c.stored_as)},
+            {"diagnosis", nullptr}};
+  for (const diagnose::Blame blame : c.blames) call["blames"].push_back(diagnose::token(blame));
+  for (const auto& assumed : c.one_of) call["one_of"].push_back(assumed.second);
+  if (c.status == Status::wrong) call["blames"].push_back("algorithm");
+  if (const auto shown = shown_of(c)) call["diagnosis"] = json::parse(shown->json);
+  return call;
+}
+
 std::string line(std::string_view said) { return paragraph(said, "    ", "    "); }
 
 std::string_view meaning(diagnose::Blame b) {
@@ -37,18 +63,18 @@ std::string_view meaning(diagnose::Blame b) {
   }
 }
 
-// The last of them, which are the nearest.
+// The nearest before it first.
 std::string one_of(const BisectedCall& c) {
   std::vector<std::string> names;
-  for (auto at = c.one_of.rbegin(); at != c.one_of.rend() && names.size() < kMostNamed; ++at)
-    names.insert(names.begin(), at->second);
-  return fmt::format("{}{}", c.one_of.size() > names.size() ? ".., " : "", fmt::join(names, ", "));
+  for (const auto& assumed : c.one_of) names.insert(names.begin(), assumed.second);
+  return first_of(names, kMostNamed) + (names.size() > kMostNamed ? " before these" : "");
 }
 
 std::string algorithm(const BisectedCall& c) {
-  if (!c.diagnosis && !c.has_reference)
+  const bool has_cause = c.diagnosis || c.shown;
+  if (!has_cause && !c.has_reference)
     return "algorithm: it gave other numbers than PyTorch for the same, or another shape.";
-  if (!c.diagnosis) return "algorithm: its result has another shape.";
+  if (!has_cause) return "algorithm: its result has another shape.";
   if (c.one_of.empty()) return "algorithm: wrong on the engine's own inputs and parameters.";
   return fmt::format(
       "algorithm: this call is wrong, or one before it that the dump does not have, and that was taken for right: {}. With "
@@ -66,9 +92,10 @@ std::string finding(const BisectedCall& c, std::size_t number, Style style) {
   for (const std::string& said : c.says) s += line(said + ".");
   if (c.status != Status::wrong && !c.dumped_as.empty() && c.has_reference)
     s += line("With what it was given, its result is right.");
-  if (!c.diagnosis) return s;
+  const auto shown = shown_of(c);
+  if (!shown) return s;
   if (!c.one_of.empty()) s += line("If it is this call:");
-  const std::string text = to_text(*c.diagnosis, Style(false));
+  const std::string& text = shown->text;
   for (std::size_t begin = text.find('\n') + 1, end = 0; begin < text.size(); begin = end + 1) {
     end = std::min(text.find('\n', begin), text.size());
     s += "  " + text.substr(begin, end - begin) + "\n";
@@ -87,10 +114,7 @@ std::string compared_with_pytorch(const Bisection& b) {
   std::string s;
   const auto add = [&](const std::vector<std::string>& names, std::string_view what) {
     if (names.empty()) return;
-    const std::size_t shown = std::min(names.size(), kMostNamed);
-    s += fmt::format("{} {} {} ({}{})", s.empty() ? "" : ",", names.size(), what,
-                     fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
-                     shown < names.size() ? ", .." : "");
+    s += fmt::format("{} {} {} ({})", s.empty() ? "" : ",", names.size(), what, first_of(names, kMostNamed));
   };
   add(alike, "nearly the same");
   add(differing, differing.size() == 1 ? "differs" : "differ");
@@ -119,10 +143,8 @@ std::string to_text(const Bisection& b, Style style) {
   const auto list = [&](Status status) {
     std::vector<std::string> names;
     for (const BisectedCall& c : b.calls)
-      if (c.status == status && names.size() < kMostNamed) names.push_back(c.name);
-    const std::size_t all = count(b, status);
-    return fmt::format("{}{}", fmt::join(names, ", "),
-                       all > names.size() ? fmt::format(" and {} more", all - names.size()) : "");
+      if (c.status == status) names.push_back(c.name);
+    return first_of(names, kMostNamed);
   };
   const auto said = [&](Status status, std::string_view what) {
     if (const std::size_t n = count(b, status); n > 0)
@@ -139,7 +161,7 @@ std::string to_text(const Bisection& b, Style style) {
   for (const BisectedCall& c : b.calls)
     if (c.status == Status::undecided)
       s += paragraph(fmt::format("{}: {}. `assay diagnose` says more of it; --contract decides it.",
-                                 printable(c.name), summary(*c.diagnosis)),
+                                 printable(c.name), shown_of(c)->summary),
                      "", "  ");
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> rounded;
   for (const BisectedCall& c : b.calls)
@@ -155,23 +177,16 @@ std::string to_text(const Bisection& b, Style style) {
     if (c.dumped_as.find(", the only one") != std::string::npos)
       s += paragraph(fmt::format("Taken for the result of {}: {}.", c.name, c.dumped_as), "", "  ");
   for (const std::string& u : b.unread) s += paragraph(u, "not read: ", "    ");
-  if (!b.written.empty()) {
-    const std::size_t shown = std::min(b.written.size(), kMostNamed);
+  if (!b.written.empty())
     s += paragraph(
         fmt::format(
-            "Not compared, as the program writes to them and nobody knows when the dump was made: {}{}.",
-            fmt::join(b.written.begin(), b.written.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
-            shown < b.written.size() ? ", .." : ""),
+            "Not compared, as the program writes to them and nobody knows when the dump was made: {}.",
+            first_of(b.written, kMostNamed)),
         "", "  ");
-  }
-  if (!b.unused.empty()) {
-    const std::size_t shown = std::min(b.unused.size(), kMostNamed);
-    s += paragraph(
-        fmt::format("Not used of the dump: {}{}. --map says which call or parameter a tensor is.",
-                    fmt::join(b.unused.begin(), b.unused.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
-                    shown < b.unused.size() ? ", .." : ""),
-        "", "  ");
-  }
+  if (!b.unused.empty())
+    s += paragraph(fmt::format("Not used of the dump: {}. --map says which call or parameter a tensor is.",
+                               first_of(b.unused, kMostNamed)),
+                   "", "  ");
   const auto first = std::ranges::find_if(b.calls, &BisectedCall::is_finding);
   const auto judged = std::ranges::count_if(b.calls, [](const BisectedCall& c) {
     return !c.dumped_as.empty() && c.status != Status::no_reference && c.status != Status::not_judged;
@@ -209,25 +224,41 @@ std::string to_json(const Bisection& b) {
          {"written", b.written},
          {"unused", b.unused},
          {"unread", b.unread}};
-  for (const BisectedCall& c : b.calls) {
-    json call{{"name", c.name},
-              {"op", c.op},
-              {"case", c.case_text},
-              {"source", c.source},
-              {"status", token_of(c.status)},
-              {"blames", json::array()},
-              {"one_of", json::array()},
-              {"says", c.says},
-              {"dumped_as", c.dumped_as},
-              {"stored_as", c.stored_as.empty() ? json(nullptr) : json(c.stored_as)},
-              {"diagnosis", nullptr}};
-    for (const diagnose::Blame blame : c.blames) call["blames"].push_back(diagnose::token(blame));
-    for (const auto& assumed : c.one_of) call["one_of"].push_back(assumed.second);
-    if (c.status == Status::wrong) call["blames"].push_back("algorithm");
-    if (c.diagnosis) call["diagnosis"] = json::parse(diagnose::to_json({*c.diagnosis})).at("diagnoses").at(0);
-    j["calls"].push_back(std::move(call));
-  }
+  for (const BisectedCall& c : b.calls) j["calls"].push_back(json_of(c));
   return j.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+json kept_call(const BisectedCall& c) { return json_of(c); }
+
+json more_of(const BisectedCall& c) {
+  json more{{"has_reference", c.has_reference}, {"compared", c.compared}, {"computed_in", c.computed_in},
+            {"blames", json::array()},          {"one_of", json::array()}};
+  for (const diagnose::Blame blame : c.blames) more["blames"].push_back(static_cast<int>(blame));
+  for (const auto& [number, name] : c.one_of) more["one_of"].push_back({number, name});
+  if (const auto shown = shown_of(c))
+    more["shown"] = {{"text", shown->text}, {"summary", shown->summary}, {"json", shown->json}};
+  return more;
+}
+
+BisectedCall call_of(const json& kept, const json& more) {
+  BisectedCall c;
+  const auto status = std::ranges::find(kTokens, kept.at("status").get<std::string>());
+  c.status = static_cast<Status>(status - kTokens.begin());
+  c.name = kept.at("name");
+  c.op = kept.at("op");
+  c.source = kept.at("source");
+  c.case_text = kept.at("case");
+  c.dumped_as = kept.at("dumped_as");
+  c.says = kept.at("says").get<std::vector<std::string>>();
+  if (!kept.at("stored_as").is_null()) c.stored_as = kept.at("stored_as");
+  c.has_reference = more.at("has_reference");
+  c.compared = more.at("compared");
+  c.computed_in = more.at("computed_in");
+  for (const json& blame : more.at("blames")) c.blames.insert(static_cast<diagnose::Blame>(blame.get<int>()));
+  for (const json& one : more.at("one_of")) c.one_of.emplace(one.at(0).get<std::size_t>(), one.at(1).get<std::string>());
+  if (const auto shown = more.find("shown"); shown != more.end())
+    c.shown = BisectedCall::Shown{shown->at("text"), shown->at("summary"), shown->at("json")};
+  return c;
 }
 
 }  // namespace assay

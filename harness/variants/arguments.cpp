@@ -180,12 +180,16 @@ class ArgumentVariants {
     const auto becomes = [&](std::string_view what, std::string says, std::int64_t factor,
                              std::int64_t plus) {
       plant(what, std::move(says), [factor, plus](CallValue& v, const Call&) {
-        if (auto* n = std::get_if<std::int64_t>(&v)) *n = *n * factor + plus;
+        if (auto* n = std::get_if<std::int64_t>(&v))
+          *n = *n * factor + plus;
+        else if (factor == 0 && std::holds_alternative<None>(v))
+          v = plus;  // left out: as if it were there
       });
     };
     becomes("zero", fmt::format("computes as if {} were 0", a.name), 0, 0);
     becomes("one", fmt::format("computes as if {} were 1", a.name), 0, 1);
     becomes("plus_one", fmt::format("takes {} to be larger by 1", a.name), 1, 1);
+    becomes("negated", fmt::format("takes {} with the opposite sign", a.name), -1, 0);
     if (a.optional)
       plant("dropped", fmt::format("computes as if {} were None", a.name),
             [](CallValue& v, const Call&) { v = None{}; });

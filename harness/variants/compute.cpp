@@ -7,19 +7,22 @@
 
 namespace assay {
 
-bool change_arguments(const Variant& variant, Call& call) {
-  if (!variant.arguments) return false;
-  Call changed = call;
-  if (!variant.arguments(changed)) return false;
+std::optional<Call> changed_by(const Variant& variant, Call call) {
+  if (!variant.arguments || !variant.arguments(call)) return std::nullopt;
   if (!variant.keeps_shapes) {
-    const Checked checked = check_arguments(*call.op, Arguments(changed).values());
+    const Checked checked = check_arguments(*call.op, Arguments(call).values());
     const auto same = [](const Checked::Output& a, const Checked::Output& b) {
       return a.dtype == b.dtype && a.shape == b.shape;
     };
-    if (!checked.ok() || !std::ranges::equal(checked.outputs, call.outputs, same)) return false;
+    if (!checked.ok() || !std::ranges::equal(checked.outputs, call.outputs, same)) return std::nullopt;
   }
-  call = std::move(changed);
-  return true;
+  return call;
+}
+
+bool change_arguments(const Variant& variant, Call& call) {
+  std::optional<Call> changed = changed_by(variant, call);
+  if (changed) call = std::move(*changed);
+  return changed.has_value();
 }
 
 const Reference& formula_of(const Variant& variant, const Operator& op) {

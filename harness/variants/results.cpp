@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -90,6 +91,13 @@ void plant_each(std::vector<Variant>& all, std::string_view what, std::string sa
   });
 }
 
+// The low bits of an integer, which is what its dtype holds.
+double stored(double x, Dtype dtype) {
+  std::array<std::byte, 8> bits{};
+  store_integer(bits.data(), dtype, static_cast<std::int64_t>(x));
+  return static_cast<double>(load_integer(bits.data(), dtype));
+}
+
 // `results`: dtypes of operators whose results are integers.
 void add_integers(std::vector<Variant>& all, DtypeSet results) {
   plant_change(all, "in_half_the_bits", "keeps half the bits of results", kArithmeticIntegers,
@@ -100,7 +108,8 @@ void add_integers(std::vector<Variant>& all, DtypeSet results) {
                  };
                  for (std::int64_t& n : r.integers) n = low(n);
                  if (is_float(r.dtype)) return;
-                 for (double& x : r.values) x = static_cast<double>(low(static_cast<std::int64_t>(x)));
+                 for (double& x : r.values)
+                   x = stored(static_cast<double>(low(static_cast<std::int64_t>(x))), r.dtype);
                });
   plant_change(
       all, "one_too_high", "gives integers that are too high by 1 where they are odd", results,
@@ -108,7 +117,7 @@ void add_integers(std::vector<Variant>& all, DtypeSet results) {
         for (std::int64_t& n : r.integers)
           n = static_cast<std::int64_t>(static_cast<std::uint64_t>(n) + static_cast<std::uint64_t>(n & 1));
         if (is_float(r.dtype)) return;
-        for (double& x : r.values) x += std::fmod(x, 2) != 0 ? 1 : 0;
+        for (double& x : r.values) x = stored(std::fmod(x, 2) != 0 ? x + 1 : x, r.dtype);
       });
 }
 

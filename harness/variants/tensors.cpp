@@ -118,7 +118,7 @@ class TensorVariants {
 
   void each(std::string_view what, std::string says, DtypeSet dtypes, double (*change)(double)) {
     plant(what, std::move(says), dtypes, [change](TensorData& t, Dtype) {
-      for (std::int64_t i = 0; i < t.numel(); ++i) t.set(i, change(t.get(i)));
+      for (std::int64_t i = 0, n = t.numel(); i < n; ++i) t.set(i, change(t.get(i)));
       return true;
     });
   }

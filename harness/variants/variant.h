@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -54,10 +55,24 @@ struct Variant {
   bool keeps_shapes = false;  // computes results of the call's own shapes even so: windows elsewhere
   int argument = -1;  // the tensor whose numbers are changed: without effect if the formula does not read it
   const Reference* formula = nullptr;  // instead of the operator's own
+  std::string_view definition{};       // whose definition of the operator that is, or empty
   std::string contract{};              // computed in these formats, one operation after another
   Attack attack{.shuffle = false};
   std::function<void(std::vector<VariantResult>&, const Call&)> results{};
-  bool moves = false;  // elements are read or stored elsewhere, and no number is changed
+  double change_errs = 0;      // of `results`: how far off, relatively, a kernel may be that does the same
+  bool errs_as_input = false;  // that is, relatively to the right result, where it is larger
+  bool moves = false;          // elements are read or stored elsewhere, and no number is changed
+  // Of faults that are read off results, and not planted:
+  // instead of `results`, where what becomes of a number depends on its place, or on the other results. It is made once from all
+  // results of output 0, row-major, and the call.
+  using OfPlace = std::function<double(double x, std::int64_t at)>;
+  std::function<OfPlace(std::span<const double> all, const Call&)> of_place{};
+  bool looks_at_others = true;  // `of_place`; else it is given no results
+  double beside_errs = 1;    // of `of_place`: as many times as unsure as its number alone a result is
+  double errs_at_least = 0;  // `change_errs` of a result is that of one of this size at least
+  std::optional<Dtype> rounded_to{};  // and then, with what `change_errs` makes of it, rounded to this dtype
+  // the results that have the fault, if not all have it; the others are as the reference says
+  std::function<bool(int output, std::int64_t at)> within{};
   // the call's own arguments and memory, with the results stored
   std::function<void(const assay_call&)> last{};
   bool garbage = false;  // it leaves in the result what was in that memory before
@@ -66,6 +81,8 @@ struct Variant {
 // Whether the variant changes this call, whose outputs are known, and then with it changed. A change that is not allowed, or makes
 // results of other shapes, is none.
 bool change_arguments(const Variant& variant, Call& call);
+// The call that it makes of one that nobody needs any more, or nothing.
+std::optional<Call> changed_by(const Variant& variant, Call call);
 // The operator's reference, or the wrong formula that the variant has instead.
 const Reference& formula_of(const Variant& variant, const Operator& op);
 
@@ -85,7 +102,8 @@ std::vector<Variant> variants_of(const Operator& op);
 void add_argument_variants(const Operator& op, std::vector<Variant>& all);
 void add_tensor_variants(const Operator& op, std::vector<Variant>& all);
 void add_arithmetic_variants(const Operator& op, std::vector<Variant>& all);
-void add_formula_variants(const Operator& op, std::vector<Variant>& all);
+// Those that are planted, or the others, which a diagnosis alone looks for.
+void add_formula_variants(const Operator& op, std::vector<Variant>& all, bool planted = true);
 void add_result_variants(const Operator& op, std::vector<Variant>& all);
 void add_behaviour_variants(const Operator& op, std::vector<Variant>& all);
 

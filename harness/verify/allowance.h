@@ -27,6 +27,12 @@ class Allowance {
 
 // Of a row, whatever it leaves: for the search for a cause, and for making each failure small.
 inline constexpr std::chrono::seconds kDiagnosisTime{10}, kShrinkTime{20};
+// Of these, for whether other failures have other causes.
+#ifdef ASSAY_SANITIZED
+inline constexpr std::chrono::milliseconds kOtherCausesTime{30'000};
+#else
+inline constexpr std::chrono::milliseconds kOtherCausesTime{1500};
+#endif
 // Of all rows together where the run has no --time; else what that leaves, and at least a share of it.
 inline constexpr std::chrono::seconds kRecordingTime{300};
 

@@ -47,7 +47,7 @@ std::vector<Case> case_list_from(std::string_view text, const std::string& file,
       count += cases.count();
       for (std::uint64_t i = 0; i < cases.count(); ++i) {
         const std::string one = cases.text(i);
-        if (!wants(one.substr(0, one.find(':')))) continue;
+        if (!wants(std::string(operator_in(one)))) continue;
         try {
           all.push_back(allowed_case(one));
         } catch (const CaseError& e) {

@@ -13,15 +13,17 @@
 
 #include "../generate/data.h"
 #include "../generate/properties.h"
+#include "../judge/declared.h"
 #include "../judge/reached.h"
+#include "../run/threads.h"
 #include "further_runs.h"
+#include "predecessors.h"
+#include "thread_runs.h"
 #include "vocabulary/stop.h"
 
 namespace assay {
 namespace {
 
-constexpr std::string_view kThreads =
-    "3";  // more than cores on small machines, and odd, so that work splits unevenly
 // One case in this many also runs with several threads, and every one that is large enough to be split among them.
 constexpr std::uint64_t kThreadedShare = 8;
 // Where a contract leaves the order of threads open, a race shows in wrong numbers alone, and in few runs.
@@ -54,6 +56,8 @@ bool applies(const Kernel& kernel, Checked::Fault fault) {
   return !kernel.peer || fault == Checked::Fault::shape || fault == Checked::Fault::attribute;
 }
 
+bool is_by_others(const Kernel& kernel) { return kernel.peer || kernel.name.starts_with(kPluginPrefix); }
+
 struct PackedResult {
   Finding* finding;
   const Kernel* kernel;
@@ -64,6 +68,12 @@ struct PackedResult {
   std::vector<std::size_t> threaded;    // the tasks of runs with several threads
   std::optional<Derived> derived;
 };
+
+// Whether the lane has seen that what runs after this call in its process may suffer for it.
+bool spoils(const Outcome& outcome) {
+  return !outcome.left.empty() || outcome.detail.starts_with(kDamagedItsProcess) ||
+         outcome.detail.starts_with(kThreadOfIts);
+}
 
 // The findings of a call that there was no time for.
 Examined not_run(std::span<const Kernel* const> kernels) {
@@ -101,32 +111,47 @@ Further further_in(std::uint64_t chunk) {
   return chunk % 8 == 0 ? Further::many : chunk % 8 == 4 ? Further::few : Further::padded;
 }
 
-Examiner::Examiner(std::shared_ptr<Zygotes> zygotes, RunOptions options)
-    : zygotes_(std::move(zygotes)), run_options_(std::move(options)), lane_(zygotes_, run_options_) {
+Examiner::Examiner(std::shared_ptr<Zygotes> zygotes, RunOptions options, std::shared_ptr<KnownCulprits> known)
+    : zygotes_(std::move(zygotes)),
+      run_options_(std::move(options)),
+      lane_(zygotes_, run_options_),
+      known_(known ? std::move(known) : std::make_shared<KnownCulprits>()) {
   static std::once_flag once;
   std::call_once(once, keep_freed_memory);
 }
 
-void Examiner::start_afresh() { lane_ = Lane(zygotes_, run_options_); }
+void Examiner::start_afresh() {
+  lane_ = Lane(zygotes_, run_options_);
+  apart_ = known_->that_spoil();
+  for (const std::string& kernel : apart_) lane_.keep_apart(kernel);
+  earlier_.clear();
+}
 
-const Kernel& Examiner::threaded(const Kernel& kernel) {
-  const auto known = threaded_.find(&kernel);
+// Those that another lane has found may have run in this one's processes.
+void Examiner::learn_of_others() {
+  if (known_->that_spoil() != apart_) start_afresh();
+}
+
+const Kernel& Examiner::threaded(const Kernel& kernel, int threads) {
+  const auto known = threaded_.find({&kernel, threads});
   if (known != threaded_.end()) return known->second;
   Kernel copy = kernel;
-  set_variable(copy.environment, fmt::format("OMP_NUM_THREADS={}", kThreads), true);
-  return threaded_.emplace(&kernel, std::move(copy)).first->second;
+  set_variable(copy.environment, fmt::format("OMP_NUM_THREADS={}", threads), true);
+  return threaded_.emplace(std::pair(&kernel, threads), std::move(copy)).first->second;
 }
 
 std::vector<Examined> Examiner::examine(std::span<const Case> cases, std::span<const Kernel* const> kernels,
                                         const ExamineOptions& options) {
   // What a kernel does wrong in the first call of a process shows in few cases: there are others that come first.
   if (options.further == Further::few && std::ranges::none_of(kernels, &Kernel::on_device)) start_afresh();
+  if (options.confirm) learn_of_others();
   std::vector<Examined> all;
   std::vector<Call> calls;
   std::vector<std::uint64_t> choices;
   for (std::size_t i = 0; i < cases.size(); ++i) {
     if (StopScope::over()) {
-      for (; i < cases.size(); ++i) all.push_back(not_run(kernels));
+      // Those that were made and not run yet, too.
+      while (all.size() < cases.size()) all.push_back(not_run(kernels));
       break;
     }
     calls.push_back(materialise(cases[i]));
@@ -144,6 +169,7 @@ std::vector<Examined> Examiner::examine(std::span<const Case> cases, std::span<c
 std::vector<Examined> Examiner::examine(std::vector<Call> calls, std::span<const std::uint64_t> choices,
                                         std::span<const Kernel* const> kernels, const ExamineOptions& options,
                                         std::span<const Case> made_of) {
+  lane_.of_row(options.row);
   std::vector<Examined> all(calls.size());
   std::vector<Task> tasks;
   std::deque<PackedResult> results;
@@ -170,7 +196,7 @@ std::vector<Examined> Examiner::examine(std::vector<Call> calls, std::span<const
           const int times = r.contract.thread_invariant ? 1 : is_large(e.call) ? kRunsForRaces : 2;
           for (int t = 0; t < times; ++t) {
             r.threaded.push_back(tasks.size());
-            tasks.push_back({&threaded(kernel), &e.call});
+            tasks.push_back({&threaded(kernel, kThreads), &e.call});
           }
         }
       }
@@ -183,9 +209,23 @@ std::vector<Examined> Examiner::examine(std::vector<Call> calls, std::span<const
   }
 
   lane_.post(tasks);
+  if (options.only_runs) {
+    lane_.collect();
+    return all;
+  }
   std::vector<std::unique_ptr<Expectation>> expectations(all.size());
   for (std::size_t i = 0; i < all.size(); ++i) expectations[i] = expectation_of(all[i].call, options.ahead);
   std::vector<Outcome> outcomes = lane_.collect();
+
+  // Whose call went wrong after this one, if the lane has found that out.
+  const auto harmed_by = [&](const Outcome& outcome) -> std::optional<Harmed> {
+    if (!outcome.harmed || made_of.empty()) return std::nullopt;
+    for (const PackedResult& r : results)
+      if (r.task == *outcome.harmed || r.property == outcome.harmed ||
+          std::ranges::find(r.threaded, *outcome.harmed) != r.threaded.end())
+        return Harmed{.impl = r.kernel->name, .case_text = text(made_of[r.call])};
+    return std::nullopt;
+  };
 
   std::vector<Passed> passed;
   const auto conclude = [&](PackedResult& r) {
@@ -199,6 +239,7 @@ std::vector<Examined> Examiner::examine(std::vector<Call> calls, std::span<const
     blame_surroundings(lane_, *r.kernel, call, main, j);
     r.finding->information = main.information;
     r.finding->ran = main.ran;
+    r.finding->harmed = harmed_by(main);
 
     // A relation between runs says something only where the first run stands.
     // Without `compare` it is judged by itself.
@@ -216,6 +257,8 @@ std::vector<Examined> Examiner::examine(std::vector<Call> calls, std::span<const
         if (other.kind == Outcome::Kind::ok && !is_fault(judged.verdict)) return;
         j.verdict = judged.verdict;
         j.detail = judged.detail;
+        j.given_up = judged.given_up;
+        r.finding->harmed = harmed_by(other);
       } else {
         std::string broken = compare(other);
         if (broken.empty()) return;
@@ -226,14 +269,18 @@ std::vector<Examined> Examiner::examine(std::vector<Call> calls, std::span<const
       j.detail = fmt::format("{}: {}", relation, j.detail);
     };
     for (const std::size_t task : r.threaded)
-      related(outcomes[task], threaded(*r.kernel), call, fmt::format("with {} threads", kThreads),
-              !r.contract.thread_invariant ? Compare() : [&](const Outcome& other) {
-                return first_difference(call, other.outputs, "there", main.outputs, "with one thread");
-              });
+      related(
+          outcomes[task], threaded(*r.kernel, kThreads), call, fmt::format("with {} threads", kThreads),
+          !r.contract.thread_invariant ? Compare() : [&](const Outcome& other) {
+            return first_difference(call, other.outputs, "there", main.outputs, "with one thread");
+          });
     if (r.property)
       related(outcomes[*r.property], *r.kernel, r.derived->call,
               fmt::format("property {}", r.derived->property),
               [&](const Outcome& other) { return r.derived->compare(main.outputs, other.outputs); });
+    if (options.needs && main.kind == Outcome::Kind::ok && j.verdict == Verdict::pass && call.error.empty() &&
+        is_by_others(*r.kernel))
+      r.finding->needs = needed_weaknesses(r.contract, *expectations[r.call], main.outputs);
     if (is_fault(j.verdict)) {
       r.finding->stopped = false;  // which no other run takes back
     } else if (main.kind == Outcome::Kind::ok && !r.finding->stopped && call.error.empty()) {
@@ -249,8 +296,20 @@ std::vector<Examined> Examiner::examine(std::vector<Call> calls, std::span<const
       r.finding->stopped = true;
     }
   }
+  std::set<std::string> spoilers;
+  if (options.confirm)
+    for (std::size_t t = 0; t < tasks.size(); ++t)
+      if (spoils(outcomes[t])) spoilers.insert(tasks[t].kernel->name);
+  for (const std::string& kernel : spoilers) lane_.keep_apart(kernel);
+  Examination examination{all, choices, kernels, options, made_of, {}};
+  if (options.confirm)
+    for (const PackedResult& r : results)
+      if (is_fault(r.finding->judgement.verdict)) examination.at_once.insert(r.finding);
   try {
     run_further(lane_, passed, options.further);
+    if (options.further != Further::none)
+      run_with_threads(lane_, passed,
+                       [this](const Kernel& k, int n) -> const Kernel& { return threaded(k, n); });
   } catch (const Stopped&) {
     for (const Passed& p : passed)
       if (!is_fault(p.finding->judgement.verdict)) {
@@ -262,6 +321,12 @@ std::vector<Examined> Examiner::examine(std::vector<Call> calls, std::span<const
     if (is_fault(r.finding->judgement.verdict)) r.finding->stopped = false;
     if (options.keep_outputs) r.finding->outputs = std::move(outcomes[r.task].outputs);
   }
+  try {
+    if (options.confirm) confirm(examination);
+  } catch (const Stopped&) {  // there was no time for it: faults stay where they showed
+    start_afresh();
+  }
+  for (const std::string& kernel : spoilers) known_->note_spoils(kernel);
   return all;
 }
 

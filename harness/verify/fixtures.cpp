@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "examine.h"
+#include "kept_cases.h"
 #include "record.h"
+#include "reports/run_file.h"
 #include "stretch.h"
 #include "tally.h"
 #include "vocabulary/stop.h"
@@ -34,8 +37,11 @@ class FixtureRun {
     RunResult result;
     const StopScope scope(
         [this] { return recording_ ? stretch_.stops_recording() : stretch_.stops_cases(); });
+    if (options_.journal != nullptr) options_.journal->begin(nlohmann::json::parse(to_json(result_so_far())));
+    if (options_.snapshot) options_.snapshot([this] { return result_so_far(); });
     for (const std::size_t i : chosen_) {
       if (stretch_.over()) break;
+      if (was_examined(i)) continue;
       try {
         examine(i);
       } catch (const Stopped&) {
@@ -46,15 +52,46 @@ class FixtureRun {
     for (const auto& [key, tally] : rows_) {
       Row row = tally.row();
       row.named = names(options_.impls, key.first->name) && !key.first->name.starts_with(kFixturePrefix);
+      row.literally = row.named && names_literally(options_.impls, key.first->name);
       record_failures(row, *key.first);
       result.rows.push_back(std::move(row));
     }
+    result.contract = options_.contract;
     result.fixtures = FixtureCount{fixtures_.source, fixtures_.found, fixtures_.left_out};
     stretch_.conclude(result, progress_);
     return result;
   }
 
  private:
+  RunResult result_so_far() const {
+    RunResult result;
+    for (const auto& [key, tally] : rows_) result.rows.push_back(tally.row());
+    result.contract = options_.contract;
+    result.fixtures = FixtureCount{fixtures_.source, fixtures_.found, fixtures_.left_out};
+    stretch_.conclude(result, progress_);
+    result.complete = false;
+    result.incomplete = "it is still running";
+    return result;
+  }
+
+  static std::string key_of(std::size_t i) { return fmt::format("fixture {}", i); }
+
+  void add(const KeptParts& parts) {
+    for (const auto& [key, part] : parts) {
+      rows_.at(key).add(part.tally);
+      if (!key.first->peer) progress_.faults += part.tally.faults();
+    }
+  }
+
+  bool was_examined(std::size_t i) {
+    const JournalEntry* const entry =
+        options_.journal == nullptr ? nullptr : options_.journal->find(key_of(i));
+    if (entry == nullptr) return false;
+    add(kept(*entry, rows_));
+    ++progress_.done;
+    return true;
+  }
+
   RunOptions patient(RunOptions run) const {
     run.give_up = [this](auto waited) {
       return recording_ ? stretch_.ends_recording(waited) : stretch_.ends_cases();
@@ -65,7 +102,7 @@ class FixtureRun {
   bool wanted(const Fixture& f) const {
     const bool dtype =
         options_.dtypes.empty() || std::ranges::find(options_.dtypes, row_dtype(f)) != options_.dtypes.end();
-    return dtype && selects(options_.patterns, std::string(f.call.op->schema.name));
+    return dtype && selects_operator(options_.patterns, std::string(f.call.op->schema.name));
   }
 
   void select() {
@@ -106,10 +143,11 @@ class FixtureRun {
     return producers_.emplace_back(std::move(k));
   }
 
-  void add(const Finding& finding, std::size_t i) {
+  void add(KeptParts& parts, const Finding& finding, std::size_t i) {
     const Fixture& f = fixtures_.fixtures[i];
-    rows_.at({finding.kernel, row_dtype(f)}).add(finding, text(f.parsed), i);
-    if (is_fault(finding.judgement.verdict) && !finding.kernel->peer) ++progress_.faults;
+    const RowKey key{finding.kernel, row_dtype(f)};
+    parts.try_emplace(key, KeptPart{Tally(*key.first, key.second)})
+        .first->second.tally.add(finding, text(f.parsed), i);
   }
 
   Finding judged(const Fixture& f) {
@@ -127,10 +165,17 @@ class FixtureRun {
     for (const Kernel* k : kernels_of(f))
       if (k->unavailable.empty()) kernels.push_back(k);
     const std::uint64_t choices[] = {i};
-    const std::vector<Examined> examined = examiner_.examine({f.call}, choices, kernels);
-    for (const Finding& finding : examined[0].findings) add(finding, i);
-    add(judged(f), i);
-    if (std::ranges::none_of(examined[0].findings, &Finding::stopped)) ++progress_.done;
+    const std::vector<Examined> examined = examiner_.examine({f.call}, choices, kernels, {.needs = true, .confirm = true});
+    KeptParts parts;
+    for (const Finding& finding : examined[0].findings) add(parts, finding, i);
+    add(parts, judged(f), i);
+    add(parts);
+    if (std::ranges::none_of(examined[0].findings, &Finding::stopped)) {
+      ++progress_.done;
+      if (options_.journal != nullptr)
+        keep(*options_.journal, key_of(i), stretch_.elapsed().count(), parts, 1);
+    }
+    if (options_.snapshot) options_.snapshot([this] { return result_so_far(); });
     report_(progress_);
   }
 
@@ -159,13 +204,13 @@ class FixtureRun {
         if (!output) break;  // the file has the results before the first that nobody recorded
         shown.findings[0].outputs.push_back(*output);
       }
-      write_failure(shown, promised, f.parsed, f.origin, failure, row.dtype, options_.out);
+      write_failure(shown, promised, f.parsed, f.origin, failure, row.dtype, options_.out, options_.contract);
     } else {
       const std::uint64_t choices[] = {failure.index};
       const Kernel* const kernels[] = {&kernel};
       shown = std::move(
           examiner_.examine({f.call}, choices, kernels, {.properties = true, .keep_outputs = true})[0]);
-      write_failure(shown, kernel, f.parsed, f.origin, failure, row.dtype, options_.out);
+      write_failure(shown, kernel, f.parsed, f.origin, failure, row.dtype, options_.out, options_.contract);
     }
   }
 
@@ -177,7 +222,7 @@ class FixtureRun {
   bool recording_ = false;
   Examiner examiner_;
   std::deque<Kernel> producers_;
-  std::map<std::pair<const Kernel*, Dtype>, Tally> rows_;
+  std::map<RowKey, Tally> rows_;
   std::vector<std::size_t> chosen_;
   Progress progress_;
 };

@@ -112,8 +112,7 @@ Judgement Repeating::judged(const Outcome& outcome) const {
                            r ? fmt::format(", the {} call", ordinal(r->calls)) : std::string(), j.detail);
     return j;
   }
-  const bool had_other = r->which == Member::other || r->calls > 3;
-  if (had_other && !(r->differed != 0 && r->which == Member::other && r->differed <= 3)) {
+  if (!r->first_other.empty() && !(r->differed != 0 && r->which == Member::other && r->differed <= 3)) {
     const bool stale = first_difference(*of->call, r->first_other, "", of->outcome->outputs, "").empty();
     const Judgement j = diverged(
         stale ? "with other data at the same addresses the kernel gave the result of the earlier data"
@@ -127,9 +126,10 @@ Judgement Repeating::judged(const Outcome& outcome) const {
   if (j.verdict == Verdict::pass && neighbour != nullptr && r->calls > 5)
     j = diverged(fmt::format("its neighbour {}, called between calls of this case", neighbour->text),
                  *neighbour_expected, r->last_neighbour);
-  if (j.verdict == Verdict::pass && outcome.changed_float_state) {
+  if (j.verdict == Verdict::pass && !left_text(outcome).empty()) {
     j.verdict = Verdict::unstable;
-    j.detail = "called again and again in one process, it left the floating-point control bits changed";
+    j.detail = fmt::format("called again and again in one process, it left {}",
+                           left_text(outcome));
   }
   return j;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
 #include "../generate/data.h"
 #include "../generate/shrink.h"
@@ -24,6 +25,10 @@ Examined not_run(const Case& c, const Kernel& kernel) {
   return e;
 }
 
+bool harms_others(const Failure& failure) {
+  return failure.detail.find(kDamagedItsProcess) != std::string::npos;
+}
+
 }  // namespace
 
 void record_failure(Examiner& examiner, const Kernel& kernel, Failure& failure, const std::string& dtype,
@@ -39,7 +44,7 @@ void record_failure(Examiner& examiner, const Kernel& kernel, Failure& failure, 
   const Case original = parse_case(failure.case_text);
   Case smallest = original;
   std::string unfinished;
-  if (options.run && failure.kind != Verdict::timeout) {
+  if (options.run && failure.kind != Verdict::timeout && !harms_others(failure)) {
     examiner.start_afresh();
     if (const Finding f = examine(original).findings[0]; !f.stopped && f.judgement.verdict != failure.kind) {
       further = Further::all;
@@ -48,7 +53,11 @@ void record_failure(Examiner& examiner, const Kernel& kernel, Failure& failure, 
       if (is_fault(now)) failure.kind = now;
     }
   }
-  if (options.shrink_budget > 0) {
+  const std::optional<Sequence> sequence = sequence_of(failure, kernel, options.kernel_of);
+  std::optional<Consequence> consequence;
+  if (sequence && options.run) consequence = examiner.consequence_of(*sequence);
+  // What shows in others stays as it is.
+  if (options.shrink_budget > 0 && !harms_others(failure)) {
     using Clock = std::chrono::steady_clock;
     // A hang costs the whole time limit at each try.
     const auto begin = Clock::now(), end = std::min(options.until, begin + kShrinkTime);
@@ -79,27 +88,36 @@ void record_failure(Examiner& examiner, const Kernel& kernel, Failure& failure, 
     shown = examine(original);
   }
   if (shown.call.op == nullptr) shown = not_run(smallest, kernel);
-  write_failure(shown, kernel, smallest, failure.case_text, failure, dtype, folder);
+  write_failure(shown, kernel, smallest, failure.case_text, failure, dtype, folder, options.contract,
+                sequence ? &*sequence : nullptr, consequence ? &*consequence : nullptr);
   failure.detail += unfinished;
 }
 
 void write_failure(const Examined& shown, const Kernel& kernel, const Case& c, const std::string& found_as,
-                   Failure& failure, const std::string& dtype, const std::string& folder) {
-  const bool stopped = shown.findings[0].stopped;
-  const bool again = !stopped && shown.findings[0].judgement.verdict == failure.kind;
+                   Failure& failure, const std::string& dtype, const std::string& folder,
+                   const std::string& contract, const Sequence* sequence, const Consequence* consequence) {
+  const bool by_another = consequence != nullptr && is_fault(consequence->after.judgement.verdict);
+  const bool stopped = consequence != nullptr ? consequence->alone.stopped || consequence->after.stopped
+                                              : shown.findings[0].stopped;
+  const bool again = by_another || (!stopped && shown.findings[0].judgement.verdict == failure.kind);
   const std::string case_text = text(c);
   CaseFile file = new_case_file();
   file.calls.push_back(record_call(case_text, c.seed, shown.call, kernel, shown.findings[0]));
   RecordedCall& call = file.calls.back();
   call.notes["found_as"] = found_as;
+  if (!contract.empty()) call.notes[kJudgedBy] = contract;
+  failure.contract = contract;
   if (!failure.diagnosis.empty()) call.notes["diagnosis"] = failure.diagnosis;
-  if (again) {
+  if (sequence != nullptr)
+    record_sequence(*sequence, consequence != nullptr && !stopped ? &consequence->after : nullptr, call);
+  if (again && !harms_others(failure)) {
     failure.detail = shown.findings[0].judgement.detail;
   } else {
     call.verdict = token(failure.kind);
     call.detail = failure.detail;
-    failure.detail += stopped ? " (the run was stopped before the call was recorded with its results)"
-                              : " (it did not show again when the call was recorded)";
+    if (!again && (!harms_others(failure) || consequence != nullptr))
+      failure.detail += stopped ? " (the run was stopped before the call was recorded with its results)"
+                                : " (it did not show again when the call was recorded)";
   }
   call.attempts = stopped ? 0 : 1;
   call.failed_attempts = again ? 1 : 0;

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <numeric>
 
+#include "../plugin/sanitized.h"
 #include "../files/tensor_data.h"
 #include "../generate/data.h"
 #include "machine.h"
@@ -62,16 +63,13 @@ RecordedOutput expected(Expectation& expectation, int output, const Contract& co
 
 }  // namespace
 
-RecordedCall record_call(const std::string& case_text, std::uint64_t seed, const Call& call,
-                         const Kernel& kernel, const Finding& finding) {
+RecordedCall record_inputs(const std::string& case_text, std::uint64_t seed, const Call& call, const Kernel& kernel) {
   RecordedCall r;
   r.op = call.op->schema.name;
   r.case_text = case_text;
   r.seed = seed;
   r.impl = kernel.name;
   r.contract = kernel.contract;
-  r.verdict = token(finding.judgement.verdict);
-  r.detail = finding.judgement.detail;
   // Which program of Assay's; where it and its parts were installed says nothing elsewhere.
   r.program = {std::filesystem::path(kernel.environment.program).filename().string()};
   const std::vector<std::string>& arguments = kernel.environment.arguments;
@@ -81,7 +79,11 @@ RecordedCall record_call(const std::string& case_text, std::uint64_t seed, const
       r.plugin = *(plugin + 1);
     r.program.insert(r.program.end(), arguments.begin(), arguments.end());
   }
-  r.variables = kernel.environment.variables;
+  for (const std::string& v : kernel.environment.variables) {
+    // The sanitizer's come again with the plugin.
+    const std::string recorded = is_of_thread_sanitizer(v) ? asked_of_thread_sanitizer(v) : v;
+    if (!recorded.empty()) r.variables.push_back(recorded);
+  }
   for (std::size_t i = 0; i < call.arguments.size(); ++i) {
     const std::string argument(call.op->schema.argument_storage[i].name);
     if (const auto* t = std::get_if<TensorData>(&call.arguments[i])) r.inputs[argument] = recorded(*t);
@@ -89,6 +91,14 @@ RecordedCall record_call(const std::string& case_text, std::uint64_t seed, const
       for (std::size_t n = 0; n < list->size(); ++n)
         r.inputs[fmt::format("{}/{}", argument, n)] = recorded((*list)[n]);
   }
+  return r;
+}
+
+RecordedCall record_call(const std::string& case_text, std::uint64_t seed, const Call& call,
+                         const Kernel& kernel, const Finding& finding) {
+  RecordedCall r = record_inputs(case_text, seed, call, kernel);
+  r.verdict = token(finding.judgement.verdict);
+  r.detail = finding.judgement.detail;
   if (!call.error.empty()) return r;  // wrong arguments: no result is expected
   Expectation expectation(call);
   const Contract contract = contract_for(kernel, call);

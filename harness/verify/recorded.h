@@ -17,6 +17,9 @@ namespace assay {
 RecordedCall record_call(const std::string& case_text, std::uint64_t seed, const Call& call,
                          const Kernel& kernel, const Finding& finding);
 
+// The call with its inputs alone.
+RecordedCall record_inputs(const std::string& case_text, std::uint64_t seed, const Call& call, const Kernel& kernel);
+
 struct Replayable {
   Case parsed;
   Call call;  // with the recorded data, bit for bit

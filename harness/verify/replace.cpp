@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kept_cases.h"
+
 namespace assay {
 namespace {
 
@@ -21,7 +23,9 @@ void replace_refused(Examiner& examiner, Steering& steering, const Replacement& 
     std::vector<Case> cases;
     for (std::uint64_t i = 0; i < std::min(kBatch, what.missing - found); ++i)
       cases.push_back(steering.next());
-    const std::vector<Examined> examined = examiner.examine(cases, kernels, {.ahead = false, .further = further_in(lots++)});
+    const std::vector<Examined> examined = examiner.examine(
+        cases, kernels,
+        {.ahead = false, .further = further_in(lots++), .row = row_of(what.dtype), .confirm = true});
     for (std::size_t c = 0; c < cases.size(); ++c) {
       const Finding& finding = examined[c].findings[0];
       if (finding.stopped) return;

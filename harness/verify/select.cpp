@@ -6,6 +6,7 @@
 
 #include "../registry/parts.h"
 #include "verify.h"
+#include "vocabulary/case.h"
 #include "vocabulary/operators.h"
 
 namespace assay {
@@ -24,6 +25,10 @@ bool names(const std::vector<std::string>& globs, const std::string& name) {
   return std::ranges::any_of(globs, [&](const std::string& g) { return !excludes(g) && matches(g, name); });
 }
 
+bool names_literally(const std::vector<std::string>& globs, const std::string& name) {
+  return std::ranges::find(globs, name) != globs.end();
+}
+
 bool selects(const std::vector<std::string>& globs, const std::string& name, const std::string& other) {
   const auto leaves_out = [&](const std::string& g) {
     return excludes(g) && (matches(g, name) || matches(g, other));
@@ -35,6 +40,17 @@ bool selects(const std::vector<std::string>& globs, const std::string& name) {
   return selects(globs, name, name);
 }
 
+bool selects_operator(const std::vector<std::string>& globs, const std::string& name) {
+  const std::vector<std::string> all = spellings(name);
+  const auto is_meant = [&](const std::string& g) {
+    return std::ranges::any_of(all, [&](const std::string& spelling) { return matches(g, spelling); });
+  };
+  if (std::ranges::any_of(globs, [&](const std::string& g) { return excludes(g) && is_meant(g); }))
+    return false;
+  return std::ranges::all_of(globs, excludes) ||
+         std::ranges::any_of(globs, [&](const std::string& g) { return !excludes(g) && is_meant(g); });
+}
+
 bool selects_torch(const std::vector<std::string>& globs) {
   return selects(globs, "torch") || selects(globs, "torch.cuda");
 }
@@ -42,15 +58,20 @@ bool selects_torch(const std::vector<std::string>& globs) {
 std::vector<const Operator*> select_operators(const std::vector<std::string>& patterns) {
   std::vector<const Operator*> chosen;
   for (const Operator* op : operators())
-    if (selects(patterns, std::string(op->schema.name))) chosen.push_back(op);
-  for (const std::string& p : patterns)
-    if (std::ranges::none_of(operators(),
-                             [&](const Operator* op) { return matches(p, std::string(op->schema.name)); }))
+    if (selects_operator(patterns, std::string(op->schema.name))) chosen.push_back(op);
+  for (const std::string& p : patterns) {
+    const std::string named = p.substr(excludes(p) ? 1 : 0);
+    if (std::ranges::any_of(operators(), [&](const Operator* op) {
+          return selects_operator({named}, std::string(op->schema.name));
+        }))
+      continue;
+    if (operator_in(p).size() < p.size())
       throw SelectionError(
-          p.find(':') != std::string::npos
-              ? fmt::format("no operator matches \"{}\"; to run a case, write --case \"{}\"", p, p)
-              : fmt::format("no operator matches \"{}\"{} (`assay ops` lists them)", p,
-                            nearest_operator_hint(p.substr(excludes(p) ? 1 : 0))));
+          fmt::format("no operator matches \"{}\"; to run a case, write --case \"{}\"", p, p));
+    throw SelectionError(named.find_first_of("*?[") == std::string::npos
+                             ? no_operator(named)
+                             : fmt::format("no operator matches \"{}\" (`assay ops` lists them)", p));
+  }
   if (chosen.empty())
     throw SelectionError(fmt::format("\"{}\" leaves no operator", fmt::join(patterns, "\" \"")));
   return chosen;
@@ -61,7 +82,8 @@ void check_patterns(const Registry& registry, const std::vector<std::string>& gl
   if (globs.empty()) return;
   for (const std::string& p : patterns)
     if (std::ranges::none_of(
-            operators(), [&](const Operator* op) { return selects({p}, std::string(op->schema.name)); }) &&
+            operators(),
+            [&](const Operator* op) { return selects_operator({p}, std::string(op->schema.name)); }) &&
         std::ranges::any_of(registry.kernels(), [&](const Kernel& k) { return selects({p}, k.name); }))
       throw SelectionError(fmt::format(
           "no operator matches \"{}\", which names a kernel: kernels are comma-separated, --impl \"{},{}\"",

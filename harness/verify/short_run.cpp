@@ -32,9 +32,12 @@ Seconds budget_for(std::size_t operators_and_dtypes) {
   return std::clamp(kMost * (static_cast<double>(operators_and_dtypes) / all), kLeast, kMost);
 }
 
+bool is_cuda_on_the_processor(const Kernel& kernel) {
+  return std::ranges::find(kCudaOnTheProcessor, kernel.name) != kCudaOnTheProcessor.end();
+}
+
 bool is_left_out(const Kernel& kernel, const std::vector<std::string>& globs) {
-  return std::ranges::find(kCudaOnTheProcessor, kernel.name) != kCudaOnTheProcessor.end() &&
-         !names(globs, kernel.name);
+  return is_cuda_on_the_processor(kernel) && !names(globs, kernel.name);
 }
 
 bool is_sampled(const Kernel& kernel, const std::vector<std::string>& globs) {

@@ -7,6 +7,7 @@
 
 #include "allowance.h"
 #include "machine.h"
+#include "reports/journal.h"
 #include "vocabulary/stop.h"
 
 namespace assay {
@@ -22,6 +23,11 @@ constexpr double kShareOfFailures = 0.2;
 constexpr std::chrono::seconds kMostForFailures{60}, kLastFailure{2};
 
 }  // namespace
+
+Stretch::Clock::time_point Stretch::begin(const VerifyOptions& options) {
+  const std::chrono::duration<double> before(options.journal == nullptr ? 0 : options.journal->before());
+  return Clock::now() - std::chrono::duration_cast<Clock::duration>(before);
+}
 
 bool Stretch::was_interrupted(Clock::duration ago) const {
   if (!interrupted_) return false;

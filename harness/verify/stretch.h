@@ -13,7 +13,7 @@ class Stretch {
  public:
   // Both are borrowed.
   Stretch(const VerifyOptions& options, const std::atomic<bool>& interrupted)
-      : options_(options), interrupted_(interrupted), start_(Clock::now()) {}
+      : options_(options), interrupted_(interrupted), start_(begin(options)) {}
 
   std::chrono::duration<double> elapsed() const { return Clock::now() - start_; }
   // Once it is over.
@@ -40,6 +40,9 @@ class Stretch {
 
  private:
   using Clock = std::chrono::steady_clock;
+
+  // Earlier, by the time that a run had taken which goes on now.
+  static Clock::time_point begin(const VerifyOptions& options);
 
   // Whether the time was over so long ago.
   bool is_late(std::chrono::duration<double> ago) const {

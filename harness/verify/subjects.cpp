@@ -1,6 +1,7 @@
 #include "subjects.h"
 
 #include <algorithm>
+#include <set>
 
 #include "../generate/check_case.h"
 #include "../generate/data.h"
@@ -60,6 +61,30 @@ std::vector<Chosen> subjects(const Registry& registry, const VerifyOptions& opti
   std::erase_if(
       all, [](const Chosen& s) { return s.kernels.empty() && s.unavailable.empty() && s.left_out.empty(); });
   return all;
+}
+
+ShortRun part_that_ran(const std::vector<Chosen>& subjects, const VerifyOptions& options,
+                       const std::map<std::uint64_t, std::uint64_t>& done, std::uint64_t chunk, double budget) {
+  ShortRun part;
+  part.budget = budget;
+  part.of = options.cases;
+  const auto rows = static_cast<std::uint64_t>(
+      std::ranges::count_if(subjects, [](const Chosen& s) { return !s.kernels.empty(); }));
+  std::uint64_t of_peers = 0;
+  for (const auto& [lot, had_it] : done) {
+    if (had_it < rows) continue;  // interrupted
+    const std::uint64_t cases = std::min(chunk, options.cases - lot * chunk);
+    part.cases += cases;
+    if (lot < kPeerRounds) of_peers += cases;
+  }
+  std::set<std::string> left_out;
+  for (const Chosen& s : subjects) {
+    for (const Kernel* k : s.left_out) left_out.insert(k->name);
+    for (const Kernel* k : s.kernels)
+      if (is_sampled(*k, options.impls)) part.sampled[k->name] = of_peers;
+  }
+  part.left_out.assign(left_out.begin(), left_out.end());
+  return part;
 }
 
 }  // namespace assay

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
+#include "reports/result.h"
 #include "verify.h"
 
 namespace assay {
@@ -21,5 +23,9 @@ struct Chosen {
 
 // Those that the options select, of generated or of listed cases. Throws SelectionError.
 std::vector<Chosen> subjects(const Registry& registry, const VerifyOptions& options);
+
+// Of a short run: which part of the thorough one it was, if `done` says how many operators and dtypes had each lot of `chunk` cases.
+ShortRun part_that_ran(const std::vector<Chosen>& subjects, const VerifyOptions& options,
+                       const std::map<std::uint64_t, std::uint64_t>& done, std::uint64_t chunk, double budget);
 
 }  // namespace assay

@@ -1,6 +1,7 @@
 // Adds findings up to rows. The result does not depend on the order in which findings come.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <set>
 #include <span>
 #include <string>
@@ -11,8 +12,10 @@
 
 namespace assay {
 
-// How many failures of each kind a row keeps: those of the lowest case numbers.
-inline constexpr std::size_t kFailuresPerKind = 3;
+// How many failures of each kind and cause a row keeps: those of the lowest case numbers, of the causes that come first.
+inline constexpr std::size_t kFailuresPerKind = 3, kCausesPerKind = 4;
+// What diverges has no cause before somebody has looked: so many failures are there to be looked at.
+inline constexpr std::size_t kFailuresToDiagnose = 24;
 
 class Tally {
  public:
@@ -21,6 +24,8 @@ class Tally {
 
   void add(const Finding& finding, const std::string& case_text, std::uint64_t index);
   void add(const Tally& other);
+  // Of what was added, one stands in place of this, which was or will be added elsewhere: a case is not counted twice.
+  void replace(const Finding& other);
 
   // Beside add(), of a case whose arguments are right: of which classes it is. `instead`: it stands in place of a refused one.
   void covered(const Finding& finding, std::span<const std::string> classes, bool instead = false);
@@ -29,13 +34,24 @@ class Tally {
   // Of a generated case that the row is to judge.
   void ask() { ++row_.asked; }
 
+  // All of it, for a journal (reports/journal.h): what it adds to the results of a run file, and what that does not say. A tally of both
+  // adds up to the same.
+  nlohmann::json result() const;
+  nlohmann::json more() const;
+  static Tally of(const nlohmann::json& result, const nlohmann::json& more);
+  bool empty() const { return row_.cases == 0; }
+  std::uint64_t faults() const;  // cases
+
   // The row so far, verdict included.
   Row row() const;
+  // Failures that diverge, beyond those of the row: kFailuresToDiagnose with these.
+  std::vector<Failure> further() const;
 
  private:
   void keep(Failure failure);
 
-  Row row_;
+  Row row_;                    // without failures
+  std::vector<Failure> kept_;  // by their numbers
   std::uint64_t worst_index_ = ~std::uint64_t{0};
   std::set<std::string> information_;
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <thread>
 
@@ -17,11 +18,14 @@
 #include "../generate/paths.h"
 #include "../generate/random.h"
 #include "../registry/parts.h"
+#include "../run/hangs.h"
 #include "allowance.h"
-#include "diagnosed.h"
 #include "examine.h"
-#include "record.h"
+#include "kept_cases.h"
+#include "record_row.h"
 #include "replace.h"
+#include "reports/journal.h"
+#include "reports/run_file.h"
 #include "short_run.h"
 #include "stretch.h"
 #include "subjects.h"
@@ -34,8 +38,6 @@ namespace {
 constexpr std::uint64_t kFewListed = 1000;
 
 bool is_complete(const Examined& e) { return std::ranges::none_of(e.findings, &Finding::stopped); }
-
-using RowKey = std::pair<const Kernel*, Dtype>;
 
 class Run {
  public:
@@ -76,23 +78,24 @@ class Run {
   }
 
   RunResult run() {
+    if (options_.journal != nullptr) go_on();
     RunOptions running = options_.run;
     running.give_up = [this](auto) { return stretch_.ends_cases(); };
+    running.hangs = std::make_shared<Hangs>();
     parallel(running, [this](Examiner& examiner) { generate_and_examine(examiner); });
     replace_refused(running);
     draw_towards_code(running);
     RunResult result;
-    for (const auto& [key, tally] : rows_) {
-      Row& row = result.rows.emplace_back(tally.row());
-      if (covered_) row.code = covered_->run().of_row(key);
-      row.named = names(options_.impls, key.first->name);
-      row.strict = options_.strict_coverage;
-      row.may_refuse = options_.may_refuse;
+    result.rows = rows_of(rows_, options_);
+    for (std::size_t i = 0; const auto& [key, tally] : rows_) {
+      if (covered_) result.rows[i].code = covered_->run().of_row(key);
+      ++i;
     }
     if (covered_) result.code = covered_->run().libraries();
     record_failures(result);
     result.seed = options_.seed;
-    if (options_.is_short) result.short_run = part_that_ran();
+    result.contract = options_.contract;
+    if (options_.is_short) result.short_run = part_that_ran(subjects_, options_, done_, chunk_, progress_.budget->count());
     stretch_.conclude(result, progress_);
     if (replacing_was_cut_ && result.complete) {
       result.complete = false;
@@ -106,10 +109,60 @@ class Run {
     std::size_t subject;
     std::uint64_t chunk;
   };
-  struct Seen {
-    std::uint64_t index;  // of a generated case
-    bool refused;
-  };
+
+  // As if the run ended here, for the file of one that is killed.
+  RunResult result_so_far() const {
+    RunResult result;
+    result.rows = rows_of(rows_, options_);
+    result.seed = options_.seed;
+    result.contract = options_.contract;
+    stretch_.conclude(result, progress_);
+    result.complete = false;
+    result.incomplete = "it is still running";
+    return result;
+  }
+
+  // What a journal has of it is done; or a journal begins.
+  void go_on() {
+    options_.journal->begin(nlohmann::json::parse(to_json(result_so_far())));
+    std::erase_if(work_, [this](const Item& item) {
+      const JournalEntry* const entry = options_.journal->find(key_of(item));
+      if (entry == nullptr) return false;
+      ++done_[item.chunk];
+      progress_.done += kept_count(*entry);
+      take(*entry);
+      return true;
+    });
+    if (options_.snapshot) options_.snapshot([this] { return result_so_far(); });
+  }
+
+  std::string key_of(const Item& item) const {
+    const Chosen& s = subjects_[item.subject];
+    return fmt::format("{} {} {}", s.op->schema.name, name(s.dtype), item.chunk);
+  }
+  static std::string key_of(std::string_view what, const RowKey& key) {
+    return fmt::format("{} {} {} {}", what, key.first->op->schema.name, key.first->name, name(key.second));
+  }
+
+  void take(const JournalEntry& entry) {
+    for (const auto& [row, part] : kept(entry, rows_)) add(row, part);
+  }
+
+  void add(const RowKey& key, const KeptPart& part) {
+    rows_.at(key).add(part.tally);
+    if (!part.seen.empty()) seen_[key].insert(seen_[key].end(), part.seen.begin(), part.seen.end());
+    const std::uint64_t faults = part.tally.faults();
+    if (faults > 0) stretch_.note_fault();
+    if (!key.first->peer) progress_.faults += faults;
+  }
+
+  // What belongs together and is done; without a key, a part of that, which is done again where the run goes on. Locked.
+  void finished(const std::string& key, const KeptParts& parts, std::uint64_t cases) {
+    for (const auto& [row, part] : parts) add(row, part);
+    if (options_.journal != nullptr && !key.empty())
+      keep(*options_.journal, key, stretch_.elapsed().count(), parts, cases);
+    if (options_.snapshot) options_.snapshot([this] { return result_so_far(); });
+  }
 
   bool is_listed() const { return !options_.listed.empty(); }
   std::uint64_t cases_of(const Chosen& s) const { return is_listed() ? s.listed.size() : options_.cases; }
@@ -142,7 +195,7 @@ class Run {
     for (std::size_t i = 0; i < jobs; ++i)
       threads.emplace_back([&] {
         try {
-          Examiner examiner(zygotes_, lane);
+          Examiner examiner(zygotes_, lane, known_);
           work(examiner);
         } catch (...) {
           const std::scoped_lock lock(mutex_);
@@ -202,29 +255,38 @@ class Run {
       make_cases(s, chunk, cases, indices);
     }
     const std::vector<Examined> examined =
-        examiner.examine(cases, kernels_in(s, chunk), {.further = further_in(chunk)});
+        examiner.examine(cases, kernels_in(s, chunk),
+                         {.further = further_in(chunk), .needs = true, .row = row_of(s.dtype), .confirm = true});
     std::vector<std::vector<std::string>> classes(
         cases_in(s, chunk));  // those with wrong arguments come after
     for (std::size_t c = 0; c < classes.size(); ++c) classes[c] = classes_of(cases[c]);
     const std::scoped_lock lock(mutex_);
     ++done_[chunk];
+    KeptParts parts;
     for (std::size_t c = 0; c < cases.size(); ++c) {
       const std::string case_text = text(cases[c]);
       for (const Finding& f : examined[c].findings) {
-        Tally& row = rows_.at({f.kernel, s.dtype});
+        KeptPart& part =
+            parts.try_emplace({f.kernel, s.dtype}, KeptPart{Tally(*f.kernel, s.dtype)}).first->second;
+        Tally& row = part.tally;
         row.add(f, case_text, indices[c]);
-        if (covered_) covered_->note(f, {f.kernel, s.dtype}, cases[c], indices[c], c < classes.size() && draws(*f.kernel));
-        if (is_fault(f.judgement.verdict)) stretch_.note_fault();
-        if (is_fault(f.judgement.verdict) && !f.kernel->peer) ++progress_.faults;
+        if (covered_)
+          covered_->note(f, {f.kernel, s.dtype}, cases[c], indices[c],
+                         c < classes.size() && draws(*f.kernel));
         if (c < classes.size() && decides(*f.kernel) && !f.stopped) {
           row.covered(f, classes[c]);
           if (is_listed()) continue;
           row.ask();
-          seen_[{f.kernel, s.dtype}].push_back({indices[c], f.judgement.verdict == Verdict::refused});
+          part.seen.push_back({indices[c], f.judgement.verdict == Verdict::refused});
         }
       }
     }
-    progress_.done += static_cast<std::uint64_t>(std::ranges::count_if(examined, is_complete));
+    add_blamed(examiner, indices.front(), parts);
+    const auto complete = static_cast<std::uint64_t>(std::ranges::count_if(examined, is_complete));
+    progress_.done += complete;
+    // A chunk of which something was not run is not done.
+    finished(complete == examined.size() ? key_of(Item{static_cast<std::size_t>(&s - subjects_.data()), chunk}) : "",
+             parts, complete);
     progress_.doing = fmt::format("{} {}", s.op->schema.name, name(s.dtype));
     progress_.elapsed = stretch_.elapsed();
     report_(progress_);
@@ -251,28 +313,37 @@ class Run {
 
   // Of each row that refused cases, as many others. A short run has half of its budget more for them.
   void replace_refused(const RunOptions& running) {
-    std::vector<std::pair<RowKey, std::vector<Seen>>> rows;
+    std::vector<std::pair<RowKey, std::vector<SeenCase>>> rows;
     for (auto& [key, seen] : seen_)
-      if (std::ranges::any_of(seen, &Seen::refused)) rows.emplace_back(key, std::move(seen));
+      if (std::ranges::any_of(seen, &SeenCase::refused)) rows.emplace_back(key, std::move(seen));
     if (rows.empty()) return;
     const std::function<bool()> over = until_half_more();
     std::atomic<std::size_t> next{0};
     parallel(running, [&](Examiner& examiner) {
       const StopScope scope([this] { return stretch_.stops_cases(); });
       for (std::size_t i = next++; i < rows.size() && !over(); i = next++)
-        replace_refused(examiner, rows[i].first, std::move(rows[i].second), over);
+        if (!was_replaced(rows[i].first)) replace_refused(examiner, rows[i].first, std::move(rows[i].second), over);
     });
     replacing_was_cut_ = stretch_.cases_over();
   }
 
-  void replace_refused(Examiner& examiner, const RowKey& key, std::vector<Seen> seen,
+  bool was_replaced(const RowKey& key) {
+    const JournalEntry* const entry =
+        options_.journal == nullptr ? nullptr : options_.journal->find(key_of("instead", key));
+    if (entry == nullptr) return false;
+    const std::scoped_lock lock(mutex_);
+    take(*entry);
+    return true;
+  }
+
+  void replace_refused(Examiner& examiner, const RowKey& key, std::vector<SeenCase> seen,
                        const std::function<bool()>& over) {
     const Operator& op = *key.first->op;
-    std::ranges::sort(seen, {}, &Seen::index);  // whichever chunk was done first
+    std::ranges::sort(seen, {}, &SeenCase::index);  // whichever chunk was done first
     Steering steering(op, key.second, mix(options_.seed, options_.shard), options_.cases);
     {
       const std::scoped_lock lock(generator_);
-      for (const Seen& s : seen) steering.saw(generate(op, key.second, options_.seed, s.index), s.refused);
+      for (const SeenCase& s : seen) steering.saw(generate(op, key.second, options_.seed, s.index), s.refused);
     }
     {
       const std::scoped_lock lock(mutex_);
@@ -280,11 +351,17 @@ class Run {
       report_(progress_);
     }
     const Replacement what{key.first, key.second,
-                           static_cast<std::uint64_t>(std::ranges::count_if(seen, &Seen::refused)),
+                           static_cast<std::uint64_t>(std::ranges::count_if(seen, &SeenCase::refused)),
                            2 * options_.cases};
-    assay::replace_refused(
-        examiner, steering, what, over,
-        [&](const Finding& f, const Case& c, std::uint64_t index) { add_extra(f, key, c, index, true); });
+    Tally part(*key.first, key.second);
+    assay::replace_refused(examiner, steering, what, over,
+                           [&](const Finding& f, const Case& c, std::uint64_t index) {
+                             add_extra(f, key, c, index, true, part);
+                           });
+    const std::scoped_lock lock(mutex_);
+    KeptParts parts{{key, {std::move(part)}}};
+    add_blamed(examiner, options_.cases, parts);
+    finished(over() ? "" : key_of("instead", key), parts, 0);
   }
 
   // Whether a short run has had half of its time more than until now.
@@ -297,17 +374,14 @@ class Run {
   }
 
   // Of a case for one kernel: in place of a refused one, or towards code that has not run.
-  void add_extra(const Finding& f, const RowKey& key, const Case& c, std::uint64_t index, bool instead) {
+  void add_extra(const Finding& f, const RowKey& key, const Case& c, std::uint64_t index, bool instead,
+                 Tally& row) {
     const std::vector<std::string> classes = classes_of(c);
     const std::scoped_lock lock(mutex_);
-    Tally& row = rows_.at(key);
     row.add(f, text(c), index);
     if (instead || was_judged(f)) row.covered(f, classes, instead);
     if (covered_ && instead) covered_->note(f, key, c, index, true);
     if (!instead) covered_->note_drawn(f, key);
-    if (!is_fault(f.judgement.verdict)) return;
-    stretch_.note_fault();
-    ++progress_.faults;
   }
 
   void begin_coverage() {
@@ -317,7 +391,6 @@ class Run {
   }
 
   bool draws(const Kernel& kernel) const { return decides(kernel) && !is_listed(); }
-
   // Of each row whose code workers record, up to as many more cases as it had. A short run has half of its budget more for them.
   void draw_towards_code(const RunOptions& running) {
     if (!covered_) return;
@@ -328,36 +401,18 @@ class Run {
       const StopScope scope([this] { return stretch_.stops_cases(); });
       for (std::size_t i = next++; i < rows.size() && !over(); i = next++) {
         const RowKey key = rows[i].key;
-        CoveredCalls::draw(examiner, std::move(rows[i]), mix(options_.seed, options_.shard), options_.cases, over,
-                           [&](const Finding& f, const Case& c, std::uint64_t index) {
-                             add_extra(f, key, c, index, false);
+        Tally part(*key.first, key.second);
+        CoveredCalls::draw(examiner, std::move(rows[i]), mix(options_.seed, options_.shard), options_.cases,
+                           over, [&](const Finding& f, const Case& c, std::uint64_t index) {
+                             add_extra(f, key, c, index, false, part);
                            });
+        const std::scoped_lock lock(mutex_);
+        KeptParts parts{{key, {std::move(part)}}};
+        add_blamed(examiner, options_.cases, parts);
+        finished(over() ? "" : key_of("towards", key), parts, 0);
       }
     });
     replacing_was_cut_ = replacing_was_cut_ || stretch_.cases_over();
-  }
-
-  ShortRun part_that_ran() const {
-    ShortRun part;
-    part.budget = progress_.budget->count();
-    part.of = options_.cases;
-    const auto rows = static_cast<std::uint64_t>(
-        std::ranges::count_if(subjects_, [](const Chosen& s) { return !s.kernels.empty(); }));
-    std::uint64_t of_peers = 0;
-    for (const auto& [chunk, done] : done_) {
-      if (done < rows) continue;  // interrupted
-      const std::uint64_t cases = std::min(chunk_, options_.cases - chunk * chunk_);
-      part.cases += cases;
-      if (chunk < kPeerRounds) of_peers += cases;
-    }
-    std::set<std::string> left_out;
-    for (const Chosen& s : subjects_) {
-      for (const Kernel* k : s.left_out) left_out.insert(k->name);
-      for (const Kernel* k : s.kernels)
-        if (is_sampled(*k, options_.impls)) part.sampled[k->name] = of_peers;
-    }
-    part.left_out.assign(left_out.begin(), left_out.end());
-    return part;
   }
 
   // Shrinks the first failure of each kind of every row and writes a case file for each failure kept.
@@ -366,16 +421,18 @@ class Run {
     struct Job {
       Row* row;
       const Kernel* kernel;
+      std::vector<Failure> further;
     };
     std::vector<Job> jobs;
     for (Row& row : result.rows) {
       if (row.failures.empty()) continue;
       for (const auto& [key, tally] : rows_)
-        if (key.first->op->schema.name == row.op && key.first->name == row.impl) {
-          jobs.push_back({&row, key.first});
+        if (key.first->op->schema.name == row.op && key.first->name == row.impl && name(key.second) == row.dtype) {
+          jobs.push_back({&row, key.first, tally.further()});
           break;
         }
     }
+    const KernelOf kernel_of = [this](auto op, const auto& impl) { return kernel_in(rows_, op, impl); };
     std::atomic<std::size_t> next{0};
     RunOptions recording = options_.run;
     recording.give_up = [this](auto waited) { return stretch_.ends_recording(waited); };
@@ -385,27 +442,17 @@ class Run {
       for (std::size_t i = next++; i < jobs.size(); i = next++) {
         {
           const std::scoped_lock lock(mutex_);
-          progress_.doing =
-              fmt::format("recording {} {} {}", jobs[i].row->op, jobs[i].row->impl, jobs[i].row->dtype);
+          progress_.doing = fmt::format("recording {} {} {}", jobs[i].row->op, jobs[i].row->impl, jobs[i].row->dtype);
           report_(progress_);
         }
-        const auto until = allowance.next();
-        if (!interrupted_)
-          diagnose_failures(examiner, *jobs[i].kernel, jobs[i].row->failures, interrupted_, until);
-        std::vector<Verdict> shrunk;
-        for (Failure& f : jobs[i].row->failures) {
-          if (stretch_.ends_files()) {
-            f.detail += " (there is no case file: the run was interrupted)";
-            continue;
-          }
-          const bool first = std::ranges::find(shrunk, f.kind) == shrunk.end();
-          shrunk.push_back(f.kind);
-          // What did not come back once need not be waited for again when the time is over.
-          const bool in_vain = f.kind == Verdict::timeout && stretch_.over();
-          const int budget = first && !interrupted_ && !in_vain ? options_.shrink_budget : 0;
-          record_failure(examiner, *jobs[i].kernel, f, jobs[i].row->dtype, options_.out,
-                         {!in_vain, budget, until, &interrupted_});
+        if (options_.journal != nullptr && take_failures(*options_.journal, *jobs[i].row)) {
+          allowance.next();
+          continue;
         }
+        record_row(examiner, *jobs[i].kernel, *jobs[i].row, jobs[i].further, allowance.next(),
+                   {options_, stretch_, interrupted_, kernel_of});
+        if (options_.journal != nullptr && !stretch_.over() && !interrupted_)
+          keep_failures(*options_.journal, stretch_.elapsed().count(), *jobs[i].row);
       }
     });
   }
@@ -415,6 +462,7 @@ class Run {
   const std::atomic<bool>& interrupted_;
   const std::function<void(const Progress&)>& report_;
   std::shared_ptr<Zygotes> zygotes_;
+  std::shared_ptr<KnownCulprits> known_ = std::make_shared<KnownCulprits>();
   Stretch stretch_;
   // Of a list of few cases each may take long, and other lanes shall not wait for one that has several.
   const std::uint64_t chunk_ = options_.is_short                                    ? kRound
@@ -429,7 +477,7 @@ class Run {
   bool budget_is_spent_ = false;
   std::map<std::uint64_t, std::uint64_t> done_;  // chunk -> subjects that had it
   std::map<RowKey, Tally> rows_;
-  std::map<RowKey, std::vector<Seen>> seen_;  // of rows that decide
+  std::map<RowKey, std::vector<SeenCase>> seen_;  // of rows that decide
   std::unique_ptr<CoveredCalls> covered_;
   bool replacing_was_cut_ = false;
   Progress progress_;

@@ -53,6 +53,8 @@ Tracked<V> ScalarOps<Tracked<V>>::cast(const Tracked<V>& x, Dtype d) {
     const Bound reach = detail::inflate(t.error) + 2 * t.magnitude * C::kUnit;
     const double low = round_to(t.value - C::to_value(reach), to.format);
     const double high = round_to(t.value + C::to_value(reach), to.format);
+    // Too large for the format, whichever of them it is.
+    if (std::isinf(low) && low == high) return r;
     if (!std::isfinite(low) || !std::isfinite(high)) return Tracked<V>::anything(r.value);
     r.error = detail::inflate(std::max(C::size(V(high) - r.value), C::size(r.value - V(low))));
     if (r.error != 0) r.grid = kNoGrid;

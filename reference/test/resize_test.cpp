@@ -54,6 +54,19 @@ TEST(UpsampleBilinear2d, MeetsPixelsAtTheirCentresOrCorners) {
          {0, 2, 6, 8, 4, 8.5, 17.5, 22, 12, 21.5, 40.5, 50, 16, 28, 52, 64});
 }
 
+// ATen has another way, too, which goes by the sizes there (cases/ops/upsample_nearest2d.h).
+TEST(UpsampleNearest2d, GoesByTheScaleWhereTheSizeStaysToo) {
+  const auto nearest = [](std::int64_t to, double scale) {
+    auto c = std::make_unique<Call>("upsample_nearest2d");
+    c->tensor(Dtype::f32, {1, 1, 1, 4}, {1, 2, 3, 4}).integers({1, to}).none().real(scale);
+    return c;
+  };
+  expect(nearest(4, 2.0), {1, 1, 2, 2});
+  expect(nearest(4, 0.5), {1, 3, 4, 4});
+  expect(nearest(8, 1.0), {1, 2, 3, 4, 4, 4, 4, 4});
+  expect(nearest(8, 2.0), {1, 1, 2, 2, 3, 3, 4, 4});
+}
+
 TEST(UpsampleBilinear2d, GoesByTheScaleWhereTheSizeChanges) {
   const std::vector<double> row{1, 2, 4};
   expect(bilinear({1, 1, 1, 3}, row, {{1, 4}, false, 2.0}), {1, 1.25, 1.75, 2.5});

@@ -211,6 +211,22 @@ TEST(TrackedOverflow, BeginsHalfAUnitAboveTheMaximum) {
   EXPECT_FALSE(finish(input(65504) + input(16)).contains(65504));
 }
 
+TEST(TrackedOverflow, OfACastIsInfiniteWhereTheWholeSetIs) {
+  const Under under(Dtype::f32);
+  const T e = ScalarOps<T>::cast(around(1e40, 1e30), Dtype::f32);
+  EXPECT_TRUE(finish(e).contains(HUGE_VAL));
+  EXPECT_FALSE(finish(e).contains(kMax));
+  EXPECT_FALSE(finish(e).contains(NAN));
+  const Interval quotient = finish(e / (T(1) + e));
+  EXPECT_TRUE(quotient.contains(NAN));
+  EXPECT_FALSE(quotient.contains(1));
+  EXPECT_TRUE(finish(ScalarOps<T>::cast(around(-1e40, 1e30), Dtype::f32)).contains(-HUGE_VAL));
+  // One end overflows, and the other does not.
+  const Interval some = finish(ScalarOps<T>::cast(around(kMax, 1e32), Dtype::f32));
+  EXPECT_TRUE(some.contains(HUGE_VAL));
+  EXPECT_TRUE(some.contains(kMax));
+}
+
 // ---- Sets with NaN and infinities -----------------------------------------------------------------------------------
 
 TEST(TrackedNonfinite, SumsAndProductsOfInfinities) {

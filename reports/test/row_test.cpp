@@ -159,6 +159,25 @@ TEST(ExitCode, IsOneForRefusalsThatWereNotDeclared) {
   EXPECT_EQ(code_of({row}, rules), 1);
 }
 
+TEST(ShownFailures, HaveTheFirstOfEachCause) {
+  Row row = row_of("relu", "cpu", "f32", {{diverged, 9}});
+  for (const char* cause : {"a", "a", "a", "a", "b", "b", "c", "d"}) {
+    Failure f;
+    f.diagnosis = cause;
+    f.index = row.failures.size();
+    row.failures.push_back(f);
+  }
+  const auto shown = [&](std::size_t most) {
+    std::vector<std::uint64_t> indices;
+    for (const Failure* f : shown_failures(row, most)) indices.push_back(f->index);
+    return indices;
+  };
+  EXPECT_EQ(shown(6), (std::vector<std::uint64_t>{0, 1, 2, 4, 6, 7}));
+  EXPECT_EQ(shown(3), (std::vector<std::uint64_t>{0, 4, 6, 7}));
+  EXPECT_EQ(shown(1), (std::vector<std::uint64_t>{0}));
+  EXPECT_EQ(shown(0), (std::vector<std::uint64_t>{}));
+}
+
 TEST(ExitCode, IsThreeWhenTheMachineLacksEverything) {
   Row absent = row_of("relu", "cuda.gpu", "f32", {});
   absent.reason = "no CUDA device";

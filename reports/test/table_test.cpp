@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <sstream>
 
 #include "reports/text.h"
@@ -50,6 +51,30 @@ Faults: each with the smallest case that shows it and the command that runs it a
 FAILED: 1 of 4 rows at fault (1 pass, 1 refused, 1 not run, 1 diverged). Peers: 1 crashed.
 40 cases, 10 of them refused, in 1.5 s, seed 42.
 )");
+}
+
+// Failures of other shapes may have one cause.
+TEST(Table, SaysACauseOnceThatSeveralFailuresOfARowShare) {
+  RunResult run = sample_run();
+  const auto row = std::ranges::find(run.rows, Verdict::diverged, &Row::verdict);
+  ASSERT_NE(row, run.rows.end());
+  Failure f;
+  f.case_text = "prelu:f32:self=2x3,weight=3";
+  f.diagnosis = "slope is 0";
+  Failure other = f, same = f;
+  other.case_text = "prelu:f32:self=9x3x4,weight=3";
+  other.diagnosis = "weight is read elsewhere";
+  same.case_text = "prelu:f32:self=7x3x5x2,weight=3";
+  row->failures = {f, other, same, other};
+  const std::string text = table(run);
+  const auto times = [&](std::string_view part) {
+    int n = 0;
+    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
+    return n;
+  };
+  EXPECT_EQ(times("slope is 0"), 1) << text;
+  EXPECT_EQ(times("weight is read elsewhere"), 1) << text;
+  EXPECT_GT(times("diagnosis: that of the first of these cases"), 0) << text;
 }
 
 std::string last_line(const std::string& text) {

@@ -94,6 +94,13 @@ TEST(Text, KeepsEveryWordWithinTheWidth) {
   EXPECT_TRUE(ok);
 }
 
+TEST(Text, CutsListsAtTheirEnd) {
+  const std::vector<std::string> all{"a", "b", "c", "d"};
+  EXPECT_EQ(first_of(all, 4), "a, b, c, d");
+  EXPECT_EQ(first_of(all, 3, "; "), "a; b; c and 1 more");
+  EXPECT_EQ(first_of({}, 3), "");
+}
+
 TEST(Text, QuotesForTheShell) {
   EXPECT_EQ(shell_word("out/a-b_1.h5"), "out/a-b_1.h5");
   EXPECT_EQ(shell_word(""), "''");
