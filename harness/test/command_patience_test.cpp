@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 using namespace std::chrono_literals;
 
 // Far less than the calls take, and than a busy machine needs to start a program and to end it.
-constexpr auto kSoon = 30s;
+constexpr auto kLateness = 30s;
 
 class CommandPatience : public CommandLine {
  protected:
@@ -78,7 +78,7 @@ class CommandPatience : public CommandLine {
 
 TEST_F(CommandPatience, OutOfTimeBeforeTheFirstCaseIsNoSuccess) {
   const Finished f = assay(patient({"--time", "1s"}));
-  EXPECT_LT(took(), 1s + kSoon);
+  EXPECT_LT(took(), 1s + kLateness);
   EXPECT_EQ(f.status, 3) << f.out;
   EXPECT_THAT(f.out, HasSubstr("NOTHING RAN: the run was stopped before its first case."));
   EXPECT_EQ(run()["complete"], false);
@@ -91,14 +91,14 @@ TEST_F(CommandPatience, AnInterruptEndsTheWait) {
   kill(program, SIGINT);
   read_to_the_end();
   EXPECT_EQ(status_of(program), 130);
-  EXPECT_LT(took() - since, kSoon);
+  EXPECT_LT(took() - since, kLateness);
   EXPECT_EQ(run()["complete"], false);
 }
 
 // Two of its calls have taken longer than their limit by then: that is said, and not tried again.
 TEST_F(CommandPatience, WhatWasDoneIsReported) {
   const Finished f = assay(hanging({"--time", "1.5s", "--timeout", "0.3"}));
-  EXPECT_LT(took(), 1.5s + kSoon);
+  EXPECT_LT(took(), 1.5s + kLateness);
   EXPECT_EQ(f.status, 1) << f.out;
   EXPECT_THAT(f.out, HasSubstr("did not return within 0.3 s"));
   EXPECT_THAT(f.out, HasSubstr("INCOMPLETE: out of time"));
@@ -119,7 +119,7 @@ TEST_F(CommandPatience, AClosedTerminalIsAnInterrupt) {
   const auto since = took();
   close(terminal_);
   EXPECT_EQ(status_of(program), 130);
-  EXPECT_LT(took() - since, kSoon);
+  EXPECT_LT(took() - since, kLateness);
   const json written = run();
   EXPECT_EQ(written["complete"], false);
   EXPECT_EQ(written["incomplete"], "interrupted");
@@ -156,7 +156,7 @@ TEST_F(CommandPatience, KernelsThatAreOnlyAskedAreWaitedForVisibly) {
 TEST_F(CommandPatience, SoItIsInTheSelfTest) {
   EXPECT_EQ(interrupted("1", {"selftest", "tanh", "--plugin", ASSAY_COMMAND_TEST_PLUGIN}).status, 130);
   EXPECT_EQ(interrupted("1", {"selftest", "--diagnosis", "--dtype", "f32"}).status, 130);
-  EXPECT_LT(took(), 2s + 2 * kSoon);
+  EXPECT_LT(took(), 2s + 2 * kLateness);
 }
 
 }  // namespace
