@@ -15,6 +15,7 @@
 #include <system_error>
 #include <utility>
 
+#include "gzip.h"
 #include "text.h"
 
 namespace assay {
@@ -201,6 +202,8 @@ void write_file(const std::string& path, std::string_view content) {
     return;
   }
   if (path.empty()) throw FileError("cannot write a file: its name is empty");
+  std::string compressed;
+  if (fs::path(path).extension() == ".gz") content = compressed = gzipped(content);
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0) {
     if (S_ISDIR(status.st_mode)) cannot("write", path, EISDIR);

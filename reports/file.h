@@ -18,8 +18,8 @@ std::string read_file(const std::string& path);
 
 // Creates missing folders, writes under a temporary name in the same folder, and renames once the bytes are
 // on the disk: readers see the old file or the new one, never half of one. "-" is standard output; devices
-// and pipes are written to directly; a symbolic link keeps pointing at what it points to. Throws FileError,
-// and then the file is as it was.
+// and pipes are written to directly; a symbolic link keeps pointing at what it points to. A name that ends in ".gz" gets the content
+// compressed by gzip. Throws FileError, and then the file is as it was.
 void write_file(const std::string& path, std::string_view content);
 
 }  // namespace assay

@@ -15,6 +15,7 @@
 #include <fstream>
 #include <utility>
 
+#include "gzip.h"
 #include "merge.h"
 #include "run_file.h"
 #include "text.h"
@@ -243,7 +244,7 @@ std::string document_of(const JournalText& journal, const std::string& name) {
 }
 
 std::optional<std::string> journal_of(const std::string& path) {
-  const std::string text = read_file(path);
+  const std::string text = read_text(path);
   if (text.starts_with(kFirstLine)) return path;
   if (!text.starts_with(kNamesJournal)) return std::nullopt;
   std::string line = text.substr(0, text.find('\n'));
@@ -263,7 +264,7 @@ std::optional<std::string> journal_of(const std::string& path) {
 }
 
 std::string read_document(const std::string& path) {
-  std::string text = read_file(path);
+  const std::string text = read_text(path);
   if (text.starts_with(kFirstLine))
     return document_of(read_journal_text(text, path), path);
   const std::size_t line = std::min(text.find('\n'), text.size());

@@ -97,8 +97,8 @@ class Journal {
 // What the run's file would be if it were written now. Throws FileError for one that has nothing yet.
 std::string document_of(const JournalText& journal, const std::string& name);
 
-// read_file() of a run's file: where that is a journal, or a snapshot beside its journal, it is what the journal comes to. Throws
-// FileError.
+// read_file() of a run's file, which gzip may have compressed: where that is a journal, or a snapshot beside its journal, it is what
+// the journal comes to. Throws FileError.
 std::string read_document(const std::string& path);
 // The journal that a run's file names, or nothing; a journal itself is its own.
 std::optional<std::string> journal_of(const std::string& path);
