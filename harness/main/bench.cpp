@@ -8,9 +8,9 @@
 #include <set>
 #include <utility>
 
-#include "../bench/bench_table.h"
 #include "../bench/context.h"
 #include "../bench/google.h"
+#include "../bench/row_json.h"
 #include "../generate/check_case.h"
 #include "../verify/verify.h"
 #include "bench_flags.h"
@@ -81,16 +81,6 @@ std::vector<BenchCase> chosen_cases(const BenchFlags& flags) {
   return each_once(std::move(all));
 }
 
-// What no two groups have in common.
-std::string key_of(const BenchGroup& group) {
-  std::string key = fmt::format("{} {} {}", text(group.bench_case->c), name(group.cache), group.threads);
-  for (const std::string& v : group.variables) key += " " + v;
-  for (const Kernel* k : group.kernels) key += " " + k->name;
-  return key;
-}
-
-std::string remaining(double seconds) { return duration_text(std::max(0.0, seconds)); }
-
 int bench_command(BenchFlags& flags) {
   BenchOptions& options = flags.options;
   options.caches.clear();
@@ -110,6 +100,9 @@ int bench_command(BenchFlags& flags) {
   options.cases = chosen_cases(flags);
   if (flags.against.empty() && (flags.study > 0 || flags.all))
     throw UsageError(fmt::format("{} is for --against", flags.study > 0 ? "--study" : "--all"));
+  if (!flags.against.empty() && !flags.google.empty())
+    throw UsageError(fmt::format("{} and --against exclude each other: the gate itself chooses and repeats",
+                                 flags.google.front()));
   catch_interrupts();
   options.stop = {&interrupted(), [said = std::make_shared<bool>(false)] {
                     if (!std::exchange(*said, true))
@@ -120,109 +113,7 @@ int bench_command(BenchFlags& flags) {
   inputs.push_back(flags.shapes.empty() ? "" : flags.shapes);
   KeptRun kept("bench", "bench", false, default_folder(), flags.resume, inputs);
   if (!flags.against.empty()) return bench_against(flags, kept);
-  const auto registry = load_registry(flags.plugins, selects_torch(options.impls));
-  {
-    std::vector<const Operator*> operators;
-    for (const BenchCase& c : options.cases) operators.push_back(c.c.op);
-    check_impls(*registry, operators, options.impls);
-  }
-  const std::vector<BenchGroup> groups = plan(*registry, options);
-  Bench bench(*registry, this_program(), options);
-  const Placements placements = placements_of(options);
-
-  const bool text_out = flags.json != "-";
-  const Stopwatch watch(kept.journal() == nullptr ? 0 : kept.journal()->before());
-  Json context = bench_context(placements, commit_of(flags));
-  context["seed"] = options.seed;
-  context["complete"] = false;
-  context["incomplete"] = "it is still running";
-  if (text_out) print_placements(placements);
-  try {
-    context["limits"] = Json::parse(bench.machine_limits().dump());
-  } catch (const SessionStopped&) {
-    context["incomplete"] = "interrupted before anything was timed";
-    context["seconds"] = watch.seconds();
-    if (!flags.json.empty()) write_file(flags.json, GoogleRun().json(context));
-    return kInterrupted;
-  } catch (const SessionDied& died) {
-    throw std::runtime_error(fmt::format("kernels cannot be timed here: {}", died.what()));
-  }
-
-  GoogleRun google;
-  std::vector<BenchRow> rows;
-  std::set<std::string> known;
-  auto written = std::chrono::steady_clock::now();
-  const auto write = [&](bool is_last) {
-    context["seconds"] = watch.seconds();
-    if (flags.json.empty()) return;
-    const std::string document = google.json(context);
-    write_file(flags.json, is_last || kept.journal() == nullptr ? kept.last(document, context["complete"])
-                                                                : with_journal(document, *kept.journal(), true));
-  };
-  if (kept.journal() != nullptr) kept.journal()->begin(nlohmann::json::parse(google.json(context)));
-  std::size_t done = 0;
-  {
-    ProgressLine line;
-    for (const BenchGroup& group : groups) {
-      if (interrupted()) break;
-      line.show(fmt::format(
-          "{} of {}  {}  about {} left", done + 1, groups.size(), text(group.bench_case->c).substr(0, 60),
-          done == 0 ? "?" : remaining(watch.seconds() / double(done) * double(groups.size() - done))));
-      std::vector<BenchRow> of_group;
-      const std::string key = key_of(group);
-      if (const JournalEntry* entry = kept.journal() == nullptr ? nullptr : kept.journal()->find(key)) {
-        of_group = rows_of(*entry);
-      } else {
-        try {
-          of_group = bench.measure(group);
-        } catch (const SessionStopped&) {
-          break;
-        }
-        keep_rows(kept.journal(), key, watch.seconds(), of_group);
-      }
-      // In a second process for other kernels of the case, these were there for comparison.
-      std::erase_if(of_group, [&](const BenchRow& r) { return !known.insert(benchmark_name(r)).second; });
-      google.add(of_group);
-      if (text_out) {
-        line.clear();
-        fmt::print("\n{}", case_text_of(of_group, use_colour()));
-        std::fflush(stdout);
-      }
-      rows.insert(rows.end(), std::make_move_iterator(of_group.begin()),
-                  std::make_move_iterator(of_group.end()));
-      ++done;
-      if (flags.json != "-" && std::chrono::steady_clock::now() - written > std::chrono::seconds(5)) {
-        write(false);
-        written = std::chrono::steady_clock::now();
-      }
-    }
-  }
-  context["complete"] = done == groups.size();
-  context["incomplete"] =
-      done == groups.size() ? "" : fmt::format("interrupted: {} of {} cases were timed", done, groups.size());
-  write(true);
-  kept.end(done == groups.size());
-  if (text_out) {
-    if (done < groups.size()) fmt::print("\nInterrupted: {} of {} cases were timed\n", done, groups.size());
-    fmt::print("\n{}", summary_of(rows, use_colour()));
-  }
-  const auto count = [&](BenchRow::Status s) {
-    return std::ranges::count_if(rows, [s](const BenchRow& r) { return r.status == s; });
-  };
-  // A peer that is wrong is the peer's affair, unless it was asked for by name.
-  for (const BenchRow& r : rows)
-    if (r.has_failed() && (!r.peer || names(options.impls, r.impl))) return kFaultFound;
-  if (interrupted()) return kInterrupted;
-  if (count(BenchRow::Status::measured) == 0) return kEnvironment;
-  // Who names a kernel wants it timed: that it is not here is said, and no success.
-  std::set<std::string> named, ran;
-  for (const BenchRow& r : rows)
-    if (names_literally(options.impls, r.impl))
-      (r.status == BenchRow::Status::not_run ? named : ran).insert(r.impl);
-  for (const std::string& impl : ran) named.erase(impl);
-  if (named.empty()) return kAllWell;
-  complain(fmt::format("{}, which --impl names, did not run", fmt::join(named, ", ")));
-  return kEnvironment;
+  return bench_beside(flags, kept);
 }
 
 }  // namespace
@@ -296,6 +187,12 @@ void add_bench(CLI::App& app, Command& chosen) {
       "differ, the machine is not fit to judge (exit code 3).\n\n"
       "  git worktree add ../old COMMIT && ../old/assay --version       another commit, built\n"
       "  assay bench --against ../old/build/release/optimized/libassay_cpu_plugin.so prelu\n\n"
+      "Google Benchmark drives the run, and takes its flags: --benchmark_list_tests lists a name for each row, --benchmark_filter=REGEX\n"
+      "chooses among them (a case's other kernels are timed along, for comparison), --benchmark_repetitions=N times all N times\n"
+      "over, --benchmark_enable_random_interleaving=true in random order; --benchmark_format=console, json or csv prints its report\n"
+      "in place of ours, and --benchmark_out=FILE, with --benchmark_out_format, writes one. --benchmark_min_time,\n"
+      "--benchmark_min_warmup_time and --benchmark_perf_counters are refused, and all of them with --against.\n\n"
+      "  assay bench relu --benchmark_filter=cpu --benchmark_repetitions=5 --benchmark_format=console\n\n"
       "--json writes Google Benchmark's format; what is ours stands under the key \"assay\" of each benchmark. With --study,\n"
       "it writes what was counted (assay.study/1).\n"
       "Exit codes: 1 if something regressed, or a kernel of ours, of a plugin, or one that --impl names gives wrong results or ends the\n"
@@ -384,7 +281,11 @@ void add_bench(CLI::App& app, Command& chosen) {
       ->type_name("PERCENT,...");
   add_resume(*command, flags->resume);
   command->add_option("--json", flags->json, "write a benchmark file; - is standard output")->type_name("F");
-  command->callback([flags, time, &chosen] {
+  command->allow_extras();  // Google Benchmark's words
+  command->callback([flags, time, command, &chosen] {
+    std::vector<std::string> others = command->remaining();
+    flags->google = taken_for_google(others);
+    if (!others.empty()) throw CLI::ExtrasError(command->get_name(), others);
     if (time->count() == 0 && !flags->against.empty()) flags->options.seconds = 4;
     flags->dram_seconds = time->count() == 0 ? 12 : flags->options.seconds;
     chosen = [flags] {

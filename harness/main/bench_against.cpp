@@ -9,7 +9,7 @@
 #include "../bench/bench_table.h"
 #include "../bench/context.h"
 #include "../bench/gate_tally.h"
-#include "../bench/google.h"
+#include "../bench/google_file.h"
 #include "bench_flags.h"
 #include "commands.h"
 #include "interrupt.h"
@@ -152,7 +152,7 @@ int bench_against(const BenchFlags& flags, KeptRun& kept) {
   Journal* const journal = kept.journal();
   const Stopwatch watch(journal == nullptr ? 0 : journal->before());
   if (text_out) print_placements(placements);
-  GoogleRun google;
+  GoogleFile file;
   Json context = bench_context(placements, commit_of(flags));
   context["seed"] = flags.options.seed;
   std::vector<BenchRow> rows;
@@ -171,7 +171,7 @@ int bench_against(const BenchFlags& flags, KeptRun& kept) {
     context["incomplete"] = incomplete;
     context["seconds"] = watch.seconds();
     if (flags.json.empty()) return;
-    const std::string document = google.json(context);
+    const std::string document = file.json(context);
     write_file(flags.json, journal != nullptr && incomplete == kRunning ? with_journal(document, *journal, true)
                                                                         : kept.last(document, incomplete.empty()));
   };
@@ -182,7 +182,7 @@ int bench_against(const BenchFlags& flags, KeptRun& kept) {
                        {"canary", {{"alarms", 0}, {"trials", 0}, {"without", 0}}},
                        {"fit", true}};
     context["complete"] = false;
-    journal->begin(nlohmann::json::parse(google.json(context)));
+    journal->begin(nlohmann::json::parse(file.json(context)));
   }
   {
     ProgressLine line;
@@ -217,7 +217,7 @@ int bench_against(const BenchFlags& flags, KeptRun& kept) {
         fmt::print("{}", line_of(row, style));
         std::fflush(stdout);
       }
-      google.add({row});
+      file.add({row});
       rows.push_back(std::move(row));
       if (flags.json != "-" && since_written.seconds() > kWriteEvery) {
         try {

@@ -24,6 +24,7 @@ struct BenchFlags {
   std::vector<double> slowed{0, 2, 3, 5};  // percent
   bool all = false;
   double dram_seconds = 0;  // with --against, of cases whose data comes from memory
+  std::vector<std::string> google;  // words that are Google Benchmark's, "--benchmark_filter=relu"
   BenchOptions options;
   ResumeFlag resume;
 };
@@ -52,6 +53,9 @@ void print_placements(const Placements& placements);
 void keep_rows(Journal* journal, const std::string& key, double at, const std::vector<BenchRow>& rows,
                nlohmann::json more = nullptr);
 std::vector<BenchRow> rows_of(const JournalEntry& entry);
+
+// The whole of `assay bench` without --against; flags.options is complete. Returns the exit code.
+int bench_beside(const BenchFlags& flags, KeptRun& kept);
 
 // The whole of `assay bench --against`; flags.options is complete. Returns the exit code.
 int bench_against(const BenchFlags& flags, KeptRun& kept);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "../bench/google.h"
 #include "reports/text.h"
 #include "vocabulary/operators.h"
 
@@ -136,13 +137,14 @@ std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
   const std::string help = fmt::format("`{} --help` lists what there is", name);
   // Before what is missing: it was meant to be there, perhaps.
   for (const std::string& word : command.remaining()) {
-    if (word.size() < 2 || word[0] != '-') continue;
+    if (word.size() < 2 || word[0] != '-' || (command.get_allow_extras() && is_google_word(word))) continue;
     const std::string flag = word.substr(0, word.find('='));
     const std::size_t begins = std::min(flag.find_first_not_of('-'), flag.size());
     return fmt::format("{} has no flag {}{} ({})", name, flag,
                        did_you_mean(nearest_flag(command, flag.substr(begins))), help);
   }
-  const std::vector<std::string> words = command.remaining();
+  std::vector<std::string> words = command.remaining();
+  if (command.get_allow_extras()) std::erase_if(words, is_google_word);
   return words.empty() || dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr ? fmt::format("{} ({})", error.what(), help)
                        : fmt::format("{} takes no argument \"{}\" here ({})", name, words[0], help);
 }

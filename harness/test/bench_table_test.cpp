@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "../bench/bench_table.h"
-#include "../bench/google.h"
+#include "../bench/row_json.h"
 
 namespace assay {
 namespace {
