@@ -11,7 +11,7 @@
 namespace assay {
 namespace {
 
-constexpr int kTries = 9;
+constexpr int kTriesOfDevice = 9;
 
 std::vector<assay_memory> memory_of(std::span<const std::span<std::byte>> spans) {
   std::vector<assay_memory> all;
@@ -83,7 +83,7 @@ std::vector<MachineLimit> Device::limits() const {
   const auto median_of = [](const auto& once) {
     once();
     std::vector<double> tries;
-    for (int t = 0; t < kTries; ++t) tries.push_back(once());
+    for (int t = 0; t < kTriesOfDevice; ++t) tries.push_back(once());
     return median_interval(tries).median;
   };
   // To start a kernel takes as long as to move what a cache holds: there, what more bytes take longer is their rate.

@@ -16,17 +16,9 @@
 
 namespace assay {
 
-// One round: what changes, for everybody the same, and what is then right.
-struct ChangedRound {
-  Call call;
-  std::vector<Change> changes;  // none: all of it is different
-  std::unique_ptr<SampledJudge> judge;
-  std::vector<std::vector<std::size_t>> elements;  // none: any
-};
-
 namespace {
 
-constexpr double kShareOfRounds = 0.125;
+constexpr double kShareOfChanged = 0.125;
 // Changed rounds of each contestant, before it is asked how long they took. A kernel that computes in every second call is right in half
 // of them.
 constexpr std::size_t kFewest = 2, kEnough = 8;
@@ -34,7 +26,10 @@ constexpr double kMostNs = 2e8;  // that more than the fewest may take
 // More of them before it is accused: on a machine that others use, a call takes half as long again now and then, and some do in a row.
 constexpr std::size_t kToBeSure = 8, kToBeSurer = 32;
 constexpr double kMostNsToBeSurer = 5e9;                   // that those after kToBeSure may take
-constexpr std::size_t kMostBytes = std::size_t{64} << 20;  // of a call that is changed
+// Of a call that is changed in its rounds. A larger one is changed when they are over, as a whole, the same for every contestant: to make
+// it takes as long as a round. The largest take too much memory.
+constexpr std::size_t kMostBytesInRounds = std::size_t{64} << 20;
+constexpr std::size_t kLargest = std::size_t{1} << 30;
 constexpr std::size_t kElements = 64;                      // judged, of each output
 constexpr double kLongNs = 2e4;     // a call that takes longer is timed alone, after all of its data changed
 constexpr double kNsOfStore = 100;  // of a call, for each element that changes before it
@@ -98,13 +93,15 @@ bool Group::State::is_little_work() const {
   return all < kManyOperations;
 }
 
+bool Group::State::is_large() const { return bytes_of(call) > kMostBytesInRounds; }
+
 bool Group::State::is_short(const Player& p) const {
-  return options.cache == Cache::warm && p.ns < kLongNs && is_little_work();
+  return options.cache == Cache::warm && p.ns < kLongNs && is_little_work() && !is_large();
 }
 
 void Group::State::change_some(std::vector<Player*>& playing, bool for_certain) {
-  if (on_device() || bytes_of(call) > kMostBytes) return;
-  if (!for_certain && std::uniform_real_distribution<>()(secret) >= kShareOfRounds) return;
+  if (on_device() || bytes_of(call) > kLargest || (is_large() && !for_certain)) return;
+  if (!for_certain && std::uniform_real_distribution<>()(secret) >= kShareOfChanged) return;
   std::optional<std::unique_ptr<ChangedRound>> made_some, made_few, made_all;
   const auto made = [this](std::optional<std::unique_ptr<ChangedRound>>& round,
                            std::optional<std::size_t> most) {
@@ -117,11 +114,13 @@ void Group::State::change_some(std::vector<Player*>& playing, bool for_certain) 
   std::ranges::shuffle(order, secret);
   for (Player* p : order) {
     const bool before_each = is_short(*p);
+    if (is_large() && !large_round) large_round = round_of(call, std::nullopt, secret);
     // Who knows data by some of them does not notice few changes; who compares them all does not gain from that.
-    ChangedRound* round = before_each                             ? made(made_some, kSome)
+    ChangedRound* round = is_large()                              ? large_round->get()
+                          : before_each                           ? made(made_some, kSome)
                           : is_little_work() && secret() % 2 == 0 ? made(made_few, kFew)
                                                                   : nullptr;
-    if (round == nullptr && !before_each) round = made(made_all, std::nullopt);
+    if (round == nullptr && !before_each && !is_large()) round = made(made_all, std::nullopt);
     if (round == nullptr) continue;
     ++p->changed_rounds;
     const std::size_t set = secret() % sets.size();

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "changes.h"
 #include "group.h"
 #include "memory_map.h"
 #include "secret.h"
@@ -40,7 +41,13 @@ struct Bound {
   Bound& operator=(const Bound&) = delete;
 };
 
-struct ChangedRound;
+// One round whose data are not those of the call before (group_changed.cpp): what changes, for everybody the same, and what is then right.
+struct ChangedRound {
+  Call call;
+  std::vector<Change> changes;  // none: all of it is different
+  std::unique_ptr<SampledJudge> judge;
+  std::vector<std::vector<std::size_t>> elements;  // none: any
+};
 
 // Who is timed in every round: a contestant, or a canary.
 struct Player {
@@ -94,6 +101,8 @@ struct Group::State {
   std::unique_ptr<SampledJudge> judge;
   std::optional<Call> other;  // with other data; see group_spots.cpp
   std::unique_ptr<SampledJudge> other_judge;
+  std::optional<std::unique_ptr<ChangedRound>>
+      large_round;                        // of a large call: none where nothing can be changed
   std::mt19937_64 secret{secret_seed()};  // what no kernel may foresee: when and where it is looked at
   bool others_work = false;               // a contestant's thread works on; it is not the others' doing
   std::optional<Call> small;
@@ -117,6 +126,7 @@ struct Group::State {
   std::string slower_with_changes(Player& p);
   bool is_short(const Player& p) const;
   bool is_little_work() const;
+  bool is_large() const;
   int change_before_each(Player& p, std::size_t set, const ChangedRound& round);  // the worst status
   int change_before_one(Player& p, std::size_t set, const ChangedRound& round);
   void as_it_left_it(const Player& p, std::size_t set, const Call& data);

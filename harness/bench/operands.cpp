@@ -9,10 +9,10 @@
 namespace assay {
 namespace {
 
-constexpr std::size_t kLine = 64;
+constexpr std::size_t kCacheLine = 64;
 
 // With room for where in a page it begins.
-std::size_t room(std::size_t bytes) { return round_up(bytes, kLine) + kPage; }
+std::size_t room(std::size_t bytes) { return round_up(bytes, kCacheLine) + kPage; }
 
 struct Out {
   Strided strided;
@@ -46,7 +46,7 @@ std::size_t Operands::bytes(const Call& call) {
 Operands::Operands(const Call& call, std::mt19937_64& random) : memory_(bytes(call)) {
   std::byte* next = memory_.data();
   const auto take = [&](std::size_t n) {
-    std::byte* const begin = next + random() % (kPage / kLine) * kLine;
+    std::byte* const begin = next + random() % (kPage / kCacheLine) * kCacheLine;
     next += room(n);
     return begin;
   };
