@@ -101,12 +101,17 @@ std::string top(const Page& page) {
 
 }  // namespace
 
-std::string html(const Report& report) {
+Page made_page(const Report& report) {
   Page page(report);
   add_verification(page);
   add_rows(page);
   add_mutation(page);
   add_performance(page);
+  return page;
+}
+
+std::string html(const Report& report) {
+  const Page page = made_page(report);
   std::string s = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n";
   s += fmt::format(
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src {}; script-src {}; "

@@ -108,7 +108,7 @@ void add_selftest(Page& page, const SelftestFile& file) {
       grouped(score.found), counted(score.observable, "planted fault"),
       percent_of(score.found, score.observable), grouped(score.unobservable),
       counted(file.controls.size(), "row"), grouped(ours.size()), duration(file.seconds), file.seed);
-  page.body += score_chart(score, alarms, ours.size());
+  page.figure("mutants", score_chart(score, alarms, ours.size()));
   if (!survived.empty()) {
     page.topic("Survived", "faults like these would not be found");
     page.body += fault_table(survived, false);

@@ -37,6 +37,12 @@ void Page::section(std::string_view id, std::string_view title, std::string_view
   places.push_back({std::string(id), std::string(title), std::string(beside)});
 }
 
+void Page::figure(std::string kind, std::string html) {
+  if (html.empty()) return;
+  body += html;
+  figures.push_back({std::move(kind), std::move(html)});
+}
+
 void Page::topic(std::string_view title, std::string_view beside) {
   body += "<h3>" + heading_html(3, title, beside);
 }

@@ -33,6 +33,10 @@ struct Page {
     std::string id, title, beside;
   };
   std::vector<Place> places;                            // for the line of links
+  struct Figure {
+    std::string kind, html;  // "roofline"
+  };
+  std::vector<Figure> figures;                          // those that stand in the body, once more
   std::map<const Row*, std::size_t> faults;             // rows that are listed: element "fault-N"
   std::map<const Measurement*, std::size_t> histories;  // rows with a history: element "history-N"
 
@@ -42,7 +46,12 @@ struct Page {
   // <h2> or <h3> with an id.
   void section(std::string_view id, std::string_view title, std::string_view beside = "");
   void topic(std::string_view title, std::string_view beside = "");
+  // A chart, which drawings.h gives as a picture of its own as well. Nothing for an empty one.
+  void figure(std::string kind, std::string html);
 };
+
+// With all its parts.
+Page made_page(const Report& report);
 
 // The address of a row of the table of all rows, with "#".
 std::string row_link(const Page& page, const ReportedRun& run, const Row& row);

@@ -140,7 +140,7 @@ void add_gate(Page& page, const BenchmarkFile& file) {
   }
   page.topic("Against the base",
              "ratios of times with their intervals; the shaded band is the change that counts");
-  page.body += forest_chart(forest, "time / time of the base", threshold);
+  page.figure("time-over-base", forest_chart(forest, "time / time of the base", threshold));
   if (rows.size() > forest.size())
     page.body +=
         fmt::format("<p class=\"note\">{} more, nearer to 1, are in the table of all measurements.</p>\n",
@@ -179,7 +179,7 @@ void add_best_peers(Page& page, const BenchmarkFile& file) {
       fmt::format(
           "our fastest kernel on each case: {} faster, {} slower, {} not told apart by intervals of 99%",
           grouped(faster), grouped(slower), grouped(rows.size() - faster - slower)));
-  page.body += forest_chart(forest, "time / time of the fastest other library", 0);
+  page.figure("time-over-peer", forest_chart(forest, "time / time of the fastest other library", 0));
   if (rows.size() > forest.size())
     page.body += fmt::format(
         "<p class=\"note\">These {} stand worst. {} more are in the table of all measurements.</p>\n",
@@ -204,7 +204,7 @@ void add_speed(Page& page, const BenchmarkFile& file) {
   if (const std::string chart = roofline_chart(file); !chart.empty()) {
     page.topic("Against the machine",
                "roofline: each dot is a kernel on a case; the lines are what was measured as possible");
-    page.body += chart;
+    page.figure("roofline", chart);
   }
   add_heat_table(page, file);
   add_side_by_side(page, file);

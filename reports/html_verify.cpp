@@ -39,6 +39,7 @@ std::string failure_html(Page& page, const ReportedRun& run, const Row& row, con
     const std::string figure = picture_figure(picture->second);
     if (figure.size() <= page.limits.picture_bytes) {
       page.limits.picture_bytes -= figure.size();
+      page.figures.push_back({"tensor", figure});
       s += figure;
     }
   }
@@ -132,7 +133,7 @@ void add_verification(Page& page) {
     add_matrix(page, run);
     if (const std::string chart = bounds_chart(run.run); !chart.empty()) {
       page.topic("How close results come to their bounds");
-      page.body += chart;
+      page.figure("bounds", chart);
     }
     if (!peers.empty()) {
       page.topic("Peers that disagree", "other libraries, run for comparison; they do not decide the run");

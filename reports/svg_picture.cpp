@@ -13,7 +13,7 @@ namespace assay {
 namespace {
 
 constexpr std::size_t kShades = 4;
-constexpr double kWidest = 480;
+constexpr double kWidest = 480, kTallest = 320;  // a quarter of a small screen
 
 std::size_t shade_of(float share) {
   return share >= 1 ? kShades : static_cast<std::size_t>(share * static_cast<float>(kShades - 1)) + 1;
@@ -24,7 +24,8 @@ std::size_t shade_of(float share) {
 std::string picture_figure(const TensorPicture& p) {
   // One element has no place to show.
   if (p.elements < 2 || p.rows == 0 || p.columns == 0 || p.share.size() < p.rows * p.columns) return {};
-  const double cell = std::clamp(kWidest / static_cast<double>(p.columns), 4.0, 14.0);
+  const double cell = std::clamp(
+      std::min(kWidest / static_cast<double>(p.columns), kTallest / static_cast<double>(p.rows)), 4.0, 14.0);
   const double width = cell * static_cast<double>(p.columns), height = cell * static_cast<double>(p.rows);
   // One path for each shade; neighbours of one shade are one rectangle of it.
   std::array<std::string, kShades> paths;

@@ -1,12 +1,18 @@
-"""The pages of docs/ that the program makes: ci/pages writes them, ci/check/pages compares.
+"""The pages and pictures of docs/ that the program makes: ci/pages writes them, ci/check/pages compares.
 
 What a page says of our own kernels is the same on every machine. What it says of other libraries depends on their versions and on the
 processor: such a section names these in a line "Of: ...", and is compared only where the program has the same ones.
 """
 
 import re
+import subprocess
+import tempfile
+from pathlib import Path
 
 import program
+import tree
+
+MEASURED = "reports/runs/avx512.json.gz"
 
 OF = "Of: "
 # Libraries of kernels, by the first word of a kernel's name. torch has nearly everything, and stands last.
@@ -195,5 +201,12 @@ def stale(path, kept, made):
     return found, apart
 
 
+def pictures():
+    """{path: text}: the charts of a run that was measured (reports/runs), which documents show."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([program.BUILD / "bin/assay", "report", tree.ROOT / MEASURED, "--pictures", folder], check=True)
+        return {f"docs/pictures/{p.name}": p.read_text() for p in sorted(Path(folder).glob("*.svg"))}
+
+
 def made_now():
-    return pages(program.facts(), program.said)
+    return pages(program.facts(), program.said) | pictures()

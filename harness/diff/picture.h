@@ -21,7 +21,10 @@ struct Picture {
 inline constexpr std::size_t kTerminalRows = 16, kTerminalColumns = 96;
 inline constexpr std::size_t kDrawnRows = 128, kDrawnColumns = 160;
 
-// A list is folded into rows of 64. Nothing of an empty tensor.
+// A list is folded into rows of 64. Matrices, the last two dimensions, stand side by side where they would be four times as tall as they
+// are wide one below the other. A tensor that is 16 times as tall as it is wide, or as wide as it is tall, is folded where it has
+// more rows or columns than there is room for: rows stand side by side, or the parts of a row one below the other. Nothing of an
+// empty tensor.
 Picture picture(const Shape& shape, const Mask& set, std::size_t most_rows, std::size_t most_columns);
 
 // "." below 10% of a cell, ":" below half, "+" below all, "#" all; a line for each row, between bars.

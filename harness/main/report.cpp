@@ -1,14 +1,19 @@
 // assay report
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "commands.h"
 #include "report_files.h"
+#include "reports/drawings.h"
 #include "reports/file.h"
+#include "reports/gzip.h"
 #include "reports/html.h"
 #include "reports/junit_report.h"
 #include "reports/markdown.h"
 #include "reports/run_file.h"
 #include "shared_flags.h"
+#include "terminal.h"
 
 namespace assay {
 namespace {
@@ -17,11 +22,12 @@ constexpr const char* kDefaultReport = "report.html";
 
 struct ReportFlags {
   std::vector<std::string> files;
-  std::string html, markdown, junit, title = "Assay report", base, history;
+  std::string html, markdown, junit, pictures, title = "Assay report", base, history;
 };
 
 int report_command(ReportFlags& flags) {
-  const bool chosen = !flags.html.empty() || !flags.markdown.empty() || !flags.junit.empty();
+  const bool chosen =
+      !flags.html.empty() || !flags.markdown.empty() || !flags.junit.empty() || !flags.pictures.empty();
   if (!chosen) flags.html = kDefaultReport;
   std::vector<std::string> inputs = flags.files;
   inputs.insert(inputs.end(), {flags.base, flags.history});
@@ -41,10 +47,15 @@ int report_command(ReportFlags& flags) {
   if (!flags.history.empty() && report.benches.empty())
     throw UsageError(
         fmt::format("--history {}: there is no benchmark file that it belongs to", flags.history));
-  if (!flags.history.empty()) report.history = history_from_json(read_file(flags.history), flags.history);
-  if (!flags.html.empty()) {
+  if (!flags.history.empty()) report.history = history_from_json(read_text(flags.history), flags.history);
+  if (!flags.html.empty() || !flags.pictures.empty())
     for (ReportedRun& run : report.runs) add_pictures(run, run.name);
-    write_file(flags.html, html(report));
+  if (!flags.html.empty()) write_file(flags.html, html(report));
+  if (!flags.pictures.empty()) {
+    const std::vector<Drawing> all = drawings(report);
+    for (const Drawing& d : all)
+      write_file((std::filesystem::path(flags.pictures) / (d.name + ".svg")).string(), d.svg);
+    if (all.empty()) complain("--pictures: these results have nothing to draw");
   }
   if (!flags.markdown.empty()) write_file(flags.markdown, markdown(report));
   if (!flags.junit.empty()) write_file(flags.junit, junit(report));
@@ -68,7 +79,8 @@ void add_report(CLI::App& app, Command& chosen) {
       "  assay report run.json selftest.json bench.json --html all.html --title 'nightly, AVX-512 machine'\n"
       "  assay report run.json --markdown \"$GITHUB_STEP_SUMMARY\"\n"
       "  assay report new.json --base old.json                what is covered no more, too\n"
-      "  assay report bench.json --history history.json       with the course of each kernel beside it\n\n"
+      "  assay report bench.json --history history.json       with the course of each kernel beside it\n"
+      "  assay report bench.json --pictures pictures          its charts alone, for other documents\n\n"
       "Exit code 0: written; a report does not judge. 2: a file cannot be read.");
   auto flags = std::make_shared<ReportFlags>();
   command->add_option("FILE", flags->files, "results (.json)")->required()->type_name("");
@@ -81,6 +93,12 @@ void add_report(CLI::App& app, Command& chosen) {
   command->add_option("--markdown", flags->markdown, "write a job summary; - is standard output")
       ->type_name("F");
   command->add_option("--junit", flags->junit, "write JUnit XML; - is standard output")->type_name("F");
+  command
+      ->add_option(
+          "--pictures", flags->pictures,
+          "write the page's charts into this folder, each as an SVG of its own: roofline.svg, time-over-peer.svg, "
+          "tensor.svg, ...; a second one of a kind is roofline-2.svg")
+      ->type_name("DIR");
   command->add_option("--title", flags->title, "what stands above it")
       ->capture_default_str()
       ->type_name("TEXT");

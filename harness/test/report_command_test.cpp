@@ -97,6 +97,25 @@ TEST_F(ReportCommand, DrawsFromCaseFilesThatLieBesideTheRunFile) {
   EXPECT_THAT(page, HasSubstr("out[0,2] is 2"));
 }
 
+// Each needs nothing else: no style of the page's, and no link into it.
+TEST_F(ReportCommand, WritesItsChartsAsPictures) {
+  const Finished f = assay_report({file("run.json"), "--pictures", file("pictures")});
+  EXPECT_EQ(f.status, 0) << f.err;
+  EXPECT_EQ(f.out, "");
+  EXPECT_FALSE(std::filesystem::exists("report.html"));
+  const std::string tensor = read_file(file("pictures/tensor.svg"));
+  EXPECT_THAT(tensor, ::testing::StartsWith(
+                          "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"tensor\" viewBox=\"0 0 3 2\""));
+  EXPECT_THAT(tensor, ::testing::EndsWith("</svg>\n"));
+  EXPECT_THAT(tensor, HasSubstr("--bad-fill: #b3261e;"));
+  for (const char* of_page : {"light-dark", "<a ", "href", "<figure"})
+    EXPECT_THAT(tensor, Not(HasSubstr(of_page)));
+  const Finished bench = assay_report({ASSAY_MEASURED_RUN, "--pictures", file("speed")});
+  EXPECT_EQ(bench.status, 0) << bench.err;
+  for (const char* name : {"speed/roofline.svg", "speed/roofline-2.svg", "speed/time-over-peer.svg"})
+    EXPECT_THAT(read_file(file(name)), ::testing::StartsWith("<svg xmlns="));
+}
+
 TEST_F(ReportCommand, ACaseFileThatIsDamagedCostsThePictureOnly) {
   write_file(file("moved.h5"), "no HDF5");
   const Finished f = assay_report({file("run.json"), "--html", file("r.html")});
