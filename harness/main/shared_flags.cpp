@@ -116,7 +116,7 @@ std::vector<std::string> files_of_tensors(const std::string& place) {
 }
 
 CaseFile read_calls(const std::string& file) {
-  const std::string copy = file + ".kept.h5";  // see record.py
+  const std::string copy = file + ".kept.h5";  // see recorded_copies.py
   if (!std::filesystem::exists(file) && std::filesystem::is_regular_file(copy))
     throw UsageError(fmt::format("{} is not there: what a recording had that was killed is in {}", file, copy));
   CaseFile calls = read_case_file(file);

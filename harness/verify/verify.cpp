@@ -14,15 +14,14 @@
 #include "../generate/cases.h"
 #include "../generate/covering_order.h"
 #include "../generate/data.h"
-#include "../generate/errors.h"
 #include "../generate/paths.h"
 #include "../generate/random.h"
 #include "../registry/parts.h"
 #include "../run/hangs.h"
-#include "allowance.h"
-#include "examine.h"
+#include "chunks.h"
+#include "examiners.h"
 #include "kept_cases.h"
-#include "record_row.h"
+#include "record_rows.h"
 #include "replace.h"
 #include "reports/journal.h"
 #include "reports/run_file.h"
@@ -35,8 +34,6 @@
 namespace assay {
 namespace {
 
-constexpr std::uint64_t kFewListed = 1000;
-
 bool is_complete(const Examined& e) { return std::ranges::none_of(e.findings, &Finding::stopped); }
 
 class Run {
@@ -45,9 +42,9 @@ class Run {
       const std::function<void(const Progress&)>& progress)
       : subjects_(std::move(subjects)),
         options_(options),
+        chunks_(options),
         interrupted_(interrupted),
         report_(progress),
-        zygotes_(make_zygotes()),
         stretch_(options, interrupted) {
     for (const Chosen& s : subjects_) {
       const std::vector<std::string> ordinary = ordinary_classes(*s.op);
@@ -58,17 +55,10 @@ class Run {
       for (const Kernel* k : s.unavailable) rows_.emplace(RowKey{k, s.dtype}, Tally(*k, s.dtype));
     }
     if (options.coverage) begin_coverage();
-    // Chunks in the order of their first case, so that a run cut short has tried every operator equally. Of a list an operator may
-    // have one chunk alone, so that shards take turns at those, too.
-    std::uint64_t most = 0;
-    for (const Chosen& s : subjects_) most = std::max(most, cases_of(s));
-    for (std::uint64_t c = 0; c * chunk_ < most; ++c)
-      for (std::size_t s = 0; s < subjects_.size(); ++s)
-        if ((is_listed() ? c + s : c) % options_.shards == options_.shard - 1 &&
-            !subjects_[s].kernels.empty() && c * chunk_ < cases_of(subjects_[s]))
-          work_.push_back({s, c});
-    for (const Item& item : work_)
-      progress_.total += cases_in(subjects_[item.subject], item.chunk) + errors_in(item.chunk);
+    work_ = chunks_.of(subjects_);
+    for (const ChunkOfCases& item : work_)
+      progress_.total +=
+          chunks_.cases_in(subjects_[item.subject], item.chunk) + chunks_.errors_in(item.chunk);
     if (options_.is_short) {
       const auto rows = static_cast<std::size_t>(
           std::ranges::count_if(subjects_, [](const Chosen& s) { return !s.kernels.empty(); }));
@@ -95,7 +85,8 @@ class Run {
     record_failures(result);
     result.seed = options_.seed;
     result.contract = options_.contract;
-    if (options_.is_short) result.short_run = part_that_ran(subjects_, options_, done_, chunk_, progress_.budget->count());
+    if (options_.is_short)
+      result.short_run = part_that_ran(subjects_, options_, done_, chunks_.size(), progress_.budget->count());
     stretch_.conclude(result, progress_);
     if (replacing_was_cut_ && result.complete) {
       result.complete = false;
@@ -105,11 +96,6 @@ class Run {
   }
 
  private:
-  struct Item {
-    std::size_t subject;
-    std::uint64_t chunk;
-  };
-
   // As if the run ended here, for the file of one that is killed.
   RunResult result_so_far() const {
     RunResult result;
@@ -125,7 +111,7 @@ class Run {
   // What a journal has of it is done; or a journal begins.
   void go_on() {
     options_.journal->begin(nlohmann::json::parse(to_json(result_so_far())));
-    std::erase_if(work_, [this](const Item& item) {
+    std::erase_if(work_, [this](const ChunkOfCases& item) {
       const JournalEntry* const entry = options_.journal->find(key_of(item));
       if (entry == nullptr) return false;
       ++done_[item.chunk];
@@ -136,7 +122,7 @@ class Run {
     if (options_.snapshot) options_.snapshot([this] { return result_so_far(); });
   }
 
-  std::string key_of(const Item& item) const {
+  std::string key_of(const ChunkOfCases& item) const {
     const Chosen& s = subjects_[item.subject];
     return fmt::format("{} {} {}", s.op->schema.name, name(s.dtype), item.chunk);
   }
@@ -164,53 +150,20 @@ class Run {
     if (options_.snapshot) options_.snapshot([this] { return result_so_far(); });
   }
 
-  bool is_listed() const { return !options_.listed.empty(); }
-  std::uint64_t cases_of(const Chosen& s) const { return is_listed() ? s.listed.size() : options_.cases; }
-
-  std::uint64_t chunks_of(const Chosen& s) const { return (cases_of(s) + chunk_ - 1) / chunk_; }
-
-  // A chunk of a list has each so many-th case, for neighbours are alike: where a run ends early, each line has had its turn.
-  std::uint64_t cases_in(const Chosen& s, std::uint64_t chunk) const {
-    if (is_listed()) return (cases_of(s) - chunk + chunks_of(s) - 1) / chunks_of(s);
-    return std::min(chunk_, cases_of(s) - chunk * chunk_);
-  }
-
-  // A list has none that it does not name.
-  std::uint64_t errors_in(std::uint64_t chunk) const {
-    if (is_listed()) return 0;
-    return (std::min(chunk_, options_.cases - chunk * chunk_) + kCasesForAnError - 1) / kCasesForAnError;
-  }
-
   std::size_t lanes() const {
     const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
     return std::min<std::size_t>(options_.jobs > 0 ? static_cast<unsigned>(options_.jobs) : cores,
                                  std::max<std::size_t>(work_.size(), 1));
   }
 
-  // Calls `work` with a lane of its own on every job's thread.
-  void parallel(const RunOptions& lane, const std::function<void(Examiner&)>& work) {
-    const std::size_t jobs = lanes();
-    std::vector<std::thread> threads;
-    std::exception_ptr error;
-    for (std::size_t i = 0; i < jobs; ++i)
-      threads.emplace_back([&] {
-        try {
-          Examiner examiner(zygotes_, lane, known_);
-          work(examiner);
-        } catch (...) {
-          const std::scoped_lock lock(mutex_);
-          if (!error) error = std::current_exception();
-          failed_ = true;
-        }
-      });
-    for (std::thread& t : threads) t.join();
-    if (error) std::rethrow_exception(error);
+  void parallel(const RunOptions& options, const std::function<void(Examiner&)>& work) {
+    examiners_.run(lanes(), options, work);
   }
 
   void generate_and_examine(Examiner& examiner) {
     const StopScope scope([this] { return stretch_.stops_cases(); });
-    while (!stretch_.cases_over() && !failed_) {
-      const std::optional<Item> item = next_item();
+    while (!stretch_.cases_over() && !examiners_.has_failed()) {
+      const std::optional<ChunkOfCases> item = next_item();
       if (!item) return;
       Chosen& s = subjects_[item->subject];
       try {
@@ -219,16 +172,17 @@ class Run {
         return;
       } catch (const std::exception& e) {
         throw std::runtime_error(fmt::format("{} {}, seed {}, cases from {} on: {}", s.op->schema.name,
-                                             name(s.dtype), options_.seed, item->chunk * chunk_, e.what()));
+                                             name(s.dtype), options_.seed, item->chunk * chunks_.size(),
+                                             e.what()));
       }
     }
   }
 
   // Nothing where all is done, or the next is the first of a round for which a short run has no time.
-  std::optional<Item> next_item() {
+  std::optional<ChunkOfCases> next_item() {
     const std::scoped_lock lock(mutex_);
     if (next_ >= work_.size() || budget_is_spent_) return std::nullopt;
-    const Item& item = work_[next_];
+    const ChunkOfCases& item = work_[next_];
     if (budget_ && (next_ == 0 || work_[next_ - 1].chunk != item.chunk)) {
       budget_is_spent_ = !budget_->begins(item.chunk, stretch_.elapsed());
       if (budget_is_spent_) return std::nullopt;
@@ -246,19 +200,19 @@ class Run {
   }
 
   void generate_and_examine(Examiner& examiner, Chosen& s, std::uint64_t chunk) {
-    std::vector<Case> cases;
-    std::vector<std::uint64_t> indices;
+    NumberedCases made;
     {
       const std::scoped_lock lock(generator_);  // RapidCheck's generators run on one thread at a time
       if (options_.is_short && s.order.empty())
         s.order = covering_order(*s.op, s.dtype, options_.seed, options_.cases);
-      make_cases(s, chunk, cases, indices);
+      made = chunks_.make(s, chunk);
     }
+    const auto& [cases, indices] = made;
     const std::vector<Examined> examined =
         examiner.examine(cases, kernels_in(s, chunk),
                          {.further = further_in(chunk), .needs = true, .row = row_of(s.dtype), .confirm = true});
     std::vector<std::vector<std::string>> classes(
-        cases_in(s, chunk));  // those with wrong arguments come after
+        chunks_.cases_in(s, chunk));  // those with wrong arguments come after
     for (std::size_t c = 0; c < classes.size(); ++c) classes[c] = classes_of(cases[c]);
     const std::scoped_lock lock(mutex_);
     ++done_[chunk];
@@ -275,7 +229,7 @@ class Run {
                          c < classes.size() && draws(*f.kernel));
         if (c < classes.size() && decides(*f.kernel) && !f.stopped) {
           row.covered(f, classes[c]);
-          if (is_listed()) continue;
+          if (chunks_.is_listed()) continue;
           row.ask();
           part.seen.push_back({indices[c], f.judgement.verdict == Verdict::refused});
         }
@@ -285,28 +239,13 @@ class Run {
     const auto complete = static_cast<std::uint64_t>(std::ranges::count_if(examined, is_complete));
     progress_.done += complete;
     // A chunk of which something was not run is not done.
-    finished(complete == examined.size() ? key_of(Item{static_cast<std::size_t>(&s - subjects_.data()), chunk}) : "",
+    finished(complete == examined.size()
+                 ? key_of(ChunkOfCases{static_cast<std::size_t>(&s - subjects_.data()), chunk})
+                 : "",
              parts, complete);
     progress_.doing = fmt::format("{} {}", s.op->schema.name, name(s.dtype));
     progress_.elapsed = stretch_.elapsed();
     report_(progress_);
-  }
-
-  void make_cases(const Chosen& s, std::uint64_t chunk, std::vector<Case>& cases,
-                  std::vector<std::uint64_t>& indices) const {
-    for (std::uint64_t k = 0; k < cases_in(s, chunk); ++k) {
-      const std::uint64_t i = chunk * chunk_ + k;
-      indices.push_back(is_listed()         ? s.listed[chunk + k * chunks_of(s)]
-                        : options_.is_short ? s.order[i]
-                                            : i);
-      cases.push_back(is_listed() ? options_.listed[indices.back()]
-                                  : generate(*s.op, s.dtype, options_.seed, indices.back()));
-    }
-    for (std::uint64_t e = 0; e < errors_in(chunk); ++e) {
-      const std::uint64_t error = chunk * (chunk_ / kCasesForAnError) + e;
-      cases.push_back(generate_error(*s.op, s.dtype, options_.seed, error).invalid);
-      indices.push_back(options_.cases + error);  // behind the valid cases, so that numbers stay unique
-    }
   }
 
   bool decides(const Kernel& kernel) const { return !kernel.peer || names(options_.impls, kernel.name); }
@@ -367,7 +306,7 @@ class Run {
   // Whether a short run has had half of its time more than until now.
   std::function<bool()> until_half_more() const {
     return [this, begun = stretch_.elapsed()] {
-      return stretch_.cases_over() || failed_ ||
+      return stretch_.cases_over() || examiners_.has_failed() ||
              (progress_.budget &&
               stretch_.elapsed() > std::max(*progress_.budget, begun + *progress_.budget / 2));
     };
@@ -390,7 +329,7 @@ class Run {
     covered_ = std::make_unique<CoveredCalls>(kernels);
   }
 
-  bool draws(const Kernel& kernel) const { return decides(kernel) && !is_listed(); }
+  bool draws(const Kernel& kernel) const { return decides(kernel) && !chunks_.is_listed(); }
   // Of each row whose code workers record, up to as many more cases as it had. A short run has half of its budget more for them.
   void draw_towards_code(const RunOptions& running) {
     if (!covered_) return;
@@ -418,58 +357,24 @@ class Run {
   // Shrinks the first failure of each kind of every row and writes a case file for each failure kept.
   void record_failures(RunResult& result) {
     if (options_.out.empty()) return;
-    struct Job {
-      Row* row;
-      const Kernel* kernel;
-      std::vector<Failure> further;
-    };
-    std::vector<Job> jobs;
-    for (Row& row : result.rows) {
-      if (row.failures.empty()) continue;
-      for (const auto& [key, tally] : rows_)
-        if (key.first->op->schema.name == row.op && key.first->name == row.impl && name(key.second) == row.dtype) {
-          jobs.push_back({&row, key.first, tally.further()});
-          break;
-        }
-    }
+    std::vector<FailingRow> failing = failing_rows(result.rows, rows_);
     const KernelOf kernel_of = [this](auto op, const auto& impl) { return kernel_in(rows_, op, impl); };
-    std::atomic<std::size_t> next{0};
-    RunOptions recording = options_.run;
-    recording.give_up = [this](auto waited) { return stretch_.ends_recording(waited); };
-    Allowance allowance(stretch_.recording_end(), jobs.size(), lanes());
-    parallel(recording, [&](Examiner& examiner) {
-      const StopScope scope([this] { return stretch_.stops_recording(); });
-      for (std::size_t i = next++; i < jobs.size(); i = next++) {
-        {
-          const std::scoped_lock lock(mutex_);
-          progress_.doing = fmt::format("recording {} {} {}", jobs[i].row->op, jobs[i].row->impl, jobs[i].row->dtype);
-          report_(progress_);
-        }
-        if (options_.journal != nullptr && take_failures(*options_.journal, *jobs[i].row)) {
-          allowance.next();
-          continue;
-        }
-        record_row(examiner, *jobs[i].kernel, *jobs[i].row, jobs[i].further, allowance.next(),
-                   {options_, stretch_, interrupted_, kernel_of});
-        if (options_.journal != nullptr && !stretch_.over() && !interrupted_)
-          keep_failures(*options_.journal, stretch_.elapsed().count(), *jobs[i].row);
-      }
-    });
+    record_rows(examiners_, lanes(), failing, {options_, stretch_, interrupted_, kernel_of},
+                [this](const Row& row) {
+                  const std::scoped_lock lock(mutex_);
+                  progress_.doing = fmt::format("recording {} {} {}", row.op, row.impl, row.dtype);
+                  report_(progress_);
+                });
   }
 
   std::vector<Chosen> subjects_;
   const VerifyOptions& options_;
+  const Chunks chunks_;
   const std::atomic<bool>& interrupted_;
   const std::function<void(const Progress&)>& report_;
-  std::shared_ptr<Zygotes> zygotes_;
-  std::shared_ptr<KnownCulprits> known_ = std::make_shared<KnownCulprits>();
+  Examiners examiners_;
   Stretch stretch_;
-  // Of a list of few cases each may take long, and other lanes shall not wait for one that has several.
-  const std::uint64_t chunk_ = options_.is_short                                    ? kRound
-                               : is_listed() && options_.listed.size() < kFewListed ? 1
-                                                                                    : kCasesAtOnce;
-  std::vector<Item> work_;
-  std::atomic<bool> failed_{false};
+  std::vector<ChunkOfCases> work_;
   std::mutex generator_;  // the orders of subjects_, too
   std::mutex mutex_;      // what follows
   std::size_t next_ = 0;  // in work_
