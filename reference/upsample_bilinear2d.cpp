@@ -24,8 +24,12 @@ struct Resized {
   template <class S>
   S unbounded(std::int64_t at) const {
     if (align_corners) return out > 1 ? S(size - 1) / S(out - 1) * S(at) : S(0);
-    const S step = scale && *scale > 0 ? param<S>(1.0 / *scale) : S(size) / S(out);
-    return step * (S(at) + S(0.5)) - S(0.5);
+    return step<S>() * (S(at) + S(0.5)) - S(0.5);
+  }
+  // From one element of the output to the next.
+  template <class S>
+  S step() const {
+    return scale && *scale > 0 ? param<S>(1.0 / *scale) : S(size) / S(out);
   }
 
   // between(k, next, 1 - l, l) where the element `at` lies l behind k.
@@ -62,27 +66,9 @@ struct UpsampleBilinear2d {
 
 // ---- Wrong ones ----------------------------------------------------------------------------------------------
 
-struct WithoutHalfPixels {
-  template <class S>
-  S operator()(const Tensor<S>& self, std::span<const std::int64_t> output_size, bool align_corners,
-               std::optional<double> scales_h, std::optional<double> scales_w, const Index& i) const {
-    if (align_corners) return UpsampleBilinear2d{}(self, output_size, align_corners, scales_h, scales_w, i);
-    const auto corner = [&](int d, std::int64_t out, std::optional<double> scale) {
-      const double size = static_cast<double>(self.size(d));
-      const double step = scale && *scale > 0 ? 1.0 / *scale : size / static_cast<double>(out);
-      return std::min(static_cast<double>(i[d]) * step, size - 1);
-    };
-    const double h = corner(2, output_size[0], scales_h), w = corner(3, output_size[1], scales_w);
-    const auto h0 = static_cast<std::int64_t>(h), w0 = static_cast<std::int64_t>(w);
-    const std::int64_t h1 = std::min(h0 + 1, self.size(2) - 1), w1 = std::min(w0 + 1, self.size(3) - 1);
-    const S u = S(h - static_cast<double>(h0)), v = S(w - static_cast<double>(w0));
-    return (S(1) - u) * ((S(1) - v) * self(i[0], i[1], h0, w0) + v * self(i[0], i[1], h0, w1)) +
-           u * ((S(1) - v) * self(i[0], i[1], h1, w0) + v * self(i[0], i[1], h1, w1));
-  }
-};
-
-// At x = (o + 1/2) s.
-struct HalfAPixelLate {
+// Linearly between the elements around a place that Where says.
+template <class Where>
+struct LinearlyAt {
   template <class S>
   S operator()(const Tensor<S>& self, std::span<const std::int64_t> output_size, bool align_corners,
                std::optional<double> scales_h, std::optional<double> scales_w, const Index& i) const {
@@ -97,13 +83,31 @@ struct HalfAPixelLate {
  private:
   template <class S, class Element>
   static S along(const Resized& axis, std::int64_t at, const Element& element) {
-    const S x = minimum(axis.unbounded<S>(at) + S(0.5), S(axis.size - 1));
+    const S x = minimum(Where::template place<S>(axis, at), S(axis.size - 1));
     return by_floor<S>(x, axis.size, [&](std::int64_t k) {
       const S l = minimum(maximum(x - S(k), S(0)), S(1));
       return (S(1) - l) * element(k) + l * element(std::min(k + 1, axis.size - 1));
     });
   }
 };
+
+// At x = o s.
+struct Corner {
+  template <class S>
+  static S place(const Resized& axis, std::int64_t at) {
+    return axis.step<S>() * S(at);
+  }
+};
+using WithoutHalfPixels = LinearlyAt<Corner>;
+
+// At x = (o + 1/2) s.
+struct HalfLate {
+  template <class S>
+  static S place(const Resized& axis, std::int64_t at) {
+    return axis.unbounded<S>(at) + S(0.5);
+  }
+};
+using HalfAPixelLate = LinearlyAt<HalfLate>;
 
 // The mean of all elements under a triangle, which is as wide as the step from one result to the next.
 struct Antialiased {

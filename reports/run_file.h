@@ -61,6 +61,9 @@
 
 namespace assay {
 
+// What "format" says.
+inline constexpr std::string_view kRunFormat = "assay.run/1";
+
 std::string to_json(const RunResult& run);
 // `name` stands for the text in error messages. Throws FileError that names it and the key that is wrong.
 RunResult run_from_json(std::string_view text, const std::string& name);

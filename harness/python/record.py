@@ -14,22 +14,21 @@ result, or write to one: filling parameters with numbers does not.
 import atexit
 import collections
 import contextlib
-import fnmatch
-import json
 import os
-import shutil
 import sys
 import threading
-import time
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import case_file
+import recorded_copies
 import recorded_memory
 import recorded_modules
+import recorded_names
 import recorded_operators
 import recorded_program
+import recorded_summary
 from recorded_calls import CREATES, MAKES, RESIZES, flat, has_data, is_view, number_tensor, writes
 
 
@@ -199,10 +198,10 @@ class Recorder(TorchDispatchMode):
             return False
         if not results or not all(isinstance(r, torch.Tensor) and r.dtype in case_file.NAMES and r.layout == torch.strided for r in results):
             return False
-        names = spellings(func._schema.name.split("::")[0], name)
+        names = recorded_names.spellings(func._schema.name.split("::")[0], name)
         if found is not None:
-            names |= spellings("aten", found[0]["op"])
-        if not fnmatch_any(names, self.globs):
+            names |= recorded_names.spellings("aten", found[0]["op"])
+        if not recorded_names.fnmatch_any(names, self.globs):
             self.passed["not of --ops"] += 1
             return False
         tensors = [*flat(arguments.values()), *results]
@@ -263,7 +262,7 @@ class Recorder(TorchDispatchMode):
         case_file.set_text(group, "contract", case_file.of_dtype(contract, case_file.NAMES[results[0].dtype]))
         case_file.set_text(group, "name", self.name_of_call(op))
         case_file.set_text(group, "called", name)
-        case_file.set_text(group, "source", source_line())
+        case_file.set_text(group, "source", recorded_program.source_line())
         renamed = {} if found is None else {id(v): a for a, v in taken.items()}
         for key, notes in (("from", origins), ("through", throughs)):
             for a, note in notes.items():
@@ -318,40 +317,6 @@ class Recorder(TorchDispatchMode):
         parameter.uses.append((place, argument))
 
 
-def spellings(namespace, name):
-    """As `assay verify` takes them: add.Tensor, add, aten::add.Tensor, aten::add."""
-    names = {name, name.partition(".")[0]}
-    return names | {f"{namespace}::{n}" for n in names}
-
-
-def fnmatch_any(names, globs):
-    return not globs or any(fnmatch.fnmatchcase(name, g) for name in names for g in globs)
-
-
-def of_no_operator(globs, operators):
-    """Names among them that are none, neither of PyTorch, with what the program added to it, nor of Assay."""
-    named = [g for g in globs if not any(c in g for c in "*?[")]
-    if not named:
-        return []
-    names = set().union(*(spellings("aten", name) for name in operators.known))
-    for schema in torch._C._jit_get_all_schemas():
-        namespace, _, name = schema.name.rpartition("::")
-        names |= spellings(namespace, f"{name}.{schema.overload_name}" if schema.overload_name else name)
-    return [g for g in named if g not in names]
-
-
-def source_line():
-    """Where the program called: the innermost frame that is neither PyTorch's nor ours."""
-    torch_folder, ours = os.path.dirname(torch.__file__), os.path.dirname(os.path.abspath(__file__))
-    frame = sys._getframe(1)
-    while frame is not None:
-        file = frame.f_code.co_filename
-        if not file.startswith((torch_folder, "<")) and os.path.dirname(os.path.abspath(file)) != ours and not file.endswith("/runpy.py"):
-            return f"{os.path.relpath(file)}:{frame.f_lineno}"
-        frame = frame.f_back
-    return ""
-
-
 def leave(recorder, code):
     """Before HDF5 tries once more to write what it could not, and fails in its destructors."""
     if recorder.lost:
@@ -359,49 +324,6 @@ def leave(recorder, code):
             with contextlib.suppress(Exception):  # the program may have closed it
                 stream.flush()
         os._exit(code)
-
-
-def write_summary(path, recorder, code, lost):
-    said = {"recorded": 0, "passed": {}, "full": False, "unknown": {}, "exit": code, "lost": "", "no_operator": []}
-    if recorder is not None:
-        said |= {"recorded": recorder.recorded, "passed": recorder.passed, "full": recorder.full, "unknown": recorder.unknown,
-                 "no_operator": of_no_operator(recorder.globs, recorder.operators)}
-    if lost is not None:
-        said["lost"] = case_file.cannot_write(lost) or str(lost).partition("\n")[0] or type(lost).__name__
-    with open(path, "w") as out:
-        json.dump(said, out)
-
-
-class Kept:
-    """A copy of the trace now and then, which is whole: the file that is written to is none until it is closed, and a program that is
-    killed does not close it. It takes a fiftieth of the time."""
-
-    LEAST, SHARE = 0.25, 50
-
-    def __init__(self, file, partial, kept):
-        self.file, self.partial, self.kept = file, partial, kept
-        self.next = 0.0
-
-    def copy(self):
-        begin = time.monotonic()
-        if begin < self.next:
-            return
-        try:
-            self.file.flush()
-            shutil.copyfile(self.partial, self.kept + ".new")
-            case_file.mark_as_closed(self.kept + ".new")
-            os.replace(self.kept + ".new", self.kept)
-        except OSError:  # there may be no room for both: the trace itself says what cannot be written
-            self.remove()
-            self.next = float("inf")
-            return
-        end = time.monotonic()
-        self.next = end + max(self.LEAST, self.SHARE * (end - begin))
-
-    def remove(self):
-        for path in (self.kept, self.kept + ".new"):
-            with contextlib.suppress(OSError):
-                os.remove(path)
 
 
 def main():
@@ -417,9 +339,9 @@ def main():
     except OSError as e:
         with contextlib.suppress(OSError):
             os.remove(partial)
-        write_summary(summary, None, 1, e)
+        recorded_summary.write_summary(summary, None, 1, e)
         os._exit(1)
-    copies = Kept(file, partial, kept)
+    copies = recorded_copies.Kept(file, partial, kept)
     recorder = Recorder(file, copies, recorded_operators.Operators(operators), [g for g in globs.split(",") if g], int(most))
     atexit.register(lambda: leave(recorder, code))
     code = 1
@@ -444,7 +366,7 @@ def main():
             with contextlib.suppress(OSError):
                 os.remove(partial)  # so that there is room for the summary
             copies.remove()
-        write_summary(summary, recorder, code, recorder.lost)
+        recorded_summary.write_summary(summary, recorder, code, recorder.lost)
 
     recorded_program.pass_subclasses()
     recorded_program.enter_in_threads(recorder)

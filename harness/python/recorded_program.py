@@ -1,4 +1,4 @@
-"""Runs a program as Python does, until all of it has ended: its threads, and os._exit, which ends no `with`."""
+"""Runs a program as Python does, until all of it has ended: its threads, and os._exit, which ends no `with`. And where in it a call stands."""
 
 import _thread
 import os
@@ -115,3 +115,15 @@ def pass_subclasses():
 
     torch.Tensor.as_subclass = without_mode(as_subclass)
     torch.Tensor.__new__ = staticmethod(without_mode(new))  # torch.Tensor(t), and T(t) of a subclass
+
+
+def source_line():
+    """Where the program called: the innermost frame that is neither PyTorch's nor ours."""
+    torch_folder, ours = os.path.dirname(torch.__file__), os.path.dirname(os.path.abspath(__file__))
+    frame = sys._getframe(1)
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if not file.startswith((torch_folder, "<")) and os.path.dirname(os.path.abspath(file)) != ours and not file.endswith("/runpy.py"):
+            return f"{os.path.relpath(file)}:{frame.f_lineno}"
+        frame = frame.f_back
+    return ""

@@ -112,4 +112,7 @@ class RecordedExample : public ::testing::Test {
   static inline Finished recorded_;
 };
 
+// Tests of the trace itself, in several files.
+class Trace : public RecordedExample {};
+
 }  // namespace assay

@@ -13,10 +13,12 @@
 #include "another.h"
 #include "another_shape.h"
 #include "dump.h"
+#include "dumped.h"
 #include "inputs.h"
 #include "overwritten.h"
 #include "reports/journal.h"
 #include "uncertain.h"
+#include "unknown_operator.h"
 #include "vocabulary/operators.h"
 
 namespace assay {
@@ -103,7 +105,7 @@ class Bisector {
     bool any = false;
     for (std::size_t o = 0; o < engines.outputs.size(); ++o) {
       const std::string output = output_name(*engines.op, o);
-      auto found = result_of(k, output, engines.outputs[o], result);
+      auto found = result_of(dump_, k, output, engines.outputs[o], result);
       if (!found) continue;
       if (found->data.shape != engines.outputs[o].shape) {
         misshapen.emplace(o, std::move(found->data));
@@ -267,40 +269,6 @@ class Bisector {
     return any;
   }
 
-  struct Dumped {
-    TensorData data;  // as it is dumped if it has another shape, else in the dtype that is expected
-    std::optional<Dtype> narrower;  // the dump's dtype, if that is narrower
-  };
-  std::optional<Dumped> result_of(std::size_t k, const std::string& output, const Checked::Output& expected,
-                                  BisectedCall& result) {
-    const auto found = dump_.result(k, output);
-    if (!found) return std::nullopt;
-    TensorData t = dump_.read(found->name);
-    if (!found->by_shape && is_another_view(t.shape, expected.shape)) t = reshaped(t, expected.shape);
-    if (t.shape != expected.shape) {
-      if (result.dumped_as.empty()) result.dumped_as = found->name;
-      return Dumped{std::move(t), {}};
-    }
-    std::int64_t misfit = 0;
-    auto same = exactly_as(t, expected.dtype, &misfit);
-    if (!same) {
-      result.says.push_back(
-          fmt::format("{} of the dump is {}, and its element {} is {}, which {} does not have: not compared",
-                      found->name, name(t.dtype), misfit, t.get(misfit), name(expected.dtype)));
-      return std::nullopt;
-    }
-    if (result.dumped_as.empty())
-      result.dumped_as =
-          found->by_shape ? found->name + ", the only one of its shape, and much like it" : found->name;
-    Dumped dumped{std::move(*same), {}};
-    if (diagnose::is_narrower(t.dtype, expected.dtype)) {
-      dumped.narrower = t.dtype;
-      result.stored_as = name(t.dtype);
-      result.computed_in = name(expected.dtype);
-    }
-    return dumped;
-  }
-
   // PyTorch's results stand for a reference, as far as the inputs are PyTorch's.
   void without_reference(std::size_t k, BisectedCall& result) {
     const RecordedCall& recorded = trace_.calls[k];
@@ -319,7 +287,7 @@ class Bisector {
     for (const auto& [out, o] : recorded.outputs) {
       if (!o.actual || is_memory_of_its_own(recorded, k, out)) continue;
       const TensorData torchs = tensor_of(*o.actual);
-      const auto found = result_of(k, out, {torchs.dtype, torchs.shape}, result);
+      const auto found = result_of(dump_, k, out, {torchs.dtype, torchs.shape}, result);
       if (!found) {
         results_[{k, out}] = undumped(k, torchs, standing, others);
         continue;
@@ -350,28 +318,6 @@ class Bisector {
     if (result.status != Status::wrong && !result.blames.empty())
       result.status = kStatuses.at(*result.blames.begin());
     result.has_reference = false;
-  }
-
-  // Whose numbers are drawn: no engine's are PyTorch's.
-  static bool is_random(const std::string& op) {
-    constexpr std::string_view kRandom[] = {"bernoulli",   "rand",      "normal",         "uniform",
-                                            "exponential", "geometric", "cauchy",         "log_normal",
-                                            "multinomial", "poisson",   "native_dropout", "binomial"};
-    return std::ranges::any_of(kRandom, [&](std::string_view r) { return op.starts_with(r); });
-  }
-
-  static bool only_moves(const std::string& op) {
-    constexpr std::string_view kMoves[] = {
-        "cat",          "stack",        "copy_",           "clone",          "index",
-        "index_select", "gather",       "index_put",       "index_put_",     "_index_put_impl_",
-        "masked_fill",  "masked_fill_", "slice_scatter",   "select_scatter", "roll",
-        "flip",         "repeat",       "constant_pad_nd", "fill_",          "zero_",
-        "tril",         "triu",         "index_copy"};
-    return std::ranges::count(kMoves, std::string_view(op).substr(0, op.find('.'))) > 0;
-  }
-
-  static bool overwrites(const std::string& op) {
-    return op == "copy_" || op == "zero_" || op.starts_with("fill_");
   }
 
   // A result that the dump does not have, of a call that cannot be computed again.

@@ -1,6 +1,7 @@
 // Scalars in tests stand in the arithmetic of a contract, as they do in an evaluation.
 #pragma once
 
+#include <limits>
 #include <string_view>
 
 #include "../scalars/adversary.h"
@@ -23,6 +24,8 @@ struct Under {
 };
 
 using T = Tracked<double>;
+
+inline constexpr double kMax = std::numeric_limits<float>::max();
 
 inline T input(double x) { return ScalarOps<T>::input(x); }
 // A closed number with this error.

@@ -1,4 +1,5 @@
 // Pages, job summaries and JUnit XML of whole reports. How a page behaves in a browser: browser_check.py.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,0 +1,43 @@
+#include "dumped.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "../diagnose/rounding.h"
+#include "another_shape.h"
+#include "inputs.h"
+
+namespace assay {
+
+std::optional<Dumped> result_of(Dump& dump, std::size_t k, const std::string& output,
+                                const Checked::Output& expected, BisectedCall& result) {
+  const auto found = dump.result(k, output);
+  if (!found) return std::nullopt;
+  TensorData t = dump.read(found->name);
+  if (!found->by_shape && is_another_view(t.shape, expected.shape)) t = reshaped(t, expected.shape);
+  if (t.shape != expected.shape) {
+    if (result.dumped_as.empty()) result.dumped_as = found->name;
+    return Dumped{std::move(t), {}};
+  }
+  std::int64_t misfit = 0;
+  auto same = exactly_as(t, expected.dtype, &misfit);
+  if (!same) {
+    result.says.push_back(
+        fmt::format("{} of the dump is {}, and its element {} is {}, which {} does not have: not compared",
+                    found->name, name(t.dtype), misfit, t.get(misfit), name(expected.dtype)));
+    return std::nullopt;
+  }
+  if (result.dumped_as.empty())
+    result.dumped_as =
+        found->by_shape ? found->name + ", the only one of its shape, and much like it" : found->name;
+  Dumped dumped{std::move(*same), {}};
+  if (diagnose::is_narrower(t.dtype, expected.dtype)) {
+    dumped.narrower = t.dtype;
+    result.stored_as = name(t.dtype);
+    result.computed_in = name(expected.dtype);
+  }
+  return dumped;
+}
+
+}  // namespace assay
