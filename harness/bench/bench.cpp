@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "../judge/judge.h"
+#include "row_limits.h"
 #include "vocabulary/check.h"
 
 namespace assay {
@@ -15,24 +16,6 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr double kAloneSeconds = 30;  // besides the time that its call may take
-
-BenchRow row_of(const BenchGroup& group, const Kernel& kernel) {
-  BenchRow row;
-  const Case& c = group.bench_case->c;
-  row.op = std::string(c.op->schema.name);
-  row.case_text = text(c);
-  for (const CaseValue& v : c.arguments)
-    if (const auto* t = std::get_if<TensorSpec>(&v)) {
-      row.dtype = std::string(name(t->dtype));
-      break;
-    }
-  row.impl = kernel.name;
-  row.peer = kernel.peer;
-  row.cache = group.cache;
-  row.threads = group.threads;
-  row.shape = group.bench_case->reason;
-  return row;
-}
 
 Json open_request(const BenchGroup& group, const std::vector<const Kernel*>& kernels, Modules& modules,
                   const BenchOptions& options) {
@@ -55,111 +38,25 @@ Json open_request(const BenchGroup& group, const std::vector<const Kernel*>& ker
           {"kernels", std::move(list)}};
 }
 
-std::vector<double> numbers(const Json& list) { return list.get<std::vector<double>>(); }
-
-// Where a set of operands of this size lies when a call begins.
-std::string level(Cache cache, const Json& opened) {
-  if (opened["device"] != "")
-    return cache == Cache::dram || opened["bytes"] > opened["device_cache"] ? "DRAM" : "L2";
-  const std::size_t bytes = opened["bytes_of_set"];
-  const CacheSizes sizes = cache_sizes();
-  if (cache == Cache::dram || bytes > sizes.l3) return "DRAM";
-  if (cache == Cache::l2 || bytes > sizes.l2) return "L3";
-  return bytes > sizes.l1 ? "L2" : "L1";
-}
-
-// The limits of each round beside the kernel's time in that round.
-std::optional<BoundBy> bound_by(const Json& limits, const BenchRow& row, const std::vector<double>& times,
-                                const std::string& where) {
-  const std::vector<double> stream = numbers(limits["stream"]["cpu"]),
-                            streaming = numbers(limits["streaming"]["cpu"]),
-                            operation = numbers(limits["operation"]["cpu"]),
-                            element = numbers(limits["element"]["cpu"]);
-  if (stream.size() < times.size() || operation.size() < times.size() || times.empty()) return std::nullopt;
-  const double functions = element.empty() ? 0 : static_cast<double>(row.functions);
-  std::vector<double> memory, arithmetic, elementary;
-  for (std::size_t r = 0; r < times.size(); ++r) {
-    memory.push_back(streaming.empty() ? stream[r] : std::min(stream[r], streaming[r]));
-    arithmetic.push_back(operation[r] * static_cast<double>(row.operations));
-    elementary.push_back(functions == 0 ? 0 : element[r] * functions);
-  }
-  struct Candidate {
-    std::string name;
-    const std::vector<double>* ns;
-  };
-  const Candidate candidates[] = {
-      {"memory " + where, &memory}, {"arithmetic", &arithmetic}, {"elementary functions", &elementary}};
-  const Candidate* binding = nullptr;
-  double longest = -1;
-  for (const Candidate& candidate : candidates) {
-    const double ns = median_interval(*candidate.ns).median;
-    if (ns > longest) {
-      longest = ns;
-      binding = &candidate;
-    }
-  }
-  std::vector<double> shares;
-  for (std::size_t r = 0; r < times.size(); ++r) shares.push_back((*binding->ns)[r] / times[r]);
-  return BoundBy{longest, binding->name, median_interval(shares).median};
-}
-
-// What no honest kernel can do, as it was measured in the same rounds on the same operands: to read and write the case's bytes and to do
-// its operations of single or double precision in less time than the plainest loop. How fast an elementary function can be,
-// nobody knows, nor how few operations a convolution takes (Winograd's takes fewer).
-struct HardLimit {
-  std::string what;
-  double ns;      // in the fastest round
-  double beyond;  // of its speed, from which a time is impossible
-};
-
-constexpr double kBeyondLimit = 1.03;  // limits are measured, too
-// From caches a better loop than the one that is measured may get more, and so may one that finds a part of its data in them.
-constexpr double kBeyondCaches = 2;
-constexpr std::size_t kTimesCache = 4;  // the last level, from which on next to nothing is found there again
-// A call alone costs a few nanoseconds: where the operator takes less, times of two loops say nothing about what they do.
-constexpr double kLeastLimitNs = 20;
-
-std::vector<HardLimit> hard_limits(const Json& limits, const BenchRow& row, const Json& opened,
-                                   const std::string& where) {
-  const std::vector<double> ordinary = numbers(limits["stream"]["cpu"]);
-  const std::vector<double> streaming = numbers(limits["streaming"]["cpu"]),
-                            operation = numbers(limits["operation"]["cpu"]);
-  const bool by_streaming =
-      !streaming.empty() && (ordinary.empty() || std::ranges::min(streaming) < std::ranges::min(ordinary));
-  const std::vector<double>& stream = by_streaming ? streaming : ordinary;
-  // Where the limit itself was measured now at one speed and now at another, its fastest round may still be a slow one.
-  const auto unrest = [](const std::vector<double>& times) {
-    return median_interval(times).median / std::ranges::min(times);
-  };
-  std::vector<HardLimit> all;
-  if (!stream.empty()) {
-    const std::size_t bytes = opened["bytes_of_set"];
-    // Where less is moved, caches may keep what is written, however cold they were.
-    const bool of_memory = bytes >= kTimesCache * cache_sizes().l3;
-    all.push_back({fmt::format("to move its {} bytes, in {}", row.bytes, where), std::ranges::min(stream),
-                   (of_memory ? kBeyondLimit : kBeyondCaches) * unrest(stream)});
-  }
-  if (!operation.empty() && (row.dtype == "f32" || row.dtype == "f64") &&
-      row.op.find("conv") == std::string::npos)
-    all.push_back({fmt::format("for its {} operations", row.operations),
-                   std::ranges::min(operation) * static_cast<double>(row.operations),
-                   kBeyondLimit * unrest(operation)});
-  return all;
-}
-
-// Why a time cannot be that of the operator, or "". All of its interval must lie beyond the limit.
-std::string impossible_because(const Json& limits, const BenchRow& row, const Json& opened,
-                               const std::string& where) {
-  for (const HardLimit& limit : hard_limits(limits, row, opened, where))
-    if (limit.ns >= kLeastLimitNs && std::isfinite(row.ns.high) && limit.ns > limit.beyond * row.ns.high)
-      return fmt::format(
-          "a call takes {:.4g} ns, and this machine needs {:.4g} ns {}: {:.0f}% of what is possible, so what was "
-          "timed is not the operator",
-          row.ns.median, limit.ns, limit.what, 100 * limit.ns / row.ns.median);
-  return {};
-}
-
 }  // namespace
+
+BenchRow planned_row(const BenchGroup& group, const Kernel& kernel) {
+  BenchRow row;
+  const Case& c = group.bench_case->c;
+  row.op = std::string(c.op->schema.name);
+  row.case_text = text(c);
+  for (const CaseValue& v : c.arguments)
+    if (const auto* t = std::get_if<TensorSpec>(&v)) {
+      row.dtype = std::string(name(t->dtype));
+      break;
+    }
+  row.impl = row.planned = kernel.name;
+  row.peer = kernel.peer;
+  row.cache = group.cache;
+  row.threads = group.threads;
+  row.shape = group.bench_case->reason;
+  return row;
+}
 
 std::string_view token(BenchRow::Status status) {
   constexpr std::string_view kTokens[] = {"measured", "refused", "failed", "not_run", "impossible"};
@@ -261,7 +158,7 @@ namespace {
 
 std::pair<std::string, std::string> library_and_dtype(const BenchGroup& group, const Kernel& kernel) {
   return {kernel.on_device ? kernel.name : kernel.name.substr(0, kernel.name.find('.')),
-          row_of(group, kernel).dtype};
+          planned_row(group, kernel).dtype};
 }
 
 }  // namespace
@@ -295,15 +192,27 @@ std::optional<BenchGroup> Bench::next(const BenchGroup& group, const nlohmann::j
 std::vector<BenchRow> Bench::measure(const BenchGroup& asked) {
   std::vector<BenchRow> rows;
   for (const Kernel* k : asked.missing) {
-    rows.push_back(row_of(asked, *k));
+    rows.push_back(planned_row(asked, *k));
     rows.back().reason = untimed_because(*k, asked.cache);
   }
   BenchGroup group = options_.impls.empty() ? known(asked) : asked;
+  // In whose place each of the group's kernels stands.
+  std::vector<std::string> planned;
+  for (const Kernel* k : asked.kernels) planned.push_back(k->name);
   Json opened, measured, closed;
-  const auto lose = [&](const BenchGroup& of, std::size_t i, const std::string& reason) {
-    rows.push_back(row_of(of, *of.kernels[i]));
+  const auto row_of = [&](std::size_t i) {
+    BenchRow row = planned_row(group, *group.kernels[i]);
+    row.planned = planned[i];
+    return row;
+  };
+  const auto lose = [&](std::size_t i, const std::string& reason) {
+    rows.push_back(row_of(i));
     rows.back().status = BenchRow::Status::failed;
     rows.back().reason = reason;
+  };
+  const auto leave_out = [&](std::size_t i) {
+    group.kernels.erase(group.kernels.begin() + static_cast<std::ptrdiff_t>(i));
+    planned.erase(planned.begin() + static_cast<std::ptrdiff_t>(i));
   };
   // Kernels that end the process are left out, until it lives. Where nobody knows which one does, each is tried alone.
   for (bool again = false; closed.is_null();) {
@@ -324,13 +233,13 @@ std::vector<BenchRow> Bench::measure(const BenchGroup& asked) {
                        patience + 20 * options_.seconds);
       closed = s.ask({{"do", "close"}}, patience);
       if (const std::optional<Culprit> found = culprit(group, opened, closed)) {
-        lose(group, found->kernel, found->reason);
-        group.kernels.erase(group.kernels.begin() + static_cast<std::ptrdiff_t>(found->kernel));
+        lose(found->kernel, found->reason);
+        leave_out(found->kernel);
         closed = nullptr;
       }
     } catch (const SessionError& error) {
-      for (const Kernel* k : group.kernels) {
-        rows.push_back(row_of(group, *k));
+      for (std::size_t i = 0; i < group.kernels.size(); ++i) {
+        rows.push_back(row_of(i));
         rows.back().status = BenchRow::Status::not_run;
         rows.back().reason = error.what();
       }
@@ -345,26 +254,20 @@ std::vector<BenchRow> Bench::measure(const BenchGroup& asked) {
         const std::optional<Culprit> found =
             died.surely ? std::nullopt : culprit(group, *died.kernel, died.what());
         const std::size_t guilty = found ? found->kernel : *died.kernel;
-        lose(group, guilty, found ? found->reason : died.what());
-        group.kernels.erase(group.kernels.begin() + static_cast<std::ptrdiff_t>(guilty));
+        lose(guilty, found ? found->reason : died.what());
+        leave_out(guilty);
         continue;
       }
       const std::vector<std::string> reasons = fatal(group);
       const bool somebody = std::ranges::any_of(reasons, [](const std::string& r) { return !r.empty(); });
-      std::vector<const Kernel*> left;
-      for (std::size_t i = 0; i < group.kernels.size(); ++i) {
-        if (somebody && reasons[i].empty()) {
-          left.push_back(group.kernels[i]);
-          continue;
+      std::vector<std::size_t> lost;
+      for (std::size_t i = 0; i < group.kernels.size(); ++i)
+        if (somebody ? !reasons[i].empty() : again) {  // the first time, it may not happen again
+          lose(i, somebody ? reasons[i] : died.what());
+          lost.push_back(i);
         }
-        if (!somebody && !again) {
-          left.push_back(group.kernels[i]);  // it may not happen again
-          continue;
-        }
-        lose(group, i, somebody ? reasons[i] : died.what());
-      }
+      for (; !lost.empty(); lost.pop_back()) leave_out(lost.back());
       again = !somebody;
-      group.kernels = left;
     }
   }
 
@@ -375,7 +278,7 @@ std::vector<BenchRow> Bench::measure(const BenchGroup& asked) {
   const std::size_t first = rows.size();
   std::vector<std::vector<double>> times;
   for (std::size_t i = 0; i < group.kernels.size(); ++i) {
-    BenchRow row = row_of(group, *group.kernels[i]);
+    BenchRow row = row_of(i);
     const Json& before = opened["kernels"][i];
     const Json& after = closed["kernels"][i];
     row.information = before["information"];

@@ -36,6 +36,7 @@ struct BenchRow {
   std::string case_text;
   std::string dtype;
   std::string impl;
+  std::string planned;  // the kernel in whose place it was timed, as that refuses the dtype; mostly itself
   bool peer = false;
   Cache cache = Cache::warm;
   int threads = 1;
@@ -90,6 +91,9 @@ struct BenchGroup {
   std::vector<const Kernel*> missing;
   std::vector<std::string> variables;  // of the process
 };
+
+// What is known of a kernel's row before it is timed.
+BenchRow planned_row(const BenchGroup& group, const Kernel& kernel);
 
 // Kernels that want other environments are timed in other processes, each time beside those that want none.
 std::vector<BenchGroup> plan(const Registry& registry, const BenchOptions& options);

@@ -95,7 +95,7 @@ class Batch {
 
  private:
   bool place(const Prepared& prepared, Run run, bool anyhow);
-  // Where its WireEntry is, or nothing if there is no room.
+  // Where its WireEntry is, or nothing if there is no room (batch_message.cpp).
   std::optional<std::uint64_t> encode(const Prepared& prepared, std::uint32_t after,
                                       std::span<const Buffer> buffers, std::uint64_t repeats_at);
   // Notes that the next entry begins here.

@@ -2,17 +2,14 @@
 // out = 2 self, honouring strides, before or after the bad deed.
 #include <immintrin.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <cmath>
-#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -20,68 +17,13 @@
 
 #include "harness/plugin/load.h"
 #include "harness/run/lane.h"
-#include "harness/run/protocol.h"
 #include "run_test_kernels.h"
+#include "run_test_processes.h"
+#include "run_test_strays.h"
 
 namespace {
 
 using namespace assay::test;
-
-// Reads and writes that the compiler must not drop, and that a sanitizer of this program does not know about.
-char peek(const void* at) {
-  char c;
-  __asm__ volatile("movb (%1), %0" : "=r"(c) : "r"(at) : "memory");
-  return c;
-}
-void poke(void* at, char c) { __asm__ volatile("movb %1, (%0)" : : "r"(at), "r"(c) : "memory"); }
-
-char* start_of(const assay_tensor& t) { return static_cast<char*>(t.data); }
-char* end_of(const assay_tensor& t) { return start_of(t) + numel(t) * 4; }
-
-template <int distance>  // bytes past the end if positive, before the start if negative
-int read_outside(const assay_call* call) {
-  peek(distance > 0 ? end_of(input(call)) + distance - 1 : start_of(input(call)) + distance);
-  return twice(call);
-}
-template <int distance>
-int write_outside(const assay_call* call) {
-  twice(call);
-  poke(distance > 0 ? end_of(*call->outputs[0]) + distance - 1 : start_of(*call->outputs[0]) + distance, 0);
-  return ASSAY_OK;
-}
-
-bool is_run_b(const assay_call* call) {  // buffers start at a page
-  return reinterpret_cast<std::uintptr_t>(in(call)) % 4096 == 0;
-}
-// On the side where no guard page is in this run.
-int write_before_in_a(const assay_call* call) {
-  return is_run_b(call) ? twice(call) : write_outside<-2>(call);
-}
-int write_past_in_b(const assay_call* call) { return is_run_b(call) ? write_outside<2>(call) : twice(call); }
-
-int write_gap(const assay_call* call) {
-  twice(call);
-  poke(out(call) + 1, 0);  // the outputs have a step of two
-  return ASSAY_OK;
-}
-int write_input(const assay_call* call) {
-  if (numel(input(call)) > 3) poke(in(call) + 3, 0);
-  return twice(call);
-}
-int write_input_same(const assay_call* call) {
-  if (numel(input(call)) > 3) poke(in(call) + 3, peek(in(call) + 3));
-  return twice(call);
-}
-int write_shape(const assay_call* call) {
-  twice(call);
-  poke(input(call).shape, 1);
-  return ASSAY_OK;
-}
-int forget_last(const assay_call* call) {
-  const std::int64_t n = numel(input(call));
-  for (std::int64_t i = 0; i + 1 < n; ++i) out(call)[i] = 2 * in(call)[i];
-  return ASSAY_OK;
-}
 
 int null_pointer(const assay_call*) {
   peek(nullptr);
@@ -109,11 +51,6 @@ int abort_now(const assay_call*) {
 int overflow_stack(const assay_call*) {
   __asm__ volatile("1: subq $4096, %%rsp\n\tmovb $0, (%%rsp)\n\tjmp 1b" ::: "memory");
   return ASSAY_OK;
-}
-int exit_now(const assay_call*) { std::exit(0); }
-int quick_exit_now(const assay_call*) { _exit(5); }
-int hang(const assay_call*) {
-  for (;;) std::this_thread::sleep_for(std::chrono::seconds(1));
 }
 int sleeps(const assay_call* call) {
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
@@ -186,36 +123,6 @@ int crashes_if_damaged(const assay_call* call) { return damaged ? null_pointer(c
 int crashes_on_a_used_stack(const assay_call* call) {
   return peek(deep_in_the_stack()) == -1 ? null_pointer(call) : twice(call);
 }
-int killed_by_itself(const assay_call*) {
-  kill(getpid(), SIGKILL);
-  return ASSAY_OK;
-}
-int shrinks_files(const assay_call*) {
-  for (int file = 3; file < 100; ++file)
-    if (ftruncate(file, 0) != 0) continue;
-  return ASSAY_OK;
-}
-// 0xff everywhere that it may write in what it shares with the harness.
-int scribbles(const assay_call*) {
-  std::ifstream maps("/proc/self/maps");
-  for (std::string line; std::getline(maps, line);) {
-    unsigned long begin = 0, end = 0;
-    char access[8] = {};
-    if (line.find("assay-arena") == std::string::npos) continue;
-    if (std::sscanf(line.c_str(), "%lx-%lx %7s", &begin, &end, access) == 3 && access[1] == 'w')
-      std::memset(reinterpret_cast<void*>(begin), 0xff, end - begin);
-  }
-  return ASSAY_OK;
-}
-int killed_once(const assay_call* call) {
-  // The first process that gets here leaves a mark.
-  const std::string mark = std::getenv("RUN_TEST_MARK");
-  if (access(mark.c_str(), F_OK) != 0) {
-    std::fclose(std::fopen(mark.c_str(), "w"));
-    kill(getpid(), SIGKILL);
-  }
-  return twice(call);
-}
 // Leaves the process without room for another mapping.
 int exhausts_mappings(const assay_call* call) {
   for (bool readable = false;; readable = !readable)
@@ -241,68 +148,7 @@ int prints(const assay_call* call) {
   std::fflush(stdout);
   return twice(call);
 }
-int forks(const assay_call* call) {
-  if (fork() == 0) {
-    sleep(30);
-    _exit(0);
-  }
-  return twice(call);
-}
-// As daemon(3) does: neither its group nor its parent leads to it.
-int starts_a_daemon(const assay_call* call) {
-  if (const pid_t child = fork(); child == 0) {
-    setsid();
-    if (fork() == 0) sleep(30);
-    _exit(0);
-  } else {
-    waitpid(child, nullptr, 0);
-  }
-  return twice(call);
-}
-int starts_a_daemon_and_hangs(const assay_call* call) {
-  setpgid(0, getpgid(getppid()));
-  starts_a_daemon(call);
-  return hang(call);
-}
-int stops_its_parent(const assay_call* call) {
-  kill(getppid(), SIGSTOP);
-  return twice(call);
-}
-int stops_its_parent_and_hangs(const assay_call* call) {
-  kill(getppid(), SIGSTOP);
-  return hang(call);
-}
-int forks_and_returns(const assay_call* call) {
-  fork();
-  return twice(call);
-}
-int forks_and_returns_late(const assay_call* call) {
-  if (fork() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  return twice(call);
-}
-int forks_and_exits(const assay_call* call) {
-  if (fork() == 0) std::exit(4);
-  return twice(call);
-}
 int nothing(const assay_call*) { return ASSAY_OK; }
-
-// What a stray write may hit: the start of a file that harness and worker share.
-template <class T>
-T& shared(const char* name) {
-  std::ifstream maps("/proc/self/maps");
-  for (std::string line; std::getline(maps, line);)
-    if (line.find(name) != std::string::npos && line.find(" 00000000 ") != std::string::npos)
-      return *reinterpret_cast<T*>(std::stoull(line, nullptr, 16));
-  std::abort();
-}
-int rings_for_ever(const assay_call*) {
-  auto& bell = shared<assay::Bell>("assay-bell");
-  for (;;) bell.rings.fetch_add(1);
-}
-int overwrites_the_count(const assay_call* call) {
-  shared<assay::Control>("assay-arena").done.fetch_add(7);
-  return twice(call);
-}
 
 // sum(Tensor[] tensors, *, Scalar scale, int[] shift, bool negate, str mode, ScalarType? dtype, float[] weights)
 int sum(const assay_call* call) {
