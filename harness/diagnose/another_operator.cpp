@@ -8,6 +8,7 @@
 #include <cmath>
 #include <set>
 
+#include "known_functions.h"
 #include "linear.h"
 #include "rounding.h"
 #include "strictest.h"
@@ -166,15 +167,16 @@ class Candidates {
           stop_now();
           if (const auto agrees = is_of(*op, choice, exactly, choices)) {
             bases.insert(op->schema.base);
+            const std::string name = fmt::format("results.of_{}", op->schema.name);
             if (!found)
-              found = {fmt::format("results.of_{}", op->schema.name),
+              found = {name,
                        fmt::format("gives the result of {}{}", agrees->text,
                                    exactly ? "" : ", less accurately than common libraries have it"),
                        {},
                        agrees->of_all,
                        exactly};
             else
-              found->as_well.push_back(agrees->text);
+              found->as_well.push_back({name, fmt::format("gives the result of {}", agrees->text)});
           }
         }
       }
@@ -287,11 +289,15 @@ std::optional<AnotherOperator> another_operator(std::span<Evidence* const> calls
   const auto until = std::chrono::steady_clock::now() + kMostForLinear;
   try {
     const StopScope limit([until] { return std::chrono::steady_clock::now() > until; });
-    return Candidates(calls).find();
+    if (auto found = Candidates(calls).find()) return found;
   } catch (const Stopped&) {
     stop_now();  // if somebody else's time is over, and not this search's alone
   }
-  return std::nullopt;
+  std::optional<KnownFunction> function = known_function(calls);
+  if (!function) return std::nullopt;
+  AnotherOperator found{function->name, std::move(function->says), {}, true, true};
+  for (std::string& says : function->as_well) found.as_well.push_back({function->name, std::move(says)});
+  return found;
 }
 
 }  // namespace assay::diagnose

@@ -260,7 +260,7 @@ class Search {
     }
     if (std::ranges::any_of(h.faults, [](const Variant* v) { return !v->contract.empty(); })) {
       c.broken += too_accurate(calls_, elements_, p);
-      if (c.explained > 0 && is_no_such_arithmetic(calls_, elements_, p)) c.explained = 0;
+      if (c.explained > 0 && is_no_such_arithmetic(h, calls_, elements_, p)) c.explained = 0;
     }
     c.width = width / static_cast<double>(std::max<std::size_t>(1, elements_.wrong().size()));
     // Two faults fit where each makes the other's results unsure. Without an element that tells them from the reference they say nothing.

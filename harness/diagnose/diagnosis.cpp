@@ -8,16 +8,18 @@
 #include <set>
 #include <utility>
 
-#include "../generate/cases.h"
-#include "../generate/data.h"
 #include "another_operator.h"
+#include "exchanged.h"
 #include "fill.h"
 #include "fused.h"
 #include "gathered.h"
 #include "in_part.h"
 #include "moved.h"
+#include "named.h"
 #include "narrow.h"
 #include "outside.h"
+#include "recovered.h"
+#include "separating.h"
 #include "showing.h"
 #include "suspects.h"
 #include "terms.h"
@@ -30,32 +32,8 @@
 namespace assay::diagnose {
 namespace {
 
-constexpr std::uint64_t kMostSeparating = 300;  // cases that are tried
-constexpr double kAllOfThem = 0.9999;           // of the elements
-constexpr std::size_t kEnoughToChoose = 8;      // elements that diverge
-constexpr std::size_t kMostElements = 256;      // of such a case, that are looked at
-
-Named named(const Cause& c) {
-  const bool beside_arithmetic =
-      c.hypothesis.faults.size() > 1 &&
-      std::ranges::any_of(c.hypothesis.faults, [](const Variant* v) { return !v->contract.empty(); });
-  return {.name = c.hypothesis.name(),
-          .says = c.hypothesis.says(),
-          .explained = c.explained,
-          .broken = c.broken,
-          .discriminating = c.discriminating,
-          .matched = c.matched,
-          .explains_all = c.explains_all,
-          .whole = c.whole,
-          .beside_arithmetic = beside_arithmetic,
-          .definition = c.hypothesis.faults.size() == 1 ? std::string(c.hypothesis.faults[0]->definition)
-                                                        : std::string(),
-          .proven = c.discriminating > 0 && c.is_confirmed() && !beside_arithmetic};
-}
-
-constexpr double kNearOne = 0x1p-6;
-constexpr double kABit = 64;  // ulp
-constexpr std::string_view kApproximate = "arithmetic.approximate";
+constexpr std::size_t kEnoughToChoose = 8;  // elements that diverge
+constexpr double kABit = 64;                // ulp
 #ifdef ASSAY_SANITIZED
 constexpr std::chrono::seconds kMostAcquitting{120}, kMostAdmitting{60}, kMostDeciding{60};
 #else
@@ -63,87 +41,6 @@ constexpr std::chrono::seconds kMostAcquitting{5};  // for what the results need
 constexpr std::chrono::seconds kMostAdmitting{1};   // for what a contract would have to say
 constexpr std::chrono::seconds kMostDeciding{2};    // for a case that decides
 #endif
-
-// Whether a parameter gives every element: which is a cause, where factors of results by their places are a description.
-bool gives_all(const std::vector<Inverted>& inverted) {
-  return std::ranges::any_of(
-      inverted, [](const Inverted& i) { return i.argument != "the result" && i.reproduced >= kAllOfThem; });
-}
-
-// The same of one number, or a factor and an offset of the whole result.
-bool gives_all_with_few(const std::vector<Inverted>& inverted) {
-  return std::ranges::any_of(inverted,
-                             [](const Inverted& i) { return !i.dimension && i.reproduced >= kAllOfThem; });
-}
-
-// Factors near 1, another one for each index, are what an approximation gives that is computed once for each: a root in a norm.
-bool is_recovered_otherwise(const std::vector<Inverted>& inverted) {
-  return std::ranges::any_of(inverted, [](const Inverted& i) {
-    return i.argument != "the result" || !i.dimension ||
-           !std::ranges::all_of(i.values, [](double x) { return std::fabs(x - 1) < kNearOne; });
-  });
-}
-
-Named approximation(int bits, std::size_t diverging) {
-  return {
-      .name = std::string(kApproximate),
-      .says = fmt::format(
-          "approximates: results have about {} correct bits, and errors that are no rounding to a format of "
-          "so many; fast reciprocals, roots and exponentials give such",
-          bits),
-      .explained = diverging,
-      .explains_all = true};
-}
-
-// A cause that is nothing but functions that are less accurate.
-bool is_of_functions(const Named& c) {
-  return c.name.starts_with("arithmetic.functions") || c.name == kApproximate;
-}
-
-Named inaccurate(const Admitting& a, std::size_t diverging) {
-  return {.name = fmt::format("arithmetic.inaccurate_{}", a.what),
-          .says = fmt::format("has a {} that is less accurate than the contract says", a.what),
-          .explained = diverging,
-          .explains_all = true};
-}
-
-// What a fault makes of a call; the reference, where it changes nothing.
-Prediction prediction(const Cause& c, const Call& call, const Contract& contract) {
-  auto p = Prediction::of(c.hypothesis, call, contract);
-  return p ? std::move(*p) : Prediction(call, contract);
-}
-
-bool differ_on(const Case& c, const Cause& cause, const std::vector<Cause>& others,
-               const Contract& contract) {
-  const Call call = materialise(c);
-  if (!call.error.empty()) return false;
-  Prediction p = prediction(cause, call, contract);
-  return std::ranges::all_of(others, [&](const Cause& other) {
-    Prediction q = prediction(other, call, contract);
-    for (std::size_t o = 0; o < call.outputs.size(); ++o) {
-      std::int64_t n = 1;
-      for (const std::int64_t size : call.outputs[o].shape) n *= size;
-      const std::int64_t step = std::max<std::int64_t>(1, n / static_cast<std::int64_t>(kMostElements));
-      for (std::int64_t e = 0; e < n; e += step)
-        if (disjoint(p.interval(static_cast<int>(o), e), q.interval(static_cast<int>(o), e))) return true;
-    }
-    return false;
-  });
-}
-
-// A case on which the first cause differs from all the others that fit as well.
-std::optional<std::string> separating(const Causes& causes, const Evidence& evidence) {
-  std::vector<Cause> others;
-  for (const Cause& c : causes.same)
-    if (others.size() < kMostSeparated) others.push_back(c);
-  const Operator& op = *evidence.call().op;
-  for (std::uint64_t i = ladder_length(op); i < kMostSeparating; ++i) {
-    const Case c = generate(op, evidence.call().outputs[0].dtype, 0, i);
-    if (has_dtypes_of(c, evidence.call()) && differ_on(c, causes.causes[0], others, evidence.contract()))
-      return text(c);
-  }
-  return std::nullopt;
-}
 
 // Arguments of which no fault that was tried could show: their numbers do not matter on this data.
 std::vector<std::string> blind(const Operator& op, const Causes& causes) {
@@ -159,16 +56,6 @@ std::vector<std::string> blind(const Operator& op, const Causes& causes) {
 }
 
 }  // namespace
-
-Named read_off(std::string name, std::string says, std::size_t diverging) {
-  return {.name = std::move(name),
-          .says = std::move(says),
-          .explained = diverging,
-          .discriminating = diverging,
-          .matched = diverging,
-          .explains_all = true,
-          .proven = true};
-}
 
 Diagnosis diagnose(Evidence& evidence, const Options& options) {
   Evidence* const one[] = {&evidence};
@@ -249,7 +136,8 @@ class Diagnoser {
   // The quickest first; those that hold for every operator's results are named first.
   std::span<const Variant> read_off_all() {
     try {
-      for (const auto some : {moved_of, turned_of, gathered_of, fused_of, outside_of, tiles_of, terms_of}) {
+      for (const auto some :
+           {moved_of, turned_of, exchanged_of, gathered_of, fused_of, outside_of, tiles_of, terms_of}) {
         std::vector<Variant> found = some(evidence_);
         guessed_.insert(some == terms_of ? guessed_.begin() : guessed_.end(),
                         std::move_iterator(found.begin()), std::move_iterator(found.end()));
@@ -320,7 +208,9 @@ class Diagnoser {
     const bool is_pair = explained_ && causes_.causes[0].hypothesis.faults.size() > 1;
     const bool is_weak = explained_ && causes_.causes[0].discriminating == 0 &&
                          !d_.causes[0].name.starts_with("arithmetic.functions");
-    // Parameters that give every element say more than a cause which only promises less, and admits these results among others. A
+    // A function that gives every element says more than a cause which only promises less, and admits these results among others.
+    if (is_weak && !another_) attempt([this] { another_ = another_operator(calls_); });
+    // So do parameters that give every element. A
     // factor and an offset for each row say less than arithmetic that errs as these rows do, and more than a pair.
     const bool recovered =
         calls_.size() == 1 && std::ranges::any_of(d_.inverted, [is_pair](const Inverted& i) {
@@ -355,7 +245,8 @@ class Diagnoser {
       d_.admitting = admitting(calls_);
       if (!d_.admitting) return;
       // A bit outside, that is; where coordinates say where it is, a function is not what is wrong there.
-      if (is_somewhere() || (!d_.admitting->likely && d_.admitting->least > kABit)) d_.admitting.reset();
+      if (is_somewhere(evidence_) || (!d_.admitting->likely && d_.admitting->least > kABit))
+        d_.admitting.reset();
       if (!d_.admitting) return;
     } catch (const Stopped&) {  // what else is known is not less complete
       d_.admitting.reset();
@@ -367,17 +258,13 @@ class Diagnoser {
     d_.kind = Diagnosis::Kind::named;
   }
 
-  // Whether it diverges in a small part, of which coordinates say where it is. An approximation is one everywhere.
-  bool is_somewhere() {
-    constexpr double kNearlyAll = 0.9, kSmall = 0.5;
-    for (std::size_t o = 0; o < evidence_.call().outputs.size(); ++o) {
-      const diff::Mask& mask = evidence_.mask(static_cast<int>(o));
-      if (static_cast<double>(mask.count()) > kSmall * static_cast<double>(mask.size())) continue;
-      const std::optional<diff::Rule> rule = diff::smallest_rule(evidence_.call().outputs[o].shape, mask, {});
-      if (rule && rule->conditions > 0 && rule->precision > kNearlyAll && rule->recall > kNearlyAll)
-        return true;
-    }
-    return false;
+  // Some are right, and the rest is where a rule says exactly: numbers that have nothing to do with these would not be.
+  bool are_right_in_a_place() const {
+    constexpr double kExactly = 0.999;
+    return std::ranges::any_of(d_.where, [](const Where& w) {
+      return w.diverging < w.elements && w.rule && w.rule->conditions > 0 && w.rule->precision > kExactly &&
+             w.rule->recall > kExactly;
+    });
   }
 
   // One number, or one in place of another: much gives these.
@@ -419,9 +306,8 @@ class Diagnoser {
       d_.causes = {read_off(another_->name, another_->says, d_.tried_diverging)};
       d_.causes[0].proven = another_->is_exact;
       if (another_->of_all) d_.causes[0].whole = Whole{.elements = d_.elements, .read = d_.judged};
-      for (const std::string& call : another_->as_well)
-        d_.same.push_back(read_off("results.of_" + call.substr(0, call.find('(')),
-                                   fmt::format("gives the result of {}", call), d_.tried_diverging));
+      for (const AnotherOperator::Other& other : another_->as_well)
+        d_.same.push_back(read_off(other.name, other.says, d_.tried_diverging));
       if (!d_.same.empty()) d_.advice = "Other arguments would tell them apart.";
       d_.weaker.clear();
       d_.inverted.clear();
@@ -431,7 +317,7 @@ class Diagnoser {
     }
     // What only promises less than the reference fits many results: one that a few elements needed is no proof.
     if ((!explained_ || !d_.causes[0].proven) && !gives_all(d_.inverted) && !is_rearranged() &&
-        is_unrelated(evidence_)) {
+        !are_right_in_a_place() && is_unrelated(evidence_)) {
       d_.unrelated = true;
       d_.causes.clear();
       d_.same.clear();
@@ -467,7 +353,7 @@ class Diagnoser {
                     .explained = d_.tried_diverging,
                     .explains_all = true}};
       d_.kind = Diagnosis::Kind::named;
-    } else if (const std::optional<int> bits = is_recovered_otherwise(d_.inverted) || is_somewhere()
+    } else if (const std::optional<int> bits = is_recovered_otherwise(d_.inverted) || is_somewhere(evidence_)
                                                    ? std::nullopt
                                                    : bits_of_approximation(calls_)) {
       d_.causes = {approximation(*bits, d_.tried_diverging)};

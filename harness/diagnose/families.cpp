@@ -26,6 +26,14 @@ double as_tf32(double x) {
   return std::ldexp(std::nearbyint(std::ldexp(m, 11)), exponent - 11);
 }
 
+// As the conversion of NVIDIA's processors does (cvt.rna.tf32 of PTX).
+double as_tf32_away(double x) {
+  if (!std::isfinite(x)) return x;
+  int exponent = 0;
+  const double m = std::frexp(x, &exponent);
+  return std::ldexp(std::round(std::ldexp(m, 11)), exponent - 11);
+}
+
 double cut_to_tf32(double x) {
   if (!std::isfinite(x)) return x;
   int exponent = 0;
@@ -43,11 +51,13 @@ struct Narrowing {
   std::string_view name, says;
   Number change;
 };
-constexpr Narrowing kNarrowings[] = {{"as_tf32", "rounds {} to tf32 first", as_tf32},
-                                     {"cut_to_tf32", "cuts {} off to tf32 instead of rounding", cut_to_tf32},
-                                     {"as_bf16", "rounds {} to bf16 first", as_bf16},
-                                     {"cut_to_bf16", "cuts {} off to bf16 instead of rounding", cut_to_bf16},
-                                     {"as_f16", "rounds {} to f16 first", as_f16}};
+constexpr Narrowing kNarrowings[] = {
+    {"as_tf32", "rounds {} to tf32 first", as_tf32},
+    {"as_tf32_ties_away", "rounds {} to tf32, ties away from zero, first", as_tf32_away},
+    {"cut_to_tf32", "cuts {} off to tf32 instead of rounding", cut_to_tf32},
+    {"as_bf16", "rounds {} to bf16 first", as_bf16},
+    {"cut_to_bf16", "cuts {} off to bf16 instead of rounding", cut_to_bf16},
+    {"as_f16", "rounds {} to f16 first", as_f16}};
 
 TensorData* float_tensor(Call& call, std::size_t argument) {
   auto* t = std::get_if<TensorData>(&call.arguments[argument]);

@@ -150,9 +150,45 @@ std::vector<ReadAsZeros> read_as_zeros(Evidence& evidence, int output) {
   return all;
 }
 
+bool is_finite(const Call& call) {
+  return std::ranges::all_of(call.arguments, [](const CallValue& value) {
+    const auto* const t = std::get_if<TensorData>(&value);
+    if (t == nullptr || !is_float(t->dtype)) return true;
+    for (std::int64_t i = 0; i < t->numel(); ++i)
+      if (!std::isfinite(t->get(i))) return false;
+    return true;
+  });
+}
+
+// NaN in a place of its own, where nothing that goes in is NaN or infinite.
+std::optional<Fill> nan_of(Evidence& evidence) {
+  const Call& call = evidence.call();
+  std::uint64_t elements = 0;
+  for (std::size_t o = 0; o < call.outputs.size(); ++o) {
+    const int output = static_cast<int>(o);
+    if (!evidence.has(output) || evidence.mask(output).count() == 0) continue;
+    const diff::Mask& diverging = evidence.mask(output);
+    for (std::uint64_t e = 0; e < diverging.size(); ++e)
+      if (diverging[e] && !std::isnan(evidence.actual(output, static_cast<std::int64_t>(e))))
+        return std::nullopt;
+    // All of them tell no cause from another.
+    if (diverging.count() == diverging.size() || !placed_by_coordinates(call.outputs[o].shape, diverging))
+      return std::nullopt;
+    elements += diverging.count();
+  }
+  if (elements < 2 || !is_finite(call)) return std::nullopt;
+  return Fill{
+      "gives NaN for those elements that diverge, and no input is NaN or infinite: memory that nobody has written, or 0 / 0 and "
+      "inf - inf on the way",
+      elements >= kEnoughZeros,
+      {},
+      "results.nan"};
+}
+
 }  // namespace
 
 std::optional<Fill> fill_of(Evidence& evidence) {
+  if (std::optional<Fill> nan = nan_of(evidence)) return nan;
   const Call& call = evidence.call();
   std::optional<std::vector<std::byte>> fill;
   std::uint64_t elements = 0;
@@ -211,6 +247,33 @@ std::optional<Fill> fill_of(Evidence& evidence) {
       true};
 }
 
+namespace {
+
+// Zeros of both signs, and nothing else: somebody computed them.
+std::optional<Fill> signed_zeros(Evidence& evidence, int output) {
+  const std::vector<double>& right = evidence.expectation().values(output);
+  bool negative = false, positive = false, as_right = true;
+  for (std::size_t e = 0; e < right.size(); ++e) {
+    const double x = evidence.actual(output, static_cast<std::int64_t>(e));
+    if (x != 0) return std::nullopt;
+    (std::signbit(x) ? negative : positive) = true;
+    as_right = as_right && (right[e] == 0 || std::signbit(x) == std::signbit(right[e]));
+  }
+  if (!negative || !positive) return std::nullopt;
+  return Fill{
+      fmt::format(
+          "gives 0 or -0 for each of {} elements{}", grouped(right.size()),
+          as_right
+              ? ", with the sign of what is right: such are numbers below 1 that are rounded to integers, and those "
+                "that are too small for a format"
+              : ""),
+      true,
+      {},
+      "results.zeros"};
+}
+
+}  // namespace
+
 std::optional<Fill> constant_of(Evidence& evidence) {
   constexpr std::size_t kLeastElements = 8, kLeastDifferent = 4;
   const Call& call = evidence.call();
@@ -221,8 +284,9 @@ std::optional<Fill> constant_of(Evidence& evidence) {
     const auto size = static_cast<std::size_t>(bytes(evidence.stored(output)));
     const std::uint64_t n = evidence.mask(output).size();
     const double number = evidence.actual(output, 0);
-    if (n < kLeastElements || !std::isfinite(number) || number == 0)
-      return std::nullopt;  // zeros may be unwritten
+    if (n >= kLeastElements && number == 0)
+      return signed_zeros(evidence, output);  // of one sign, they may be unwritten
+    if (n < kLeastElements || !std::isfinite(number)) return std::nullopt;
     for (std::uint64_t e = 1; e < n; ++e)
       if (!std::ranges::equal(element(packed, e, size), element(packed, 0, size))) return std::nullopt;
     std::set<double> right;

@@ -9,7 +9,10 @@
 #include <map>
 #include <numeric>
 
+#include "affine.h"
 #include "groups.h"
+#include "known_number.h"
+#include "observed.h"
 #include "relation.h"
 #include "solve.h"
 #include "vocabulary/domain.h"
@@ -17,46 +20,9 @@
 namespace assay::diagnose {
 namespace {
 
-constexpr std::size_t kMostEquations = 4096;
 constexpr double kAffine = 1e-9;
 constexpr std::int64_t kLeastScaled = 8;   // elements of a tensor
-constexpr std::size_t kLeastOfALine = 12;  // elements that diverge
 constexpr std::size_t kMostAsked = 6;      // for a number that others are held against
-
-struct Constant {
-  double value;
-  std::string_view text;
-};
-constexpr Constant kConstants[] = {{1.4426950408889634074, "1 / ln(2), as of a logarithm to base 2"},
-                                   {0.43429448190325182765, "1 / ln(10), as of a logarithm to base 10"},
-                                   {0.69314718055994530942, "ln(2)"},
-                                   {2.3025850929940456840, "ln(10)"},
-                                   {57.295779513082320877, "180 / pi, as of degrees"},
-                                   {0.017453292519943295769, "pi / 180, as of degrees"},
-                                   {1.4142135623730950488, "sqrt(2)"},
-                                   {0.70710678118654752440, "1 / sqrt(2)"}};
-
-// " (sqrt(2))", where a factor is a number that people know.
-std::string known(double factor, double within) {
-  for (const Constant& c : kConstants)
-    if (std::fabs(factor - c.value) <= within + 0x1p-22 * c.value && within < 1e-3 * c.value)
-      return fmt::format(" ({})", c.text);
-  return {};
-}
-
-// An element of the result that is inverted: what came there, and how far it may be from what is right.
-struct Observed {
-  std::int64_t at;
-  double came;
-  double right;
-  double within;
-  bool diverges;
-};
-
-double spacing(double x, Dtype dtype) {
-  const Format& f = format(dtype);
-  return std::max(2 * f.unit * std::fabs(x), f.min_subnormal);
-}
 
 // What is made of a tensor with a number.
 enum class Of : std::uint8_t { each_element, a_factor };
@@ -173,15 +139,13 @@ std::optional<std::vector<Solution>> near(Function& y, const std::vector<Observe
 class Inverter {
  public:
   Inverter(Evidence& evidence, int output)
-      : evidence_(evidence),
-        call_(evidence.call()),
+      : call_(evidence.call()),
         output_(output),
         shape_(call_.outputs[static_cast<std::size_t>(output)].shape),
-        dtype_(evidence.stored(output)) {
-    observe();
-  }
+        observed_(observe(evidence, output)) {}
 
-  bool is_possible() const { return diverging_ >= 2; }
+  bool is_possible() const { return observed_.diverging >= 2; }
+  const Observations& observed() const { return observed_; }
 
   void argument(std::size_t i, std::vector<Inverted>& found) {
     const Argument& a = call_.op->schema.argument_storage[i];
@@ -197,10 +161,10 @@ class Inverter {
       }
       if (t->numel() > 1 && t->shape.size() > 1) return;  // no list of parameters
       Function y(call_, i, output_);
-      const auto of_reference = straight(y, elements_, true, size);
+      const auto of_reference = straight(y, observed_.elements, true, size);
       if (!of_reference) return;
       const auto right = agreement(*of_reference, shape_);
-      const auto solutions = straight(y, elements_, false, size);
+      const auto solutions = straight(y, observed_.elements, false, size);
       if (!right || !solutions) return;
       const auto used = agreement(*solutions, shape_);
       if (!used) return;
@@ -208,7 +172,7 @@ class Inverter {
       add(name, *used, right->dimension, given, found);
     } else if (const std::optional<double> x = number(a, call_.arguments[i])) {
       Function y(call_, i, output_);
-      auto solutions = straight(y, elements_, false, std::max(1.0, std::fabs(*x)));
+      auto solutions = straight(y, observed_.elements, false, std::max(1.0, std::fabs(*x)));
       if (!solutions || !agreement_along(*solutions, shape_, std::nullopt)) solutions = found_near(y, *x);
       if (!solutions) return;
       const auto used = agreement_along(*solutions, shape_, std::nullopt);
@@ -233,50 +197,18 @@ class Inverter {
     if (!used || are_given(*used, given)) return;
     found.push_back({name,
                      fmt::format("{} times that given{}", few_digits(used->values[0], used->within[0]),
-                                 known(used->values[0], used->within[0])),
+                                 known_number(used->values[0], used->within[0])),
                      used->values, std::nullopt, used->share});
   }
 
   // What one element says may be one of two numbers, where it grows with the number and shrinks again: then another one is asked.
   std::optional<std::vector<Solution>> found_near(Function& y, double given) const {
-    const std::size_t most = elements_.size() < kMostEquations / 4 ? kMostAsked : 1;
-    for (const Observed* o : clearest(elements_, most)) {
-      auto solutions = near(y, elements_, given, o);
+    const std::size_t most = observed_.elements.size() < kMostEquations / 4 ? kMostAsked : 1;
+    for (const Observed* o : clearest(observed_.elements, most)) {
+      auto solutions = near(y, observed_.elements, given, o);
       if (solutions && agreement_along(*solutions, shape_, std::nullopt)) return solutions;
     }
     return std::nullopt;
-  }
-
-  // Of single elements: what diverges as factor * input + offset.
-  void line_of(std::size_t i, std::vector<Inverted>& found) const {
-    const auto* t = std::get_if<TensorData>(&call_.arguments[i]);
-    if (t == nullptr || !is_float(t->dtype) || t->shape != shape_) return;
-    const Observed *low = nullptr, *high = nullptr;
-    for (const Observed& o : elements_) {
-      if (!o.diverges) continue;
-      if (!std::isfinite(o.came) || !std::isfinite(t->get(o.at))) return;
-      if (low == nullptr || t->get(o.at) < t->get(low->at)) low = &o;
-      if (high == nullptr || t->get(o.at) > t->get(high->at)) high = &o;
-    }
-    if (diverging_ < kLeastOfALine || t->get(low->at) == t->get(high->at)) return;
-    const double x0 = t->get(low->at), apart = t->get(high->at) - x0;
-    const double factor = (high->came - low->came) / apart, offset = low->came - factor * x0;
-    const double unsure = (high->within + low->within) / apart;
-    for (const Observed& o : elements_)
-      if (o.diverges &&
-          std::fabs(factor * t->get(o.at) + offset - o.came) > 2 * o.within + unsure * (t->get(o.at) - x0))
-        return;
-    const double scale = std::max(std::fabs(low->came), std::fabs(high->came));
-    const std::string_view name = call_.op->schema.argument_storage[i].name;
-    const bool sloped = std::fabs(factor) * apart > 1e-6 * scale, moved = std::fabs(offset) > 1e-6 * scale;
-    std::string says = sloped ? fmt::format("{} times {}", few_digits(factor, unsure), name) : std::string();
-    if (moved && sloped)
-      says += fmt::format(" {} {}", offset < 0 ? "minus" : "plus",
-                          few_digits(std::fabs(offset), unsure * std::fabs(x0) + low->within));
-    else if (moved)
-      says = few_digits(offset, low->within);
-    if (says.empty()) return;  // zeros
-    found.push_back({"the result", says + ", where it diverges", {factor, offset}, std::nullopt, 1});
   }
 
   // A Scalar may be written as an integer.
@@ -287,35 +219,7 @@ class Inverter {
     return std::nullopt;
   }
 
-  // The result as factor * right + offset: everywhere, or for each index of a dimension.
-  void affine(std::vector<Inverted>& found) {
-    std::vector<std::optional<int>> dimensions{std::nullopt};
-    for (int d = 0; d < static_cast<int>(shape_.size()); ++d)
-      if (shape_[static_cast<std::size_t>(d)] > 1) dimensions.emplace_back(d);
-    for (const std::optional<int>& d : dimensions)
-      if (affine_along(d, found)) return;
-  }
-
  private:
-  void observe() {
-    const std::vector<double>& values = evidence_.expectation().values(output_);
-    const std::size_t step = std::max<std::size_t>(1, values.size() / kMostEquations);
-    // A stride that shares no factor with a dimension of a power of two, so that all places of a row are met.
-    std::vector<std::int64_t> places;
-    for (std::size_t e = 0; e < values.size(); e += step | 1) places.push_back(static_cast<std::int64_t>(e));
-    evidence_.look_up(output_, places);
-    for (const std::int64_t at : places) {
-      const Interval i = evidence_.interval(output_, at);
-      if (i.undecidable()) continue;
-      Observed o{at, evidence_.actual(output_, at), values[static_cast<std::size_t>(at)], 0,
-                 !i.contains(evidence_.actual(output_, at))};
-      o.within = (i.lower <= i.upper ? i.upper - i.lower : 0) +
-                 spacing(std::max(std::fabs(o.came), std::fabs(o.right)), dtype_);
-      diverging_ += o.diverges ? 1 : 0;
-      elements_.push_back(o);
-    }
-  }
-
   void add(const std::string& name, const Agreement& used, std::optional<int> right,
            std::span<const double> given, std::vector<Inverted>& found) const {
     std::string says;
@@ -331,91 +235,10 @@ class Inverter {
     found.push_back({name, std::move(says), used.values, used.dimension, used.share});
   }
 
-  bool affine_along(std::optional<int> dimension, std::vector<Inverted>& found) const {
-    const std::size_t groups =
-        dimension ? static_cast<std::size_t>(shape_[static_cast<std::size_t>(*dimension)]) : 1;
-    std::int64_t inner = 1;
-    if (dimension)
-      for (std::size_t d = static_cast<std::size_t>(*dimension) + 1; d < shape_.size(); ++d)
-        inner *= shape_[d];
-    std::vector<std::vector<const Observed*>> by_index(groups);
-    for (const Observed& o : elements_)
-      by_index[dimension
-                   ? static_cast<std::size_t>(o.at / inner % shape_[static_cast<std::size_t>(*dimension)])
-                   : 0]
-          .push_back(&o);
-    if (elements_.size() < 6 * groups) return false;
-    std::size_t agreeing = 0, diverging_agreeing = 0;
-    std::vector<double> factors, offsets, within;
-    for (const auto& group : by_index) {
-      const Observed *low = nullptr, *high = nullptr;
-      for (const Observed* o : group) {
-        if (!std::isfinite(o->right) || !std::isfinite(o->came)) continue;
-        if (low == nullptr || o->right < low->right) low = o;
-        if (high == nullptr || o->right > high->right) high = o;
-      }
-      if (low == nullptr || low->right == high->right) return false;
-      const double apart = high->right - low->right;
-      const double factor = (high->came - low->came) / apart, offset = low->came - factor * low->right;
-      const double unsure = (high->within + low->within) * (1 + std::fabs(factor)) / apart;
-      for (const Observed* o : group) {
-        const double slack =
-            2 * o->within * (1 + std::fabs(factor)) + unsure * std::fabs(o->right - low->right);
-        const bool numbers = std::isfinite(o->right) && std::isfinite(o->came);
-        const bool agrees = numbers ? std::fabs(factor * o->right + offset - o->came) <= slack : !o->diverges;
-        agreeing += agrees ? 1 : 0;
-        diverging_agreeing += agrees && o->diverges ? 1 : 0;
-      }
-      factors.push_back(factor);
-      offsets.push_back(offset);
-      within.push_back(unsure);
-    }
-    const double share = static_cast<double>(agreeing) / static_cast<double>(elements_.size());
-    // Where few elements diverge, what says nothing of them is in agreement with all others.
-    if (share < kLeastAgreeing ||
-        static_cast<double>(diverging_agreeing) < kLeastOfDiverging * static_cast<double>(diverging_))
-      return false;
-    const double scale = std::abs(std::ranges::max(elements_, {}, [](const Observed& o) {
-                                    return std::isfinite(o.right) ? std::fabs(o.right) : 0;
-                                  }).right);
-    const auto is_scaled = [&](std::size_t g) { return std::fabs(factors[g] - 1) > 2 * within[g] + 1e-6; };
-    const auto is_moved = [&](std::size_t g) {
-      return std::fabs(offsets[g]) > 2 * within[g] * scale + 1e-6 * scale;
-    };
-    const auto text = [&](std::size_t g) {
-      if (!is_moved(g))
-        return fmt::format("{} times what is right{}", few_digits(factors[g], within[g]),
-                           dimension ? std::string() : known(factors[g], within[g]));
-      const std::string by = fmt::format("{} {}", offsets[g] < 0 ? "minus" : "plus",
-                                         few_digits(std::fabs(offsets[g]), within[g] * scale));
-      if (!is_scaled(g)) return fmt::format("what is right {}", by);
-      return fmt::format("{} times what is right {}", few_digits(factors[g], within[g]), by);
-    };
-    constexpr std::size_t kMostShown = 4;
-    std::string says;
-    std::size_t others = 0;
-    for (std::size_t g = 0; g < groups; ++g) {
-      if (!is_scaled(g) && !is_moved(g)) continue;
-      if (others++ < kMostShown)
-        says += dimension ? fmt::format("{}at index {}: {}", says.empty() ? "" : ", ", g, text(g)) : text(g);
-    }
-    if (others == 0) return false;
-    if (dimension) {
-      if (others > kMostShown) says += fmt::format(", and at {} more indices others", others - kMostShown);
-      says = fmt::format("along dimension {}, {}{}", *dimension, says,
-                         others < groups ? "; at the other indices what is right" : "");
-    }
-    found.push_back({"the result", std::move(says), factors, dimension, share});
-    return true;
-  }
-
-  Evidence& evidence_;
   const Call& call_;
   int output_;
   const Shape& shape_;
-  Dtype dtype_;
-  std::vector<Observed> elements_;
-  std::size_t diverging_ = 0;
+  Observations observed_;
 };
 
 }  // namespace
@@ -431,9 +254,10 @@ std::vector<Inverted> invert(Evidence& evidence) {
     Inverter inverter(evidence, output);
     if (!inverter.is_possible()) continue;
     for (std::size_t i = 0; i < call.arguments.size(); ++i) inverter.argument(i, found);
-    inverter.affine(found);
+    affine(inverter.observed(), call.outputs[o].shape, found);
     if (found.empty())
-      for (std::size_t i = 0; i < call.arguments.size(); ++i) inverter.line_of(i, found);
+      for (std::size_t i = 0; i < call.arguments.size(); ++i)
+        line_of(call, i, inverter.observed(), call.outputs[o].shape, found);
     if (found.empty())
       for (std::size_t i = 0; i < call.arguments.size(); ++i) inverter.factor(i, found);
     if (found.empty()) found = groups_of(evidence);

@@ -19,6 +19,7 @@ constexpr double kFewestBits = 7;
 constexpr int kBitsShort = 3;          // of the format, at least
 constexpr double kEvenly = 16;         // the largest error over the median one, at most
 constexpr double kLikeForetold = 0.6;  // correlation of errors
+constexpr double kAsLarge = 3;  // times, at most, that errors are larger or smaller than those foretold
 
 double middle(std::vector<double>& x) {
   std::ranges::nth_element(x, x.begin() + static_cast<std::ptrdiff_t>(x.size() / 2));
@@ -93,7 +94,10 @@ std::optional<double> correlation(const Elements& elements, Predictions& p, cons
     came += x * x;
     foretold += y * y;
   }
-  return came == 0 || foretold == 0 ? 0 : both / std::sqrt(came * foretold);
+  if (came == 0 || foretold == 0) return 0;
+  // Errors that all have one sign go together with any others that do: they must be as large, too.
+  const double larger = std::sqrt(came / foretold);
+  return larger > kAsLarge || larger * kAsLarge < 1 ? 0 : both / std::sqrt(came * foretold);
 }
 
 // The orders that kernels have: one term after the other, the lanes of vectors, blocks, a tree.
@@ -181,8 +185,30 @@ std::size_t too_accurate(std::span<Evidence* const> calls, const Elements& eleme
   return share * right > kTooAccurate * (wrong + 1) ? foretold : 0;
 }
 
-bool is_no_such_arithmetic(std::span<Evidence* const> calls, const Elements& elements, Predictions& p) {
-  if (too_far_off(elements, p) || is_off_its_grid(calls, elements, p)) return true;
+namespace {
+
+// Whether every operation is said to be rounded to a format, the last one too, and results are no numbers of it.
+bool is_off_the_format(const Hypothesis& hypothesis, std::span<Evidence* const> calls,
+                       const Elements& elements) {
+  for (const Variant* fault : hypothesis.faults) {
+    if (fault->contract.empty() || elements.wrong().empty()) continue;
+    const Elements::Place& any = elements.wrong().front();
+    const Dtype stored = calls[any.call]->stored(any.element->output);
+    const std::optional<Dtype> computes = parse_contract(fault->contract, stored).compute;
+    if (computes && is_narrower(*computes, stored) &&
+        on_the_grid(elements, format(*computes)) < kByChanceOnTheGrid)
+      return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool is_no_such_arithmetic(const Hypothesis& hypothesis, std::span<Evidence* const> calls,
+                           const Elements& elements, Predictions& p) {
+  if (too_far_off(elements, p) || is_off_its_grid(calls, elements, p) ||
+      is_off_the_format(hypothesis, calls, elements))
+    return true;
   switch (likeness(elements, p)) {
     case Foretold::like:
       return false;

@@ -14,10 +14,11 @@ namespace assay::diagnose {
 // samples.
 std::size_t too_accurate(std::span<Evidence* const> calls, const Elements& elements, Predictions& p);
 
-// Whether results are too far off for it; are no numbers of the format that it gives; or have errors that have nothing to do with
+// Whether results are too far off for it; are no numbers of the format that it gives, or that it computes in; or have errors that have nothing to do with
 // those that such arithmetic makes in any common order of sums. Where nothing is foretold of it: whether its bound would admit results
 // of other elements as well, or they are those of an approximation.
-bool is_no_such_arithmetic(std::span<Evidence* const> calls, const Elements& elements, Predictions& p);
+bool is_no_such_arithmetic(const Hypothesis& hypothesis, std::span<Evidence* const> calls,
+                           const Elements& elements, Predictions& p);
 
 // Whether results of other elements would do as well, which says that the cause admits anything.
 bool admits_others(const Elements& elements, Predictions& p);

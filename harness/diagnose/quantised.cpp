@@ -3,8 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
+#include <functional>
+#include <limits>
+#include <span>
+#include <string>
 #include <string_view>
 
 #include "suspects.h"
@@ -24,8 +29,11 @@ struct Sharing {
 constexpr Sharing kOneScale{Sharing::By::all, 0, "per_tensor", "one scale"},
     kOfFirst{Sharing::By::first, 0, "by_first_dimension", "a scale for each index of its first dimension"},
     kOfLast{Sharing::By::last, 0, "by_last_dimension", "a scale for each index of its last dimension"},
+    kBlocks16{Sharing::By::block, 16, "by_blocks_of_16", "a scale for each 16 innermost elements"},
     kBlocks32{Sharing::By::block, 32, "by_blocks_of_32", "a scale for each 32 innermost elements"},
+    kBlocks64{Sharing::By::block, 64, "by_blocks_of_64", "a scale for each 64 innermost elements"},
     kBlocks128{Sharing::By::block, 128, "by_blocks_of_128", "a scale for each 128 innermost elements"};
+constexpr Sharing kSharings[] = {kOneScale, kOfFirst, kOfLast, kBlocks16, kBlocks32, kBlocks64, kBlocks128};
 
 bool can_share(const Sharing& s, const TensorData& t) {
   if (s.by == Sharing::By::block) return !t.shape.empty() && t.shape.back() % s.size == 0;
@@ -46,39 +54,52 @@ std::size_t group_of(const Sharing& s, const TensorData& t, std::int64_t i) {
   return 0;
 }
 
-// The element of each group whose magnitude is the largest, the first of several. Nothing where there is NaN or an infinity.
-std::vector<double> largest_of(const Sharing& s, const TensorData& t) {
-  std::vector<double> largest;
+// Of the elements of a group: the one whose magnitude is the largest, the first of several, and both ends.
+struct GroupRange {
+  double largest = 0, least = std::numeric_limits<double>::infinity(), most = -least;
+};
+
+// Nothing where there is NaN or an infinity.
+std::vector<GroupRange> ranges_of(const Sharing& s, const TensorData& t) {
+  std::vector<GroupRange> ranges;
   for (std::int64_t i = 0, n = t.numel(); i < n; ++i) {
     const std::size_t group = group_of(s, t, i);
     const double x = t.get(i);
     if (!std::isfinite(x)) return {};
-    if (group >= largest.size()) largest.resize(group + 1);
-    if (std::fabs(x) > std::fabs(largest[group])) largest[group] = x;
+    if (group >= ranges.size()) ranges.resize(group + 1);
+    GroupRange& r = ranges[group];
+    if (std::fabs(x) > std::fabs(r.largest)) r.largest = x;
+    r.least = std::min(r.least, x);
+    r.most = std::max(r.most, x);
   }
-  return largest;
+  return ranges;
 }
 
-using NumberToNumber = double (*)(double);
-
-// Quotients by the scale go to the nearest number that there is, and these are multiplied by the scale as it is kept.
+// The numbers that a tensor's become, and how its elements share what decides that.
 struct FewBits {
-  std::string_view name, says;  // "int8", "8-bit integers"
+  std::string name, says;  // "int8", "8-bit integers"
   Sharing sharing;
-  NumberToNumber scale_of;  // a group's largest element
-  NumberToNumber nearest;
-  NumberToNumber kept;       // the scale
+  std::function<double(double x, const GroupRange& group)> nearest;
   bool says_sharing = true;  // which the name of the kind says else
 };
 
 bool quantise(TensorData& t, const FewBits& k) {
   if (t.numel() < kFewestToScale || !can_share(k.sharing, t)) return false;
-  std::vector<double> scales = largest_of(k.sharing, t);
-  for (double& s : scales) s = k.scale_of(s);
-  return !scales.empty() && change_each(t, [&](std::int64_t i, double x) {
-    const double scale = scales[group_of(k.sharing, t, i)];
-    return scale == 0 ? x : k.nearest(x / scale) * k.kept(scale);
+  const std::vector<GroupRange> ranges = ranges_of(k.sharing, t);
+  return !ranges.empty() && change_each(t, [&](std::int64_t i, double x) {
+    return k.nearest(x, ranges[group_of(k.sharing, t, i)]);
   });
+}
+
+using NumberToNumber = double (*)(double);
+
+// Quotients by the scale go to the nearest number that there is, and these are multiplied by the scale as it is kept.
+std::function<double(double, const GroupRange&)> by_scale(NumberToNumber scale_of_largest,
+                                                          NumberToNumber nearest, NumberToNumber kept) {
+  return [=](double x, const GroupRange& r) {
+    const double scale = scale_of_largest(r.largest);
+    return scale == 0 ? x : nearest(x / scale) * kept(scale);
+  };
 }
 
 // To nearest even; what is too large becomes the largest number, as in kernels that quantise.
@@ -106,42 +127,92 @@ double power_of_two(double largest) {
 double unscaled(double) { return 1; }
 
 double over_127(double x) { return std::fabs(x) / 127; }
-double over_7(double x) { return std::fabs(x) / 7; }
 double over_448(double x) { return std::fabs(x) / 448; }
-double to_whole(double x) { return std::nearbyint(x); }
 double as_it_is(double scale) { return scale; }
 
-constexpr FewBits kFewBits[] = {
-    {"int8", "8-bit integers", kOneScale, over_127, to_whole, as_it_is},
-    {"int8", "8-bit integers", kOfFirst, over_127, to_whole, as_it_is},
-    {"int8", "8-bit integers", kOfLast, over_127, to_whole, as_it_is},
-    {"int4", "4-bit integers", kOneScale, over_7, to_whole, as_it_is},
-    {"int4", "4-bit integers", kOfFirst, over_7, to_whole, as_it_is},
-    {"int4", "4-bit integers", kOfLast, over_7, to_whole, as_it_is},
-    {"int4", "4-bit integers", kBlocks32, over_7, to_whole, as_it_is},
-    {"int4", "4-bit integers", kBlocks128, over_7, to_whole, as_it_is},
-    {"f8e4m3", "f8e4m3", kOneScale, unscaled, to_float8<Dtype::f8e4m3>, as_it_is, false},
-    {"f8e5m2", "f8e5m2", kOneScale, unscaled, to_float8<Dtype::f8e5m2>, as_it_is, false},
-    {"f8e4m3", "f8e4m3", kOneScale, over_448, to_float8<Dtype::f8e4m3>, as_it_is},
-    {"f8e4m3", "f8e4m3", kOfFirst, over_448, to_float8<Dtype::f8e4m3>, as_it_is},
-    {"f8e4m3", "f8e4m3", kOfLast, over_448, to_float8<Dtype::f8e4m3>, as_it_is},
-    {"f8e4m3", "f8e4m3", kBlocks128, over_448, to_float8<Dtype::f8e4m3>, as_it_is},
-    {"mxfp8", "MXFP8, f8e4m3 with a power of two for each 32 innermost elements,", kBlocks32, power_of_two<8>,
-     to_float8<Dtype::f8e4m3>, as_it_is, false},
-    {"mxfp4", "MXFP4, f4e2m1 with a power of two for each 32 innermost elements,", kBlocks32, power_of_two<2>,
-     to_float4, as_it_is, false},
-    // ggml-quants.c quantize_row_q8_0_ref and quantize_row_q4_0_ref: quotients by the scale as it was, and numbers by the scale in f16.
-    {"q8_0", "ggml's Q8_0, 8-bit integers with an f16 scale for each 32 innermost elements,", kBlocks32,
-     over_127, [](double x) { return std::round(x); }, in_f16, false},
-    {"q4_0", "ggml's Q4_0, 4-bit integers with an f16 scale for each 32 innermost elements,", kBlocks32,
-     [](double x) { return x / -8; }, [](double x) { return std::min(15.0, std::floor(x + 8.5)) - 8; },
-     in_f16, false}};
+// Integers of so many bits, as kernels that quantise choose them.
+void add_integers(int bits, std::span<const Sharing> sharings, std::vector<FewBits>& all) {
+  const double levels = std::ldexp(1, bits) - 1, half = std::ldexp(1, bits - 1);
+  const std::string name = fmt::format("int{}", bits), says = fmt::format("{}-bit integers", bits);
+  for (const Sharing& s : sharings) {
+    // -7 to 7
+    all.push_back({name, says, s, [=](double x, const GroupRange& r) {
+                     const double scale = std::fabs(r.largest) / (half - 1);
+                     return scale == 0 ? x : std::nearbyint(x / scale) * scale;
+                   }});
+    // -8 to 7
+    all.push_back({name + "_to_the_last", fmt::format("{} from {} to {}", says, -half, half - 1), s,
+                   [=](double x, const GroupRange& r) {
+                     const double scale = std::fabs(r.largest) / half;
+                     return scale == 0 ? x : std::clamp(std::nearbyint(x / scale), -half, half - 1) * scale;
+                   }});
+    // 0 to 15, one of which is 0
+    all.push_back({name + "_with_a_zero_point", fmt::format("{} with a zero point", says), s,
+                   [=](double x, const GroupRange& r) {
+                     const double least = std::min(r.least, 0.0),
+                                  scale = (std::max(r.most, 0.0) - least) / levels;
+                     if (scale == 0) return x;
+                     const double zero = std::nearbyint(-least / scale);
+                     return (std::clamp(std::nearbyint(x / scale) + zero, 0.0, levels) - zero) * scale;
+                   }});
+    // 0 to 15 above the smallest
+    all.push_back({name + "_above_the_least", fmt::format("{} above the smallest element", says), s,
+                   [=](double x, const GroupRange& r) {
+                     const double scale = (r.most - r.least) / levels;
+                     return scale == 0 ? x : std::nearbyint((x - r.least) / scale) * scale + r.least;
+                   }});
+  }
+}
+
+std::vector<FewBits> made_few_bits() {
+  const auto f8e4m3 = to_float8<Dtype::f8e4m3>, f8e5m2 = to_float8<Dtype::f8e5m2>;
+  std::vector<FewBits> all;
+  for (const int bits : {8, 4}) add_integers(bits, kSharings, all);
+  for (const int bits : {3, 2})
+    add_integers(bits, std::array{kOfFirst, kBlocks32, kBlocks64, kBlocks128}, all);
+  all.push_back({"f8e4m3", "f8e4m3", kOneScale, by_scale(unscaled, f8e4m3, as_it_is), false});
+  all.push_back({"f8e5m2", "f8e5m2", kOneScale, by_scale(unscaled, f8e5m2, as_it_is), false});
+  for (const Sharing& s : {kOneScale, kOfFirst, kOfLast, kBlocks16, kBlocks32, kBlocks64, kBlocks128})
+    all.push_back({"f8e4m3", "f8e4m3", s, by_scale(over_448, f8e4m3, as_it_is)});
+  all.push_back({"mxfp8", "MXFP8, f8e4m3 with a power of two for each 32 innermost elements,", kBlocks32,
+                 by_scale(power_of_two<8>, f8e4m3, as_it_is), false});
+  all.push_back({"mxfp4", "MXFP4, f4e2m1 with a power of two for each 32 innermost elements,", kBlocks32,
+                 by_scale(power_of_two<2>, to_float4, as_it_is), false});
+  // ggml-quants.c quantize_row_q8_0_ref, quantize_row_q4_0_ref and quantize_row_q4_1_ref: quotients by the scale as it was, and numbers by
+  // the scale in f16.
+  all.push_back({"q8_0", "ggml's Q8_0, 8-bit integers with an f16 scale for each 32 innermost elements,",
+                 kBlocks32,
+                 by_scale(
+                     over_127, [](double x) { return std::round(x); }, in_f16),
+                 false});
+  all.push_back({"q4_0", "ggml's Q4_0, 4-bit integers with an f16 scale for each 32 innermost elements,",
+                 kBlocks32,
+                 by_scale([](double x) { return x / -8; },
+                          [](double x) { return std::min(15.0, std::floor(x + 8.5)) - 8; }, in_f16),
+                 false});
+  all.push_back(
+      {"q4_1",
+       "ggml's Q4_1, 4-bit integers above an f16 minimum, with an f16 scale, for each 32 innermost elements,",
+       kBlocks32,
+       [](double x, const GroupRange& r) {
+         const double scale = (r.most - r.least) / 15;
+         if (scale == 0) return x;
+         return std::min(15.0, std::floor((x - r.least) / scale + 0.5)) * in_f16(scale) + in_f16(r.least);
+       },
+       false});
+  return all;
+}
+
+const std::vector<FewBits>& few_bits() {
+  static const std::vector<FewBits> all = made_few_bits();
+  return all;
+}
 
 }  // namespace
 
 void add_quantised(const Operator& op, std::size_t argument, std::vector<Variant>& all) {
   const std::string_view name = op.schema.argument_storage[argument].name;
-  for (const FewBits& k : kFewBits)
+  for (const FewBits& k : few_bits())
     all.push_back(
         {.name = k.says_sharing ? fmt::format("{}.as_{}_{}", name, k.name, k.sharing.name)
                                 : fmt::format("{}.as_{}", name, k.name),

@@ -40,9 +40,10 @@ std::string as_it_says(const Named& c, const Diagnosis& d) {
   if (c.whole->unread == 0) return all_of(c.whole->elements, "") + " as it says.";
   const std::uint64_t others = c.whole->read + c.whole->unread;
   return fmt::format(
-      "Of {} elements all but {} are what it gives, to the bit, or right where it changes nothing; of the others those that "
-      "are farthest from it and some more, {}, were looked at, and are as it says.",
-      grouped(c.whole->elements), grouped(others), grouped(c.whole->read));
+      "Of {} elements {} are what it gives, to the bit, or right where it changes nothing; of the others those that are "
+      "farthest from it and some more, {}, were looked at, and are as it says.",
+      grouped(c.whole->elements), others < c.whole->elements ? grouped(c.whole->elements - others) : "none",
+      grouped(c.whole->read));
 }
 
 std::string proof(const Named& c, const Diagnosis& d) {

@@ -98,20 +98,34 @@ bool is_beside_diagonal(const Shape& shape, std::int64_t at, bool right) {
   return right ? column > row : column < row;
 }
 
+// Which elements of matrices a mask takes, and what that is called.
+struct Triangle {
+  bool right, with_diagonal;
+  std::string name() const {
+    return fmt::format("{}_of_the_diagonal{}", right ? "right" : "left", with_diagonal ? "_and_on_it" : "");
+  }
+  std::string says() const {
+    return fmt::format("{}{} of the diagonal of the last two dimensions", with_diagonal ? "on and " : "",
+                       right ? "right" : "left");
+  }
+  bool contains(const Shape& shape, std::int64_t at) const {
+    return is_beside_diagonal(shape, at, right) ||
+           (with_diagonal && shape.size() > 1 && !is_beside_diagonal(shape, at, !right));
+  }
+};
+constexpr Triangle kTriangles[] = {{true, false}, {false, false}, {true, true}, {false, true}};
+
 // What a mask leaves of matrices.
 void add_triangles(std::vector<Variant>& all) {
-  for (const bool right : {true, false}) {
-    const std::string_view side = right ? "right" : "left";
-    plant_move(all, fmt::format("{}_of_the_diagonal_lost", side),
-               fmt::format("stores 0 {} of the diagonal of the last two dimensions", side),
-               [right](VariantResult& r) {
+  for (const Triangle& triangle : kTriangles)
+    plant_move(all, triangle.name() + "_lost", fmt::format("stores 0 {}", triangle.says()),
+               [triangle](VariantResult& r) {
                  if (r.shape.size() < 2) return;
                  r.move([&](std::size_t i) -> std::optional<std::size_t> {
-                   if (is_beside_diagonal(r.shape, static_cast<std::int64_t>(i), right)) return std::nullopt;
+                   if (triangle.contains(r.shape, static_cast<std::int64_t>(i))) return std::nullopt;
                    return i;
                  });
                });
-  }
 }
 
 constexpr double kFunctionsErr = 0x1p-21;  // 8 units of f32
@@ -147,16 +161,15 @@ void add_numbers(std::vector<Variant>& all) {
 }  // namespace
 
 void add_masks(std::vector<Variant>& all) {
-  for (const bool right : {true, false}) {
+  for (const Triangle& triangle : kTriangles) {
     Variant v;
-    v.name = fmt::format("results.{}_of_the_diagonal_masked", right ? "right" : "left");
-    v.says = fmt::format("stores -infinity {} of the diagonal of the last two dimensions",
-                         right ? "right" : "left");
+    v.name = fmt::format("results.{}_masked", triangle.name());
+    v.says = fmt::format("stores -infinity {}", triangle.says());
     v.dtypes = kFloatingPoint;
     v.looks_at_others = false;
-    v.of_place = [right](std::span<const double>, const Call& call) -> Variant::OfPlace {
-      return [right, &shape = call.outputs[0].shape](double x, std::int64_t at) {
-        return is_beside_diagonal(shape, at, right) ? -HUGE_VAL : x;
+    v.of_place = [triangle](std::span<const double>, const Call& call) -> Variant::OfPlace {
+      return [triangle, &shape = call.outputs[0].shape](double x, std::int64_t at) {
+        return triangle.contains(shape, at) ? -HUGE_VAL : x;
       };
     };
     all.push_back(std::move(v));

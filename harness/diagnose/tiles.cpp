@@ -14,7 +14,7 @@
 #include "products.h"
 #include "region.h"
 #include "relation.h"
-#include "reports/text.h"
+#include "tile_fault.h"
 #include "vocabulary/stop.h"
 
 namespace assay::diagnose {
@@ -32,78 +32,6 @@ constexpr std::uint64_t kTelling =
     1000;                             // faults tried, from which on the share that fits an element is known
 constexpr double kShare = 0.1;        // until then
 constexpr double kWholeBlock = 0.98;  // of the results: what diverges is everything
-
-struct StepRange {
-  std::int64_t begin = 0, end = 0;
-  std::int64_t size() const { return end - begin; }
-};
-
-enum class TileFault : std::uint8_t { left_out, twice, both_stale, first_stale, second_stale, two_left_out };
-
-struct Candidate {
-  TileFault tile = TileFault::left_out;
-  StepRange steps, others{};  // others: of two
-  std::int64_t distance = 0;  // stale: step k is that of k - distance
-};
-
-// Elements of a tensor whose index of a dimension is in a range, with what lies `distance` before them.
-template <class Do>
-void each_of(const Shape& shape, std::size_t dimension, StepRange steps, const Do& work) {
-  std::int64_t inner = 1, outer = 1;
-  for (std::size_t d = 0; d < shape.size(); ++d)
-    (d < dimension ? outer : inner) *= d == dimension ? 1 : shape[d];
-  for (std::int64_t o = 0; o < outer; ++o)
-    for (std::int64_t k = steps.begin; k < steps.end; ++k)
-      for (std::int64_t i = 0; i < inner; ++i) work((o * shape[dimension] + k) * inner + i, inner);
-}
-
-// In each of so many groups of the dimension. False where nothing changes, or a number would not be one of the tensor's dtype.
-bool change_tile(TensorData& t, std::size_t dimension, std::int64_t groups, const Candidate& c) {
-  bool other = false, fits = true;
-  const std::int64_t of_group = t.shape[dimension] / groups;
-  const auto each = [&](StepRange steps, const auto& work) {
-    for (std::int64_t g = 0; g < groups; ++g)
-      each_of(t.shape, dimension, {steps.begin + g * of_group, steps.end + g * of_group}, work);
-  };
-  const auto multiply = [&](StepRange steps, double factor) {
-    each(steps, [&](std::int64_t i, std::int64_t) {
-      const double x = t.get(i), y = factor == 0 ? 0 : x * factor;  // NaN is left out as well
-      other = other || x != 0;
-      if (!is_float(t.dtype)) {
-        const IntegerRange range = integer_range(t.dtype);
-        fits = fits && y >= static_cast<double>(range.least) && y <= static_cast<double>(range.greatest);
-        if (!fits) return;
-      }
-      t.set(i, y);
-    });
-  };
-  const auto taken_from = [&](StepRange s) { return StepRange{s.begin - c.distance, s.end - c.distance}; };
-  switch (c.tile) {
-    case TileFault::two_left_out:
-      multiply(c.others, 0);
-      [[fallthrough]];
-    case TileFault::left_out:
-      multiply(c.steps, 0);
-      break;
-    case TileFault::twice:
-      multiply(c.steps, 2);
-      break;
-    case TileFault::both_stale:
-      multiply(c.steps, 0);
-      multiply(taken_from(c.steps), 2);
-      break;
-    case TileFault::first_stale:
-    case TileFault::second_stale: {
-      const TensorData given = t;
-      each(c.steps, [&](std::int64_t i, std::int64_t inner) {
-        const double x = given.get(i - c.distance * inner);
-        other = other || x != given.get(i);
-        t.set(i, x);
-      });
-    }
-  }
-  return other && fits;
-}
 
 class Tiles {
  public:
@@ -130,7 +58,7 @@ class Tiles {
       if (before == 0)
         search();
       else
-        for (const Candidate& c : std::vector<Candidate>(candidates_)) found_.push_back(fault(c));
+        for (const TileFault& c : std::vector<TileFault>(candidates_)) found_.push_back(variant(c));
     }
     return std::move(found_);
   }
@@ -151,10 +79,6 @@ class Tiles {
     std::vector<double> first, second;  // factors, of all steps
     std::vector<double> before;         // running sums: of no step, of one, ..
   };
-
-  const Shape& shape_of(int which) const {
-    return std::get<TensorData>(evidence_.call().arguments[products_.argument[which]]).shape;
-  }
 
   // Elements that diverge clearly, spread over the others; the clearest first, because all ranges are tried on it.
   void look() {
@@ -191,26 +115,26 @@ class Tiles {
   }
 
   // What the steps are with one tensor's factors from elsewhere, less what they are.
-  double stale_part(const Looked& l, TileFault tile, StepRange s, std::int64_t distance) const {
+  double stale_part(const Looked& l, TileFaultKind tile, StepRange s, std::int64_t distance) const {
     double sum = 0;
     const std::int64_t n = products_.inner;
     for (std::int64_t i = s.begin * n; i < s.end * n; ++i) {
       const auto own = static_cast<std::size_t>(i), from = static_cast<std::size_t>(i - distance * n);
-      sum += tile == TileFault::first_stale ? (l.first[from] - l.first[own]) * l.second[own]
-                                            : (l.second[from] - l.second[own]) * l.first[own];
+      sum += tile == TileFaultKind::first_stale ? (l.first[from] - l.first[own]) * l.second[own]
+                                                : (l.second[from] - l.second[own]) * l.first[own];
     }
     return products_.factor * sum;
   }
 
-  double adds(const Looked& l, const Candidate& c) const {
+  double adds(const Looked& l, const TileFault& c) const {
     switch (c.tile) {
-      case TileFault::left_out:
+      case TileFaultKind::left_out:
         return -part(l, c.steps);
-      case TileFault::twice:
+      case TileFaultKind::twice:
         return part(l, c.steps);
-      case TileFault::two_left_out:
+      case TileFaultKind::two_left_out:
         return -part(l, c.steps) - part(l, c.others);
-      case TileFault::both_stale:
+      case TileFaultKind::both_stale:
         return part(l, {c.steps.begin - c.distance, c.steps.end - c.distance}) - part(l, c.steps);
       default:
         return stale_part(l, c.tile, c.steps, c.distance);
@@ -220,7 +144,7 @@ class Tiles {
   bool fits(const Looked& l, double adds) const { return std::fabs(adds - l.more.more) <= 2 * l.more.within; }
 
   // Whether enough is found. `adds`: what the candidate adds to the first element.
-  bool take(const Candidate& c, double adds_to_first) {
+  bool take(const TileFault& c, double adds_to_first) {
     ++tried_;
     if (!fits(looked_[0], adds_to_first)) return false;
     ++fitting_first_;
@@ -231,17 +155,17 @@ class Tiles {
     if (static_cast<double>(tried_) * std::pow(share, static_cast<double>(looked_.size())) > kFitsByChance)
       return false;
     candidates_.push_back(c);
-    found_.push_back(fault(c));
+    found_.push_back(variant(c));
     return found_.size() == kMostTiles;
   }
 
   // Not of all steps: nothing but zeros, or twice what is right, others say better.
   void ranges() {
-    for (const TileFault tile : {TileFault::left_out, TileFault::twice})
+    for (const TileFaultKind tile : {TileFaultKind::left_out, TileFaultKind::twice})
       for (std::int64_t n = 1; n < products_.steps; ++n) {
         stop_point();
         for (std::int64_t k = 0; k + n <= products_.steps; ++k) {
-          const Candidate c{tile, {k, k + n}};
+          const TileFault c{tile, {k, k + n}};
           if (take(c, adds(looked_[0], c))) return;
         }
       }
@@ -255,14 +179,15 @@ class Tiles {
         if (!whole && static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(products_.steps) >
                           kMostOfAnyLength)
           break;
-        for (const TileFault tile : {TileFault::first_stale, TileFault::second_stale, TileFault::both_stale})
+        for (const TileFaultKind tile :
+             {TileFaultKind::first_stale, TileFaultKind::second_stale, TileFaultKind::both_stale})
           for (const std::int64_t distance : {n, -n})
             if (of_distance(tile, distance, whole)) return;
         if (whole && !found_.empty()) return;
       }
   }
 
-  bool of_distance(TileFault tile, std::int64_t distance, bool whole) {
+  bool of_distance(TileFaultKind tile, std::int64_t distance, bool whole) {
     stop_point();
     const std::int64_t steps = products_.steps, n = std::abs(distance);
     const std::int64_t least = std::max<std::int64_t>(distance, 0),
@@ -272,7 +197,7 @@ class Tiles {
     for (std::int64_t k = least; k < most; ++k) {
       const StepRange one{k, k + 1};
       running.push_back(running.back() +
-                        (tile == TileFault::both_stale
+                        (tile == TileFaultKind::both_stale
                              ? part(looked_[0], {k - distance, k - distance + 1}) - part(looked_[0], one)
                              : stale_part(looked_[0], tile, one, distance)));
     }
@@ -302,7 +227,7 @@ class Tiles {
       };
       for (std::int64_t t = 0; t < tiles; ++t)
         for (std::int64_t u = t + 2; u < tiles; ++u)
-          if (const Candidate c{TileFault::two_left_out, tile(t), tile(u)}; take(c, adds(looked_[0], c)))
+          if (const TileFault c{TileFaultKind::two_left_out, tile(t), tile(u)}; take(c, adds(looked_[0], c)))
             return;
       if (!found_.empty()) return;
     }
@@ -326,7 +251,7 @@ class Tiles {
       for (auto u = std::ranges::lower_bound(all, other - within, {}, &Sum::sum);
            u != all.end() && u->sum <= other + within; ++u)
         if (s.steps.end < u->steps.begin) {
-          const Candidate c{TileFault::two_left_out, s.steps, u->steps};
+          const TileFault c{TileFaultKind::two_left_out, s.steps, u->steps};
           if (take(c, adds(looked_[0], c))) return;
         }
     }
@@ -377,66 +302,8 @@ class Tiles {
     return v;
   }
 
-  Variant fault(const Candidate& c) const {
-    const bool in_groups = products_.groups > 1;
-    const int which =
-        c.tile == TileFault::second_stale || (in_groups && c.tile != TileFault::first_stale) ? 1 : 0;
-    const std::int64_t groups = which == 0 ? products_.groups : 1;
-    const std::size_t dimension = products_.dimension[which];
-    const std::string_view name = name_of(which);
-    const auto named = [](StepRange s) { return fmt::format("{}_to_{}", s.begin, s.end - 1); };
-    const auto listed = [](StepRange s) {
-      return s.size() == 1 ? fmt::format("index {}", s.begin)
-                           : fmt::format("indices {} to {}", s.begin, s.end - 1);
-    };
-    const std::string of =
-        fmt::format("{}dimension {} of {}", groups > 1 ? "each group in " : "", dimension, name);
-    const std::string from =
-        fmt::format("those {} {}", std::abs(c.distance), c.distance > 0 ? "before" : "further on");
-    const auto own = [&](std::string_view what) {
-      return fmt::format("{}.{}_of_dimension_{}_{}{}", name, named(c.steps), dimension, what, region_.name());
-    };
-    Variant v;
-    switch (c.tile) {
-      case TileFault::left_out:
-        v.name = own("left_out");
-        v.says = fmt::format("leaves {} of {} out, as if zeros stood there", listed(c.steps), of);
-        break;
-      case TileFault::twice:
-        v.name = own("twice");
-        v.says = fmt::format("counts {} of {} twice", listed(c.steps), of);
-        break;
-      case TileFault::two_left_out:
-        v.name = fmt::format("{}.{}_and_{}_of_dimension_{}_left_out{}", name, named(c.steps), named(c.others),
-                             dimension, region_.name());
-        v.says = fmt::format("leaves {} and {} of {} out, as if zeros stood there", listed(c.steps),
-                             listed(c.others), of);
-        break;
-      case TileFault::both_stale:
-        v.name = own(fmt::format("of_{}_{}", std::abs(c.distance), c.distance > 0 ? "before" : "further_on"));
-        v.says = fmt::format("counts, in place of {} of {}, {} once more", listed(c.steps), of, from);
-        break;
-      default:
-        v.name = own(
-            fmt::format("alone_of_{}_{}", std::abs(c.distance), c.distance > 0 ? "before" : "further_on"));
-        v.says = fmt::format(
-            "reads, in place of {} of {}, {}, while those of {} are right: a tile of {} alone is stale",
-            listed(c.steps), of, from, name_of(1 - which), name);
-        break;
-    }
-    v.says += region_.says();
-    v.argument = static_cast<int>(products_.argument[which]);
-    v.arguments = [argument = products_.argument[which], dimension, groups, c, here = shape_of(which),
-                   out = region_.shape, output = static_cast<std::size_t>(output_)](Call& call) {
-      auto* t = std::get_if<TensorData>(&call.arguments[argument]);
-      return t != nullptr && t->shape == here && call.outputs[output].shape == out &&
-             change_tile(*t, dimension, groups, c);
-    };
-    if (!region_.everywhere)
-      v.within = [region = region_, wanted = output_](int output, std::int64_t at) {
-        return output == wanted && region.has(at);
-      };
-    return v;
+  Variant variant(const TileFault& c) const {
+    return variant_of(c, evidence_.call(), output_, products_, region_);
   }
 
   Evidence& evidence_;
@@ -444,7 +311,7 @@ class Tiles {
   const Products& products_;
   Region region_;
   std::vector<Looked> looked_;
-  std::vector<Candidate> candidates_;
+  std::vector<TileFault> candidates_;
   std::vector<Variant> found_;
   std::uint64_t tried_ = 0, fitting_first_ = 0;
 };

@@ -67,4 +67,16 @@ Where where(Evidence& evidence, int output) {
   return w;
 }
 
+bool is_somewhere(Evidence& evidence) {
+  constexpr double kNearlyAll = 0.9, kSmall = 0.5;
+  for (std::size_t o = 0; o < evidence.call().outputs.size(); ++o) {
+    const diff::Mask& mask = evidence.mask(static_cast<int>(o));
+    if (static_cast<double>(mask.count()) > kSmall * static_cast<double>(mask.size())) continue;
+    const std::optional<diff::Rule> rule = diff::smallest_rule(evidence.call().outputs[o].shape, mask, {});
+    if (rule && rule->conditions > 0 && rule->precision > kNearlyAll && rule->recall > kNearlyAll)
+      return true;
+  }
+  return false;
+}
+
 }  // namespace assay::diagnose

@@ -12,4 +12,7 @@ std::string place(const Evidence& evidence, const Element& e);
 // Which elements of an output diverge, with the rule that says so, pictures, and what the result is of the right one rearranged.
 Where where(Evidence& evidence, int output);
 
+// Whether it diverges in a small part, of which coordinates say where it is. An approximation is one everywhere.
+bool is_somewhere(Evidence& evidence);
+
 }  // namespace assay::diagnose

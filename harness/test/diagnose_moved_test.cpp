@@ -37,6 +37,21 @@ Diagnosis of_rows(const std::function<std::int64_t(std::int64_t row)>& from) {
   return of_places([&](std::int64_t row, std::int64_t column) { return from(row) * kColumns + column; });
 }
 
+// Of what goes in: the results are then no results that stand elsewhere.
+TEST(DiagnoseMoved, TwoColumnsTakenForEachOther) {
+  Experiment e(kProduct);
+  const auto column = [](std::int64_t k) { return k == 28 ? 29 : k == 29 ? 28 : k; };
+  e.fill([&](std::int64_t i) {
+    double sum = 0;
+    for (std::int64_t k = 0; k < 30; ++k)
+      sum += e.tensor(0).get(i / kColumns * 30 + column(k)) * e.tensor(1).get(k * kColumns + i % kColumns);
+    return sum;
+  });
+  const Diagnosis d = e.diagnosis();
+  EXPECT_THAT(to_text(d, Style(false)), HasSubstr("reads indices 28 and 29 of dimension"));
+  EXPECT_TRUE(d.causes[0].proven);
+}
+
 TEST(DiagnoseMoved, RowsInAnotherOrder) {
   const struct {
     const char* cause;

@@ -108,6 +108,48 @@ TEST_F(Quantised, InBlocks) {
       << said;
 }
 
+TEST_F(Quantised, InIntegersOfOtherKinds) {
+  const auto in_groups = [&](std::size_t size, const auto& change) {
+    return cause([&](std::vector<double>& row) {
+      for (std::size_t b = 0; b < row.size(); b += size) {
+        const auto begin = row.begin() + static_cast<std::ptrdiff_t>(b),
+                   end = begin + static_cast<std::ptrdiff_t>(size);
+        const double least = *std::min_element(begin, end), most = *std::max_element(begin, end);
+        for (auto x = begin; x != end; ++x) *x = change(*x, least, most);
+      }
+    });
+  };
+  EXPECT_EQ(in_groups(16,
+                      [](double x, double least, double most) {
+                        const double scale = std::max(-least, most) / 7;
+                        return std::nearbyint(x / scale) * scale;
+                      }),
+            "weight.as_int4_by_blocks_of_16")
+      << said;
+  EXPECT_EQ(in_groups(128,
+                      [](double x, double least, double most) {
+                        const double scale = (most - least) / 15, zero = std::nearbyint(-least / scale);
+                        return (std::clamp(std::nearbyint(x / scale) + zero, 0.0, 15.0) - zero) * scale;
+                      }),
+            "weight.as_int4_with_a_zero_point_by_first_dimension")
+      << said;
+  EXPECT_EQ(in_groups(64,
+                      [](double x, double least, double most) {
+                        const double scale = (most - least) / 7;
+                        return std::nearbyint((x - least) / scale) * scale + least;
+                      }),
+            "weight.as_int3_above_the_least_by_blocks_of_64")
+      << said;
+  EXPECT_EQ(in_groups(32,
+                      [](double x, double least, double most) {
+                        const double scale = (most - least) / 15;
+                        return std::min(15.0, std::floor((x - least) / scale + 0.5)) * in_half(scale) +
+                               in_half(least);
+                      }),
+            "weight.as_q4_1")
+      << said;
+}
+
 TEST_F(Quantised, AsGgmlKeepsThem) {
   EXPECT_EQ(in_blocks([](double x, double most) {
               const double scale = std::fabs(most) / 127;
@@ -157,6 +199,8 @@ TEST(DiagnoseOtherLayers, AMaskMayBeLeftOnAProduct) {
   EXPECT_EQ(cause_of(e), "results.right_of_the_diagonal_lost");
   e.fill([&](std::int64_t i) { return i % 12 > i / 12 ? -HUGE_VAL : product(i); });
   EXPECT_EQ(cause_of(e), "results.right_of_the_diagonal_masked");
+  e.fill([&](std::int64_t i) { return i % 12 >= i / 12 ? 0 : product(i); });
+  EXPECT_EQ(cause_of(e), "results.right_of_the_diagonal_and_on_it_lost");
   // A fault that nobody knows is where it is.
   e.fill([&](std::int64_t i) {
     return i % 12 > i / 12 ? 0.3 + std::fmod(7.7 * static_cast<double>(i), 1) : product(i);
