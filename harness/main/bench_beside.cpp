@@ -6,6 +6,7 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "../bench/bench_table.h"
@@ -151,13 +152,14 @@ int bench_beside(const BenchFlags& flags, KeptRun& kept) {
     };
     google->drive(all);
   }
+  const std::string_view what = google->repetitions() > 1 ? "measurements" : "cases";
   context["complete"] = done == turns;
   context["incomplete"] =
-      done == turns ? "" : fmt::format("interrupted: {} of {} cases were timed", done, turns);
+      done == turns ? "" : fmt::format("interrupted: {} of {} {} were timed", done, turns, what);
   write(true);
   kept.end(done == turns);
   if (text_out) {
-    if (done < turns) fmt::print("\nInterrupted: {} of {} cases were timed\n", done, turns);
+    if (done < turns) fmt::print("\nInterrupted: {} of {} {} were timed\n", done, turns, what);
     fmt::print("\n{}", summary_of(rows, use_colour()));
   }
   return exit_code(rows, options);
