@@ -21,19 +21,6 @@ constexpr std::size_t kSetsBytes = std::size_t{128} << 20;  // of all sets toget
 constexpr int kFewestRounds = 8;                            // fewer give no interval
 constexpr std::size_t kCopiesBytes = std::size_t{4} << 30;  // of all copies on a device
 
-// The tensors of a group on its devices.
-struct Held {
-  Held(const std::vector<Device>& of, const Operands& operands, int copies) : devices(of) {
-    for (const Device& d : devices) d.hold(operands, copies);
-  }
-  ~Held() {
-    for (const Device& d : devices) d.release();
-  }
-  Held(const Held&) = delete;
-  Held& operator=(const Held&) = delete;
-  const std::vector<Device>& devices;
-};
-
 }  // namespace
 
 Group::Group(const Case& c, std::vector<Contestant> contestants, std::optional<assay_kernel> exp,
@@ -97,13 +84,13 @@ std::vector<std::uint64_t> Group::calls() const {
   return all;
 }
 
-namespace {
-
 std::vector<std::vector<std::byte>> results_of(const Operands& set) {
   std::vector<std::vector<std::byte>> results;
   for (std::size_t o = 0; o < set.outputs().size(); ++o) results.push_back(set.packed(o));
   return results;
 }
+
+namespace {
 
 Checking failed(Checking::Status status, std::string reason) { return {status, std::move(reason), {}}; }
 
@@ -140,7 +127,7 @@ std::vector<Checking> Group::check() {
       if (std::string fault = s.judge->fault(contract, p.results); !fault.empty())
         return failed(Checking::Status::wrong, std::move(fault));
       if (p.contestant.device) {
-        const auto results = timed_results(p);
+        const auto results = s.timed_results(p);
         if (std::string fault = s.judge->fault(contract, results); !fault.empty())
           return failed(Checking::Status::wrong, "when it is timed, " + fault);
       }
@@ -178,23 +165,14 @@ std::vector<Checking> Group::check() {
   return all;
 }
 
-// What calls that are timed on a device leave behind: there they meet tensors that were not copied for them.
-std::vector<std::vector<std::byte>> Group::timed_results(const Player& p) {
-  State& s = *state_;
-  s.sets[0]->poison();
-  const Held held(s.devices, *s.sets[0], 1);
-  const CallLimit limit(p.number, s.options.timeout);
-  p.contestant.device->ns_of_call(p.bound[0]->call, 1);
-  p.contestant.device->fetch(*s.sets[0]);
-  return results_of(*s.sets[0]);
-}
-
 std::vector<Checking> Group::check_again() {
   State& s = *state_;
   const auto check = [&](Player& p) -> Checking {
     std::vector<std::vector<std::byte>> results;
     if (p.contestant.device) {
-      results = timed_results(p);
+      results = s.timed_results(p);
+      if (std::string fault = s.changed_on_device(p); !fault.empty())
+        return failed(Checking::Status::wrong, std::move(fault));
     } else {
       s.sets[0]->poison();
       std::vector<char>& message = p.bound[0]->message;

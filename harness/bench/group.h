@@ -103,7 +103,6 @@ class Group {
   void play_round(std::vector<Player*>& playing);
   void add_limits();
   void add_device_limits();
-  std::vector<std::vector<std::byte>> timed_results(const Player& p);
 
   std::unique_ptr<State> state_;
   std::vector<Series> times_;

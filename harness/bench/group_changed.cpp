@@ -27,9 +27,8 @@ constexpr double kMostNs = 2e8;  // that more than the fewest may take
 constexpr std::size_t kToBeSure = 8, kToBeSurer = 32;
 constexpr double kMostNsToBeSurer = 5e9;                   // that those after kToBeSure may take
 // Of a call that is changed in its rounds. A larger one is changed when they are over, as a whole, the same for every contestant: to make
-// it takes as long as a round. The largest take too much memory.
+// it takes as long as a round.
 constexpr std::size_t kMostBytesInRounds = std::size_t{64} << 20;
-constexpr std::size_t kLargest = std::size_t{1} << 30;
 constexpr std::size_t kElements = 64;                      // judged, of each output
 constexpr double kLongNs = 2e4;     // a call that takes longer is timed alone, after all of its data changed
 constexpr double kNsOfStore = 100;  // of a call, for each element that changes before it
@@ -50,16 +49,21 @@ constexpr double kMostSlower = 2;
 constexpr double kMoreOfMany = 40;      // nanoseconds, where some elements change before each call
 constexpr double kMoreOfOne = 3e3;      // where one call is timed
 constexpr double kMoreOfThreads = 2e5;  // which may have gone to sleep
+}  // namespace
 
-std::string shown(double ns) {
-  return ns < 1e3   ? fmt::format("{:.3g} ns", ns)
-         : ns < 1e6 ? fmt::format("{:.3g} µs", ns / 1e3)
-                    : fmt::format("{:.3g} ms", ns / 1e6);
+std::string slower_text(double changed_ns, double usual_ns) {
+  const auto shown = [](double ns) {
+    return ns < 1e3   ? fmt::format("{:.3g} ns", ns)
+           : ns < 1e6 ? fmt::format("{:.3g} µs", ns / 1e3)
+                      : fmt::format("{:.3g} ms", ns / 1e6);
+  };
+  return fmt::format(
+      "a call takes {} where its data have changed since the one before, and {} where they have not: what was "
+      "timed is not the whole computation of a result",
+      shown(changed_ns), shown(usual_ns));
 }
 
-// At most so many elements change, or all.
-std::unique_ptr<ChangedRound> round_of(const Call& call, std::optional<std::size_t> most,
-                                       std::mt19937_64& secret) {
+std::unique_ptr<ChangedRound> Group::State::round_of(std::optional<std::size_t> most) {
   auto round = std::make_unique<ChangedRound>();
   if (most) {
     // Where no result differs, as may be of maxima, nothing would be judged.
@@ -83,8 +87,6 @@ std::unique_ptr<ChangedRound> round_of(const Call& call, std::optional<std::size
   return round;
 }
 
-}  // namespace
-
 // Whether the reference is computed in no time.
 bool Group::State::is_little_work() const {
   const Operations& o = work.operations;
@@ -100,12 +102,12 @@ bool Group::State::is_short(const Player& p) const {
 }
 
 void Group::State::change_some(std::vector<Player*>& playing, bool for_certain) {
-  if (on_device() || bytes_of(call) > kLargest || (is_large() && !for_certain)) return;
+  if (on_device() || bytes_of(call) > kMostBytesChanged || (is_large() && !for_certain)) return;
   if (!for_certain && std::uniform_real_distribution<>()(secret) >= kShareOfChanged) return;
   std::optional<std::unique_ptr<ChangedRound>> made_some, made_few, made_all;
   const auto made = [this](std::optional<std::unique_ptr<ChangedRound>>& round,
                            std::optional<std::size_t> most) {
-    if (!round) round = round_of(call, most, secret);
+    if (!round) round = round_of(most);
     return round->get();  // none where nothing can be changed
   };
   std::vector<Player*> order;
@@ -114,7 +116,7 @@ void Group::State::change_some(std::vector<Player*>& playing, bool for_certain) 
   std::ranges::shuffle(order, secret);
   for (Player* p : order) {
     const bool before_each = is_short(*p);
-    if (is_large() && !large_round) large_round = round_of(call, std::nullopt, secret);
+    if (is_large() && !large_round) large_round = round_of(std::nullopt);
     // Who knows data by some of them does not notice few changes; who compares them all does not gain from that.
     ChangedRound* round = is_large()                              ? large_round->get()
                           : before_each                           ? made(made_some, kSome)
@@ -270,10 +272,7 @@ std::string Group::State::slower_with_changes(Player& p) {
   }
   if (p.checking.status != Checking::Status::right) return p.checking.reason;
   if (!is_slow()) return {};
-  return fmt::format(
-      "a call takes {} where its data have changed since the one before, and {} where they have not: what was "
-      "timed is not the whole computation of a result",
-      shown(std::ranges::min(p.changed)), shown(usual()));
+  return slower_text(std::ranges::min(p.changed), usual());
 }
 
 std::string Group::State::left_at_work() {

@@ -16,6 +16,8 @@
 namespace assay {
 
 constexpr double kMostCalls = 1e6;  // in a round
+constexpr std::size_t kMostBytesChanged = std::size_t{1}
+                                          << 30;  // of a call whose data change: more takes too much memory
 
 // A kernel with the call of one set of operands.
 struct Bound {
@@ -70,6 +72,11 @@ struct Player {
   double units = 1;  // by which a measured time is divided, besides calls
 };
 
+// That a kernel computes less where it knows the data.
+std::string slower_text(double changed_ns, double usual_ns);
+
+std::vector<std::vector<std::byte>> results_of(const Operands& set);
+
 // Long enough to be measured, at least once; roughly what one call takes.
 inline double rough_ns(const std::function<void()>& call) {
   call();
@@ -88,6 +95,19 @@ inline double rough_ns(const Device& device, const assay_call& call) {
   device.ns_of_call(call, 1);
   return std::max(1.0, device.ns_of_call(call, ASSAY_FEWEST_CALLS));
 }
+
+// The tensors of a group on its devices.
+struct Held {
+  Held(const std::vector<Device>& of, const Operands& operands, int copies) : devices(of) {
+    for (const Device& d : devices) d.hold(operands, copies);
+  }
+  ~Held() {
+    for (const Device& d : devices) d.release();
+  }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+  const std::vector<Device>& devices;
+};
 
 struct Group::State {
   GroupOptions options;
@@ -132,6 +152,12 @@ struct Group::State {
   void as_it_left_it(const Player& p, std::size_t set, const Call& data);
   std::string fault_in(const Player& p, std::size_t set, ChangedRound& round, int status) const;
   double counted_ns(const Moment& took) const;
+  // group_device.cpp. What calls that are timed on a device leave behind: there they meet tensors that were not copied for them.
+  std::vector<std::vector<std::byte>> timed_results(const Player& p);
+  // A sentence about what is wrong where data change between calls that are timed, or "".
+  std::string changed_on_device(Player& p);
+  std::unique_ptr<ChangedRound> round_of(
+      std::optional<std::size_t> most);  // at most so many elements change, or all
   std::string left_at_work();  // by the contestant that ran last
   std::optional<MemoryMap> memory_map;
   void watch_memory();

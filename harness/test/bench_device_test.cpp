@@ -119,6 +119,22 @@ TEST(BenchDevice, WhatFailsWhileItIsTimedHasNoTimeAndTheOthersDo) {
   EXPECT_EQ(why("plugin:tires"), "while it was timed: the device failed and did not say why");
 }
 
+// The first two leave results of other data; the third computes in a batch's first call alone.
+TEST(BenchDevice, WhatKeepsResultsIsNotMeasured) {
+  const Finished f = bench_device({"--case", "relu:f32:self=1000", "--plugin", kDevicePlugin, "--impl",
+                                   "plugin:skips,plugin:samples,plugin:compares"});
+  EXPECT_EQ(f.status, 1) << f.err;
+  const auto why = [&](const char* kernel) {
+    const json row = device_rows(f).at(kernel + std::string(" warm"));
+    EXPECT_EQ(row["status"], "failed") << kernel;
+    return row["reason"].get<std::string>();
+  };
+  EXPECT_THAT(why("plugin:skips"), HasSubstr("when it is timed with data that change, "));
+  EXPECT_THAT(why("plugin:samples"), HasSubstr("when it is timed with data that change, "));
+  EXPECT_THAT(why("plugin:compares"),
+              HasSubstr("a call takes 40 µs where its data have changed since the one before, and 1 µs"));
+}
+
 TEST(BenchDevice, OneWithoutLimitsLeavesTheProcessorItsTimes) {
   const std::string plugin = std::string(ASSAY_RUN_TEST_PLUGINS) + "/bench_device_plugin_no_limits.so";
   const Finished f = bench_device(
