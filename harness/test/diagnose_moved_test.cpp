@@ -216,9 +216,9 @@ TEST(DiagnoseAnother, ImagesByCubics) {
         "upsample_bilinear2d:f32:self=1x1x6x7,output_size=[12,14],align_corners=false:data=normal:seed=3",
         [a](const Experiment& e, std::int64_t i) {
           const auto weight = [a](double x) {
-            const double d = std::fabs(x);
-            return d <= 1  ? (a + 2) * d * d * d - (a + 3) * d * d + 1
-                   : d < 2 ? a * d * d * d - 5 * a * d * d + 8 * a * d - 4 * a
+            const double t = std::fabs(x);
+            return t <= 1  ? (a + 2) * t * t * t - (a + 3) * t * t + 1
+                   : t < 2 ? a * t * t * t - 5 * a * t * t + 8 * a * t - 4 * a
                            : 0;
           };
           const double y = (static_cast<double>(i / 14) + 0.5) / 2 - 0.5,
