@@ -184,9 +184,7 @@ class EvaluationOf final : public Evaluation {
     return ordered;
   }
   std::size_t elements(int output) const {
-    const Shape& shape = inputs_.outputs()[static_cast<std::size_t>(output)].shape;
-    return static_cast<std::size_t>(
-        std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>()));
+    return static_cast<std::size_t>(numel(inputs_.outputs()[static_cast<std::size_t>(output)].shape));
   }
 
   // As memory holds them.

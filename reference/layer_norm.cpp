@@ -12,10 +12,6 @@ namespace {
 
 using Sizes = std::span<const std::int64_t>;
 
-std::int64_t elements(Sizes shape) {
-  return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
-}
-
 // With the eps of the call.
 template <class S>
 Statistics<S> layer_statistics(const Tensor<S>& input, std::int64_t row, std::int64_t n, double eps) {
@@ -24,14 +20,14 @@ Statistics<S> layer_statistics(const Tensor<S>& input, std::int64_t row, std::in
 
 RowShape normalized_rows(const Inputs& in, Sizes shape) {
   const assay_value& last = in.value("normalized_shape");
-  return RowShape::blocks(shape, elements({last.as.integers, last.count}));
+  return RowShape::blocks(shape, numel({last.as.integers, last.count}));
 }
 
 struct LayerNorm {
   template <class S>
   S operator()(const Tensor<S>& input, Sizes normalized_shape, const Tensor<S>* weight, const Tensor<S>* bias,
                double eps, const Index& i) const {
-    const std::int64_t n = elements(normalized_shape), row = i.number() / n, k = i.number() % n;
+    const std::int64_t n = numel(normalized_shape), row = i.number() / n, k = i.number() % n;
     S y = layer_statistics(input, row, n, eps).normal(input.at(i.number()));
     if (weight != nullptr) y = y * weight->at(k);
     if (bias != nullptr) y = y + bias->at(k);
@@ -45,7 +41,7 @@ struct LayerNormMean {
   template <class S>
   S operator()(const Tensor<S>& input, Sizes normalized_shape, const Tensor<S>*, const Tensor<S>*, double eps,
                const Index& i) const {
-    return layer_statistics(input, i.number(), elements(normalized_shape), eps).mean;
+    return layer_statistics(input, i.number(), numel(normalized_shape), eps).mean;
   }
 };
 
@@ -55,7 +51,7 @@ struct LayerNormRstd {
   template <class S>
   S operator()(const Tensor<S>& input, Sizes normalized_shape, const Tensor<S>*, const Tensor<S>*, double eps,
                const Index& i) const {
-    return layer_statistics(input, i.number(), elements(normalized_shape), eps).rstd;
+    return layer_statistics(input, i.number(), numel(normalized_shape), eps).rstd;
   }
 };
 
@@ -100,8 +96,8 @@ struct LayerNormGradWeight {
   template <class S>
   S operator()(const Tensor<S>& grad, const Tensor<S>& input, Sizes normalized_shape, const Tensor<S>& means,
                const Tensor<S>& rstds, const Tensor<S>*, const Tensor<S>*, Sizes, const Index& i) const {
-    const std::int64_t n = elements(normalized_shape);
-    return sum<S>(elements(means.shape()), [&](std::int64_t row) {
+    const std::int64_t n = numel(normalized_shape);
+    return sum<S>(numel(means.shape()), [&](std::int64_t row) {
       const std::int64_t at = row * n + i.number();
       return grad.at(at) * normalised(input.at(at), means.at(row), rstds.at(row));
     });
@@ -112,8 +108,8 @@ struct LayerNormGradBias {
   template <class S>
   S operator()(const Tensor<S>& grad, const Tensor<S>&, Sizes normalized_shape, const Tensor<S>& means,
                const Tensor<S>&, const Tensor<S>*, const Tensor<S>*, Sizes, const Index& i) const {
-    const std::int64_t n = elements(normalized_shape);
-    return sum<S>(elements(means.shape()), [&](std::int64_t row) { return grad.at(row * n + i.number()); });
+    const std::int64_t n = numel(normalized_shape);
+    return sum<S>(numel(means.shape()), [&](std::int64_t row) { return grad.at(row * n + i.number()); });
   }
 };
 
@@ -178,7 +174,7 @@ struct LayerNormOverRows {
   template <class S>
   S operator()(const Tensor<S>& input, Sizes normalized_shape, const Tensor<S>* weight, const Tensor<S>* bias,
                double eps, const Index& i) const {
-    const std::int64_t n = elements(normalized_shape), all = elements(input.shape()), k = i.number() % n;
+    const std::int64_t n = numel(normalized_shape), all = numel(input.shape()), k = i.number() % n;
     const std::int64_t terms = of_everything ? all : all / n;
     const Statistics<S> s = once<S>(of_everything ? 0 : k, [&] {
       return Statistics<S>::of(
@@ -192,7 +188,7 @@ struct BiasBeforeWeight {
   template <class S>
   S operator()(const Tensor<S>& input, Sizes normalized_shape, const Tensor<S>* weight, const Tensor<S>* bias,
                double eps, const Index& i) const {
-    const std::int64_t n = elements(normalized_shape), row = i.number() / n, k = i.number() % n;
+    const std::int64_t n = numel(normalized_shape), row = i.number() / n, k = i.number() % n;
     S y = layer_statistics(input, row, n, eps).normal(input.at(i.number()));
     if (bias != nullptr) y = y + bias->at(k);
     return weight == nullptr ? y : y * weight->at(k);
@@ -218,7 +214,7 @@ struct LayerDeviation {
   template <class S>
   S operator()(const Tensor<S>& input, Sizes normalized_shape, const Tensor<S>*, const Tensor<S>*, double eps,
                const Index& i) const {
-    return S(1) / layer_statistics(input, i.number(), elements(normalized_shape), eps).rstd;
+    return S(1) / layer_statistics(input, i.number(), numel(normalized_shape), eps).rstd;
   }
 };
 
@@ -226,8 +222,8 @@ struct WithoutRstd {
   template <class S>
   S operator()(const Tensor<S>& grad, const Tensor<S>& input, Sizes normalized_shape, const Tensor<S>& means,
                const Tensor<S>&, const Tensor<S>*, const Tensor<S>*, Sizes, const Index& i) const {
-    const std::int64_t n = elements(normalized_shape);
-    return sum<S>(elements(means.shape()), [&](std::int64_t row) {
+    const std::int64_t n = numel(normalized_shape);
+    return sum<S>(numel(means.shape()), [&](std::int64_t row) {
       return grad.at(row * n + i.number()) * (input.at(row * n + i.number()) - means.at(row));
     });
   }

@@ -186,8 +186,6 @@ void add_once(std::vector<std::string>& names, const std::string& name) {
 
 }  // namespace
 
-std::string text(const Shape& shape) { return fmt::format("{}", fmt::join(shape, "x")); }
-
 bool ShapePattern::computed() const {
   return std::ranges::any_of(dims, [](const DimPattern& d) { return d.kind == DimPattern::Kind::computed; });
 }

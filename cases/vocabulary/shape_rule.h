@@ -38,12 +38,9 @@
 #include <vector>
 
 #include "operator.h"
+#include "shape.h"
 
 namespace assay {
-
-using Shape = std::vector<std::int64_t>;
-
-std::string text(const Shape& shape);  // "2x3x4"; "" for a scalar tensor
 
 struct DimPattern {
   enum class Kind : std::uint8_t { symbol, number, product, run, ones, computed } kind;

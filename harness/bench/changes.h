@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "../call.h"
+#include "../model/call.h"
 #include "operands.h"
 
 namespace assay {

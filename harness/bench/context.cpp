@@ -6,8 +6,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "../registry/machine.h"
 #include "../registry/subprocess.h"
-#include "../verify/machine.h"
 #include "cache_state.h"
 #include "vocabulary/stop.h"
 

@@ -14,11 +14,11 @@
 #include <mutex>
 #include <random>
 #include <stdexcept>
-#include <thread>
 
+#include "../examine/examine.h"
 #include "../generate/cases.h"
+#include "../model/parallel.h"
 #include "../registry/registry.h"
-#include "../verify/examine.h"
 #include "vocabulary/operators.h"
 
 namespace assay {
@@ -131,13 +131,9 @@ void run(benchmark::State& state, const std::vector<Workload>& workloads) {
   std::uint64_t end = 0;
   for (const auto _ : state) {
     end += static_cast<std::uint64_t>(lanes) * kChunksPerLane;
-    std::vector<std::thread> threads;
-    for (int lane = 0; lane < lanes; ++lane)
-      threads.emplace_back([&, lane] {
-        for (std::uint64_t c = next++; c < end; c = next++)
-          chunk_on(*examiners[static_cast<std::size_t>(lane)], c);
-      });
-    for (std::thread& t : threads) t.join();
+    for_each_parallel(static_cast<unsigned>(lanes), static_cast<std::size_t>(lanes), [&](std::size_t lane) {
+      for (std::uint64_t c = next++; c < end; c = next++) chunk_on(*examiners[lane], c);
+    });
     next = end;
   }
   state.SetItemsProcessed(static_cast<std::int64_t>(end) * kChunk);

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "../verify/verify.h"
+#include "../registry/select.h"
 
 namespace assay {
 namespace {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "../verify/other_call.h"
+#include "../examine/other_call.h"
 #include "call_damage.h"
 #include "call_limit.h"
 #include "changes.h"

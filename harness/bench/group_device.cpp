@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "../verify/other_call.h"
+#include "../examine/other_call.h"
 #include "call_limit.h"
 #include "group_state.h"
 #include "statistics.h"

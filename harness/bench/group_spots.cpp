@@ -7,9 +7,9 @@
 #include <chrono>
 #include <thread>
 
+#include "../examine/other_call.h"
 #include "../generate/data.h"
 #include "../run/threads.h"
-#include "../verify/other_call.h"
 #include "call_damage.h"
 #include "call_limit.h"
 #include "group_state.h"

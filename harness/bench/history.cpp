@@ -9,7 +9,7 @@
 #include <map>
 #include <tuple>
 
-#include "../verify/verify.h"
+#include "../registry/select.h"
 #include "reports/file.h"
 
 namespace assay {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "../model/strided_copy.h"
 #include "../run/page.h"
-#include "../run/strided_copy.h"
 
 namespace assay {
 namespace {

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "../call.h"
+#include "../model/call.h"
 #include "pages.h"
 
 namespace assay {

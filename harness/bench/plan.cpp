@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <map>
 
-#include "../verify/verify.h"
+#include "../registry/select.h"
 #include "bench.h"
 
 namespace assay {

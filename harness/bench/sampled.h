@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "../call.h"
+#include "../model/call.h"
 #include "vocabulary/contract.h"
 #include "vocabulary/reference.h"
 

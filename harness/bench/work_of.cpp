@@ -2,8 +2,8 @@
 
 #include <optional>
 
-#include "../call.h"
 #include "../generate/data.h"
+#include "../model/call.h"
 #include "vocabulary/reference.h"
 
 namespace assay {

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "../call.h"
+#include "../model/call.h"
 #include "inversion.h"
 #include "observed.h"
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "../call.h"
 #include "../judge/judge.h"
+#include "../model/call.h"
 #include "rounding.h"
 
 namespace assay::diagnose {

@@ -43,9 +43,7 @@ class Function {
       for (std::int64_t i = 0; i < t->numel(); ++i) t->set(i, of_ == Of::a_factor ? p * given_->get(i) : p);
     else
       call_.arguments[argument_] = p;
-    const Shape& shape = call_.outputs[static_cast<std::size_t>(output_)].shape;
-    known.resize(static_cast<std::size_t>(
-        std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>())));
+    known.resize(static_cast<std::size_t>(numel(call_.outputs[static_cast<std::size_t>(output_)].shape)));
     const Arguments arguments(call_);
     find_reference(call_.op->schema.name)
         ->evaluate(arguments.values(), call_.outputs)

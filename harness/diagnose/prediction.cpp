@@ -13,11 +13,6 @@
 namespace assay::diagnose {
 namespace {
 
-std::size_t numel(const Shape& shape) {
-  return static_cast<std::size_t>(
-      std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>()));
-}
-
 // What f32 adds to a result before it is stored in 16 bits, with room for a few operations.
 constexpr double kBeforeStore = 0x1p-18;
 
@@ -133,7 +128,7 @@ void Prediction::reach(const Variant& fault, const Call& call, const Contract& c
 void Prediction::look_up(std::size_t output) {
   Output& o = outputs_[output];
   const Checked::Output& shape = call_->outputs[output];
-  const std::size_t n = numel(shape.shape);
+  const auto n = static_cast<std::size_t>(numel(shape.shape));
   const bool in_integers = call_->op->in_integers && !is_float(call_->outputs[0].computed_in);
   const auto vary = [&](VariantResult r, const Variant& v) {
     if (!v.results) return r;
@@ -176,7 +171,7 @@ double Prediction::of_place(std::size_t value, double x, std::int64_t at) {
     places_.resize(values_.size());
     std::vector<double> computed;
     if (std::ranges::any_of(values_, [](const Variant* v) { return v->of_place && v->looks_at_others; })) {
-      computed.resize(numel(call_->outputs[0].shape));
+      computed.resize(static_cast<std::size_t>(numel(call_->outputs[0].shape)));
       evaluation_->values(0, computed);
     }
     for (std::size_t v = 0; v < values_.size(); ++v)
@@ -256,7 +251,7 @@ Interval Prediction::stored(Interval i, int output, std::int64_t at) {
 std::vector<double> Prediction::values(int output) {
   const auto o = static_cast<std::size_t>(output);
   const Checked::Output& shape = call_->outputs[o];
-  const std::size_t n = numel(shape.shape);
+  const auto n = static_cast<std::size_t>(numel(shape.shape));
   std::vector<double> computed(n);
   evaluation_->values(output, computed);
   std::vector<VariantResult> all(outputs_.size());  // a variant may be about one of the results alone

@@ -16,15 +16,6 @@ std::vector<std::int64_t> numbers_named(const Call& call, std::string_view name,
   return all;
 }
 
-Shape index_of(const Shape& shape, std::int64_t at) {
-  Shape index(shape.size());
-  for (std::size_t d = shape.size(); d-- > 0;) {
-    index[d] = at % shape[d];
-    at /= shape[d];
-  }
-  return index;
-}
-
 }  // namespace
 
 std::optional<Products> Products::of(const Call& call) {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "../call.h"
+#include "../model/call.h"
 
 namespace assay::diagnose {
 

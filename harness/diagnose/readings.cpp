@@ -61,11 +61,7 @@ class Readings {
 
   // Row-major number i of a tensor whose dimensions lie in memory in this order.
   static std::int64_t through(std::int64_t i, const Shape& shape, const std::vector<std::size_t>& order) {
-    Shape index(shape.size());
-    for (std::size_t d = shape.size(); d-- > 0;) {
-      index[d] = i % shape[d];
-      i /= shape[d];
-    }
+    const Shape index = index_of(shape, i);
     std::int64_t at = 0;
     for (const std::size_t d : order) at = at * shape[d] + index[d];
     return at;

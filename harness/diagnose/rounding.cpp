@@ -1,14 +1,12 @@
 #include "rounding.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
-#include <future>
 #include <mutex>
 #include <numeric>
 #include <random>
-#include <thread>
 
+#include "../model/parallel.h"
 #include "vocabulary/stop.h"
 
 namespace assay::diagnose {
@@ -62,9 +60,7 @@ std::vector<std::vector<double>> values_of(const Call& call) {
   const auto evaluation = find_reference(call.op->schema.name)->evaluate(arguments.values(), call.outputs);
   std::vector<std::vector<double>> all;
   for (std::size_t o = 0; o < call.outputs.size(); ++o) {
-    const Shape& shape = call.outputs[o].shape;
-    all.emplace_back(static_cast<std::size_t>(
-        std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>())));
+    all.emplace_back(static_cast<std::size_t>(numel(call.outputs[o].shape)));
     evaluation->values(static_cast<int>(o), all.back());
   }
   return all;
@@ -152,17 +148,8 @@ std::vector<std::vector<double>> moved_within(const Call& call,
   if (elements <= kMany) attempts.push_back({Signs::Kind::in_turns, 0, 0});
   for (unsigned k = 0; k < (elements > kMany ? kAtRandomOfMany : kAtRandom); ++k)
     attempts.push_back({Signs::Kind::at_random, 0, k + 1});
-  std::atomic<std::size_t> next = 0;
-  const auto work = [&, over = StopScope::of_this_thread()] {
-    const StopScope scope(over);
-    for (std::size_t k = next++; k < attempts.size(); k = next++) attempt(attempts[k]);
-  };
-  std::vector<std::future<void>> others;
-  if (elements > kMany)
-    for (unsigned k = 1; k < std::min(kMostThreads, std::thread::hardware_concurrency()); ++k)
-      others.push_back(std::async(std::launch::async, work));
-  work();
-  for (auto& other : others) other.get();
+  for_each_parallel(elements > kMany ? std::min(kMostThreads, threads_for(0)) : 1, attempts.size(),
+                    [&](std::size_t k) { attempt(attempts[k]); });
   return most;
 }
 

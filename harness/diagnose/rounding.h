@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "../call.h"
+#include "../model/call.h"
 #include "vocabulary/reference.h"
 
 namespace assay::diagnose {

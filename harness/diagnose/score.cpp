@@ -9,12 +9,12 @@
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "../generate/cases.h"
 #include "../generate/data.h"
+#include "../model/parallel.h"
+#include "../registry/select.h"
 #include "../variants/unobservable.h"
-#include "../verify/verify.h"
 #include "reports/text.h"
 #include "suspects.h"
 #include "vocabulary/stop.h"
@@ -150,25 +150,18 @@ Scores score(const std::vector<const Operator*>& operators, const std::vector<Dt
           op->dtypes.contains(dtype) && (dtypes.empty() || std::ranges::count(dtypes, dtype) > 0))
         work.emplace_back(op, dtype);
   std::vector<Scores> parts(work.size());
-  std::atomic<std::size_t> next{0}, done{0};
+  std::size_t done = 0;
   std::mutex generator, said;
-  std::vector<std::thread> threads;
-  const unsigned jobs = options.jobs > 0 ? static_cast<unsigned>(options.jobs)
-                                         : std::max(1u, std::thread::hardware_concurrency());
-  for (unsigned t = 0; t < jobs; ++t)
-    threads.emplace_back([&] {
-      const StopScope scope([&] { return interrupted.load(); });
-      for (std::size_t i = next++; i < work.size() && !interrupted; i = next++) {
-        try {
-          parts[i] = score_one(*work[i].first, work[i].second, options, i, generator, interrupted);
-        } catch (const Stopped&) {
-          return;
-        }
-        const std::scoped_lock lock(said);
-        progress(++done, work.size(), fmt::format("{} {}", work[i].first->schema.name, name(work[i].second)));
-      }
+  const StopScope scope([&] { return interrupted.load(); });
+  try {
+    for_each_parallel(threads_for(options.jobs), work.size(), [&](std::size_t i) {
+      const auto& [op, dtype] = work[i];
+      parts[i] = score_one(*op, dtype, options, i, generator, interrupted);
+      const std::scoped_lock lock(said);
+      progress(++done, work.size(), fmt::format("{} {}", op->schema.name, name(dtype)));
     });
-  for (std::thread& t : threads) t.join();
+  } catch (const Stopped&) {  // what was finished counts
+  }
   Scores all;
   for (Scores& p : parts) {
     std::ranges::move(p.scores, std::back_inserter(all.scores));

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "../call.h"
+#include "../model/call.h"
 #include "../variants/variant.h"
 #include "products.h"
 #include "region.h"

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "../model/results.h"
 #include "diff.h"
 #include "reports/text.h"
 
@@ -17,16 +18,6 @@ constexpr std::size_t kMostLikely = 8;
 
 std::string tensor_text(Dtype dtype, const Shape& shape) {
   return fmt::format("{}[{}]", name(dtype), text(shape));
-}
-
-std::string index_text(const Shape& shape, std::uint64_t element) {
-  Shape index(shape.size());
-  auto left = static_cast<std::int64_t>(element);
-  for (std::size_t d = shape.size(); d-- > 0;) {
-    index[d] = left % shape[d];
-    left /= shape[d];
-  }
-  return fmt::format("[{}]", fmt::join(index, ","));
 }
 
 std::string number(double x, std::optional<std::int64_t> integer, Dtype dtype) {
@@ -117,18 +108,18 @@ std::string details(const TensorDiff& d) {
           fmt::format("{}{} {}", classes.empty() ? "" : ", ", grouped(n), plainly(static_cast<Class>(k)));
   std::string s = paragraph(fmt::format("{}.", classes), "    ", "    ");
   if (c.worst > Class::zero_sign)
-    s += paragraph(
-        fmt::format("Farthest: {} is {} in A and {} in B{}.", index_text(d.shape_a, c.farthest.element),
-                    number(c.farthest.a, c.farthest.integer_a, c.unit),
-                    number(c.farthest.b, c.farthest.integer_b, c.unit),
-                    c.worst == Class::nonfinite ? "" : fmt::format(", {} ulp", grouped(c.ulp))),
-        "    ", "    ");
+    s += paragraph(fmt::format("Farthest: {} is {} in A and {} in B{}.",
+                               index_text(d.shape_a, static_cast<std::int64_t>(c.farthest.element)),
+                               number(c.farthest.a, c.farthest.integer_a, c.unit),
+                               number(c.farthest.b, c.farthest.integer_b, c.unit),
+                               c.worst == Class::nonfinite ? "" : fmt::format(", {} ulp", grouped(c.ulp))),
+                   "    ", "    ");
   // Of integers it is the number of steps between them.
   const bool are_integers = c.widest.integer_a && c.widest.integer_b;
   if (c.difference > 0)
     s += paragraph(fmt::format("Largest difference: {} at {}; the largest number is {:.3g}.",
                                are_integers ? std::to_string(c.ulp) : fmt::format("{:.3g}", c.difference),
-                               index_text(d.shape_a, c.widest.element), c.scale),
+                               index_text(d.shape_a, static_cast<std::int64_t>(c.widest.element)), c.scale),
                    "    ", "    ");
   s += histogram(c);
   if (c.worst > Class::one_ulp) s += rule_text(d);
@@ -165,7 +156,7 @@ json number_json(double x, std::optional<std::int64_t> integer) {
 
 json extreme_json(const Extreme& e, const Shape& shape) {
   return {{"element", e.element},
-          {"index", index_text(shape, e.element)},
+          {"index", index_text(shape, static_cast<std::int64_t>(e.element))},
           {"a", number_json(e.a, e.integer_a)},
           {"b", number_json(e.b, e.integer_b)}};
 }

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "../call.h"
+#include "../model/call.h"
 #include "case_file.h"
 
 namespace assay {

@@ -1,8 +1,8 @@
 // Models and tensors of ONNX: read_model() and read_tensor() throw ProtobufError or Unsupported, or give tensors whose
 // data have the size of their shape.
-#include "../fixtures/onnx/model.h"
+#include "../onnx/model.h"
 
-#include "../fixtures/onnx/protobuf.h"
+#include "../onnx/protobuf.h"
 #include "target.h"
 
 namespace assay::fuzz {

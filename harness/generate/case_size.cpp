@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "../judge/judge.h"
+#include "../model/results.h"
 
 namespace assay {
 namespace {

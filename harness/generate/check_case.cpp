@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "../call.h"
+#include "../model/call.h"
 
 namespace assay {
 namespace {

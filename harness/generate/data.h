@@ -1,7 +1,7 @@
 // From a case to a call: every tensor filled from the case's data family and seed.
 #pragma once
 
-#include "../call.h"
+#include "../model/call.h"
 #include "families.h"
 #include "vocabulary/case.h"
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "../run/strided_copy.h"
+#include "../model/strided_copy.h"
 #include "draw.h"
 #include "layouts.h"
 #include "random.h"

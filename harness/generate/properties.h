@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "../call.h"
+#include "../model/call.h"
 #include "vocabulary/contract.h"
 
 namespace assay {

@@ -1,6 +1,6 @@
 #include "tensor_copy.h"
 
-#include "../run/strided_copy.h"
+#include "../model/strided_copy.h"
 
 namespace assay {
 namespace {
@@ -14,12 +14,6 @@ std::vector<std::byte> gather_box(const std::byte* first, const std::vector<std:
 }  // namespace
 
 Box whole(const Shape& shape) { return {Shape(shape.size(), 0), shape}; }
-
-std::int64_t numel(const Shape& shape) {
-  std::int64_t n = 1;
-  for (const std::int64_t size : shape) n *= size;
-  return n;
-}
 
 bool contiguous(const TensorData& t) { return is_packed(t.shape, t.strided.strides); }
 

@@ -1,7 +1,7 @@
 // Tensors with the same numbers elsewhere: other layouts, parts of tensors.
 #pragma once
 
-#include "../call.h"
+#include "../model/call.h"
 
 namespace assay {
 
@@ -20,7 +20,6 @@ TensorData part(const TensorData& from, const Box& box);
 std::vector<std::byte> part(const std::vector<std::byte>& packed, const Shape& shape, int bytes,
                             const Box& box);
 
-std::int64_t numel(const Shape& shape);
 bool contiguous(const TensorData& t);
 
 }  // namespace assay

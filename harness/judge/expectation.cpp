@@ -53,9 +53,7 @@ const std::vector<std::int64_t>* Expectation::integers(int output) {
 }
 
 std::size_t Expectation::elements(int output) const {
-  const Shape& shape = call_.outputs[static_cast<std::size_t>(output)].shape;
-  return static_cast<std::size_t>(
-      std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>()));
+  return static_cast<std::size_t>(numel(call_.outputs[static_cast<std::size_t>(output)].shape));
 }
 
 const std::vector<std::byte>& Expectation::rounded(int output) {

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "../call.h"
+#include "../model/call.h"
 #include "vocabulary/contract.h"
 #include "vocabulary/reference.h"
 

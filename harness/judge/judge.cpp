@@ -10,8 +10,8 @@
 #include <iterator>
 #include <limits>
 
+#include "../model/strided_copy.h"
 #include "../run/float_state.h"
-#include "../run/strided_copy.h"
 #include "farthest.h"
 
 namespace assay {
@@ -207,21 +207,6 @@ std::string left_text(const Outcome& outcome) {
   return fmt::format("{}{}{}", state, state.empty() || outcome.left.empty() ? "" : ", ", outcome.left);
 }
 
-std::string output_name(const Operator& op, std::size_t output) {
-  const auto results = op.schema.results();
-  if (output < results.size() && !results[output].name.empty()) return std::string(results[output].name);
-  return results.size() == 1 ? "out" : fmt::format("out{}", output);
-}
-
-std::string index_text(const Shape& shape, std::int64_t element) {
-  Shape index(shape.size());
-  for (std::size_t d = shape.size(); d-- > 0;) {
-    index[d] = element % shape[d];
-    element /= shape[d];
-  }
-  return fmt::format("[{}]", fmt::join(index, ","));
-}
-
 Contract contract_for(const Kernel& kernel, const Call& call) {
   return parse_contract(kernel.contract, call.outputs.empty() ? Dtype::f32 : call.outputs[0].computed_in);
 }
@@ -280,8 +265,8 @@ Judgement judge(const Kernel& kernel, const Contract& contract, const Call& call
   return j;
 }
 
-std::string first_difference(const Call& call, const Results& a, std::string_view when_a, const Results& b,
-                             std::string_view when_b) {
+std::string first_difference(const Call& call, const PackedResults& a, std::string_view when_a,
+                             const PackedResults& b, std::string_view when_b) {
   for (std::size_t o = 0; o < a.size(); ++o) {
     if (same_bytes(a[o], b[o])) continue;
     const Dtype dtype = call.outputs[o].dtype;

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "../registry/registry.h"
-#include "../run/lane.h"
+#include "../model/kernel.h"
+#include "../model/outcome.h"
 #include "expectation.h"
 #include "reports/verdict.h"
 
@@ -35,9 +35,8 @@ Judgement judge(const Kernel& kernel, const Contract& contract, const Call& call
 
 // Where two runs of a call differ, in words: "out[3] is 1 with one thread and 2 with three". Empty if they do not; any NaN
 // equals any NaN. Results are packed, one for each output.
-using Results = std::vector<std::vector<std::byte>>;
-std::string first_difference(const Call& call, const Results& a, std::string_view when_a, const Results& b,
-                             std::string_view when_b);
+std::string first_difference(const Call& call, const PackedResults& a, std::string_view when_a,
+                             const PackedResults& b, std::string_view when_b);
 
 // Results that were recorded: packed, one for each output of the call, or nothing where none was.
 using ExpectedOutputs = std::vector<std::optional<std::vector<std::byte>>>;
@@ -48,12 +47,7 @@ Judgement judge_outputs(const Contract& contract, Expectation& expectation, cons
 // The contract of a kernel for a call: that of the first result's dtype.
 Contract contract_for(const Kernel& kernel, const Call& call);
 
-// "out", or the output's name or number where there are several.
 // What a call left otherwise for whoever runs next, for after "left "; empty: nothing.
 std::string left_text(const Outcome& outcome);
-
-std::string output_name(const Operator& op, std::size_t output);
-// "[1,0,2]" of an element's row-major number.
-std::string index_text(const Shape& shape, std::int64_t element);
 
 }  // namespace assay

@@ -66,8 +66,8 @@ struct Change {
 
 // Run A's results, and B's, of a call that returned.
 struct Runs {
-  const Outcome::Results* a = nullptr;
-  const Outcome::Results* b = nullptr;
+  const PackedResults* a = nullptr;
+  const PackedResults* b = nullptr;
 };
 
 Runs runs_of(const Outcome& outcome) {

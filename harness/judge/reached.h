@@ -1,7 +1,6 @@
 // What lay beside the elements of a tensor and reached a result all the same.
 #pragma once
 
-#include "../registry/registry.h"
 #include "../run/lane.h"
 #include "judge.h"
 

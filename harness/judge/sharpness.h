@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-#include "../call.h"
+#include "../model/call.h"
 #include "vocabulary/contract.h"
 
 namespace assay {

@@ -18,12 +18,12 @@
 #include <span>
 
 #include "../coverage/runtime.h"
-#include "../fixtures/fixture.h"
+#include "../examine/examine.h"
+#include "../examine/sequence.h"
+#include "../recorded/fixture.h"
+#include "../recorded/recorded_call.h"
 #include "../registry/parts.h"
-#include "../verify/examine.h"
 #include "../verify/record.h"
-#include "../verify/recorded.h"
-#include "../verify/sequence.h"
 #include "../verify/verify.h"
 #include "commands.h"
 #include "interrupt.h"

@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "../registry/configured.h"
-#include "../verify/machine.h"
+#include "../registry/machine.h"
 #include "commands.h"
 #include "commit.h"
 

@@ -21,7 +21,7 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "../fixtures/sha256.h"
+#include "../files/sha256.h"
 #include "../run/descriptor.h"
 #include "reports/temporary_folder.h"
 

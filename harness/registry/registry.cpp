@@ -87,16 +87,6 @@ void check_contract(const Kernel& k) {
 
 }  // namespace
 
-void set_variable(Environment& environment, const std::string& variable, bool replace) {
-  const auto name = [](std::string_view assignment) { return assignment.substr(0, assignment.find('=')); };
-  for (std::string& known : environment.variables)
-    if (name(known) == name(variable)) {
-      if (replace) known = variable;
-      return;
-    }
-  environment.variables.push_back(variable);
-}
-
 Registry::Registry(std::string program) : program_(std::move(program)) {
   for (const EnrolledKernel& e : enrolled_kernels()) {
     Kernel k;

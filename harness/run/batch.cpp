@@ -7,7 +7,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "strided_copy.h"
+#include "../model/strided_copy.h"
 #include "vocabulary/contract.h"
 
 namespace assay {

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "../model/poison.h"
 #include "arena.h"
 #include "lane.h"
-#include "poison.h"
 
 namespace assay {
 

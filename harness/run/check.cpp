@@ -6,8 +6,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "../model/results.h"
+#include "../model/strided_copy.h"
 #include "reports/text.h"
-#include "strided_copy.h"
 
 namespace assay {
 
@@ -167,14 +168,8 @@ std::string unwritten_in_repeats(const Prepared& prepared,
 }
 
 std::string element_text(const Shape& shape, std::int64_t index) {
-  std::vector<std::int64_t> at(shape.size());
-  std::int64_t rest = index;
-  for (std::size_t d = shape.size(); d-- > 0;) {
-    at[d] = rest % shape[d];
-    rest /= shape[d];
-  }
   if (shape.size() < 2) return fmt::format("element {}", index);
-  return fmt::format("element {} ([{}])", index, fmt::join(at, ","));
+  return fmt::format("element {} ({})", index, index_text(shape, index));
 }
 
 }  // namespace assay

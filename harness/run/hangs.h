@@ -8,7 +8,7 @@
 #include <string>
 #include <tuple>
 
-#include "../registry/registry.h"
+#include "../model/kernel.h"
 
 namespace assay {
 

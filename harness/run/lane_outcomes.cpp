@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "../coverage/ran_code.h"
 #include "check.h"
 #include "guarded_call.h"
 #include "hangs.h"
@@ -234,7 +235,7 @@ void Lane::State::take(Side& side, const Entry& entry, const EntryResult& result
   const Batch& batch = side.worker.batch();
   const int n = static_cast<int>(entry.prepared->task.call->outputs.size());
   const auto copied = [&] {
-    Outcome::Results all;
+    PackedResults all;
     for (int i = 0; i < n; ++i) all.push_back(output_of(batch, entry, i));
     return all;
   };
@@ -277,7 +278,7 @@ void Lane::State::take_repeats(Side& side, const Entry& entry, const EntryResult
   const bool of_neighbour = r.which == RepeatedCalls::Member::neighbour;
   const Entry other = Batch::other_of(entry);
   const auto copied = [&](const Entry& from) {
-    Outcome::Results all;
+    PackedResults all;
     for (std::size_t i = 0; i < from.prepared->task.call->outputs.size(); ++i)
       all.push_back(output_of(batch, from, static_cast<int>(i)));
     return all;

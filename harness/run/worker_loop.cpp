@@ -30,6 +30,7 @@
 #include "process_state.h"
 #include "repeated_call.h"
 #include "threads.h"
+#include "vocabulary/kernel.h"
 #include "worker_memory.h"
 
 namespace assay {

@@ -20,9 +20,7 @@ bool rounds(Evaluation& evaluation, const Call& call) {
   for (std::size_t k = 0; k < call.outputs.size(); ++k) {
     const Dtype dtype = call.outputs[k].dtype;
     if (!is_float(dtype)) continue;
-    std::size_t n = 1;
-    for (const std::int64_t size : call.outputs[k].shape) n *= static_cast<std::size_t>(size);
-    std::vector<double> values(n);
+    std::vector<double> values(static_cast<std::size_t>(numel(call.outputs[k].shape)));
     evaluation.values(static_cast<int>(k), values);
     const Format& f = format(dtype);
     if (std::ranges::any_of(values, [&](double x) { return !std::isnan(x) && round_to(x, f) != x; }))
@@ -57,11 +55,7 @@ Computes::Computes(const Operator& op, Dtype dtype, std::uint64_t seed, std::uin
     std::int64_t elements = 0, results = 0;
     for (const CallValue& v : call.arguments)
       if (const auto* t = std::get_if<TensorData>(&v)) elements += t->numel();
-    for (const Checked::Output& o : call.outputs) {
-      std::int64_t n = 1;
-      for (const std::int64_t size : o.shape) n *= size;
-      results += n;
-    }
+    for (const Checked::Output& o : call.outputs) results += numel(o.shape);
     if (elements > kMostCounted || call.outputs.empty()) continue;
     const Arguments arguments(call);
     const auto evaluation = reference->evaluate(arguments.values(), call.outputs);

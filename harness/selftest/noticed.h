@@ -4,7 +4,7 @@
 #include <array>
 #include <vector>
 
-#include "../verify/examine.h"
+#include "../examine/examine.h"
 #include "rivals.h"
 
 namespace assay {

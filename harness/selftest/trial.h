@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "../examine/examine.h"
 #include "../variants/variant.h"
-#include "../verify/examine.h"
 #include "selftest.h"
 
 namespace assay {

@@ -4,8 +4,8 @@
 
 #include <charconv>
 
-#include "../fixtures/onnx/model.h"
-#include "../fixtures/onnx/protobuf.h"
+#include "../onnx/model.h"
+#include "../onnx/protobuf.h"
 #include "mapped_tensors.h"
 
 namespace assay::tensors {

@@ -1,4 +1,4 @@
-// `assay verify` looks for faults of threads: verify/thread_runs.h.
+// `assay verify` looks for faults of threads: examine/thread_runs.h.
 #include <map>
 
 #include "command_line_fixture.h"

@@ -1,5 +1,5 @@
 // Cases that are run and judged: what becomes of them where work ends early.
-#include "harness/verify/examine.h"
+#include "harness/examine/examine.h"
 
 #include <gtest/gtest.h>
 

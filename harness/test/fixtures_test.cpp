@@ -1,5 +1,5 @@
 // Fixtures: reading them, their manifest, and a run on them from the command line.
-#include "harness/fixtures/fixture.h"
+#include "harness/recorded/fixture.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "files_sample.h"
-#include "harness/fixtures/sha256.h"
+#include "harness/files/sha256.h"
 #include "harness/registry/subprocess.h"
 #include "reports/temporary_folder.h"
 

@@ -20,12 +20,6 @@ using ::testing::HasSubstr;
 
 constexpr std::uint64_t kMany = 600;
 
-std::int64_t numel(const Shape& shape) {
-  std::int64_t n = 1;
-  for (const std::int64_t size : shape) n *= size;
-  return n;
-}
-
 TEST(GenerateCases, EveryCaseIsAllowedAndReadsBackFromItsText) {
   toys::each_row([](const Operator& op, Dtype dtype) {
     for (std::uint64_t i = 0; i < effort<std::uint64_t>(kMany, 60); ++i) {

@@ -5,9 +5,9 @@
 #include <filesystem>
 
 #include "files_sample.h"
-#include "harness/fixtures/onnx/map.h"
-#include "harness/fixtures/onnx/protobuf.h"
-#include "harness/fixtures/onnx/tests.h"
+#include "harness/onnx/map.h"
+#include "harness/onnx/protobuf.h"
+#include "harness/recorded/onnx_tests.h"
 #include "harness/registry/subprocess.h"
 #include "reports/temporary_folder.h"
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "harness/call.h"
 #include "harness/generate/data.h"
+#include "harness/model/call.h"
 #include "harness/registry/subprocess.h"
 #include "harness/run/lane.h"
 #include "ops/activation.h"

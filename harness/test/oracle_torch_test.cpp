@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/call.h"
+#include "harness/model/call.h"
 #include "harness/registry/subprocess.h"
 #include "harness/run/describe.h"
 #include "harness/run/lane.h"

@@ -12,8 +12,8 @@
 #include "harness/files/tensor_data.h"
 #include "harness/generate/data.h"
 #include "harness/judge/expectation.h"
+#include "harness/recorded/recorded_call.h"
 #include "harness/registry/subprocess.h"
-#include "harness/verify/recorded.h"
 #include "reports/temporary_folder.h"
 
 namespace assay::diagnose {

@@ -3,9 +3,9 @@
 #include "command_line_fixture.h"
 #include "files_sample.h"
 #include "harness/files/tensor_data.h"
+#include "harness/recorded/recorded_call.h"
 #include "harness/trace/bisect.h"
 #include "harness/trace/overwritten.h"
-#include "harness/verify/recorded.h"
 #include "tensors_bytes.h"
 
 namespace assay {

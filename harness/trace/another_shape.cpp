@@ -16,15 +16,11 @@ Shape without_ones(Shape s) {
   return s;
 }
 
-std::int64_t product(const Shape& s) {
-  return std::accumulate(s.begin(), s.end(), std::int64_t{1}, std::multiplies<>());
-}
-
 }  // namespace
 
 bool is_another_view(const Shape& a, const Shape& b) {
   if (without_ones(a) == without_ones(b)) return true;
-  return a.size() > 2 && b.size() == 2 && a.back() == b.back() && product(a) == product(b);
+  return a.size() > 2 && b.size() == 2 && a.back() == b.back() && numel(a) == numel(b);
 }
 
 std::optional<Rearranged> rearranged_from(const TensorData& right, const TensorData& t) {

@@ -9,7 +9,7 @@
 
 #include "../diagnose/rounding.h"
 #include "../files/tensor_data.h"
-#include "../verify/recorded.h"
+#include "../recorded/recorded_call.h"
 #include "another.h"
 #include "another_shape.h"
 #include "dump.h"

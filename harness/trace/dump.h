@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "../call.h"
 #include "../diagnose/change.h"
 #include "../diff/match.h"
 #include "../files/case_file.h"
+#include "../model/call.h"
 #include "../tensors/tensor_file.h"
 
 namespace assay {

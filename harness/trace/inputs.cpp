@@ -8,7 +8,7 @@
 
 #include "../diagnose/rounding.h"
 #include "../files/tensor_data.h"
-#include "../verify/recorded.h"
+#include "../recorded/recorded_call.h"
 #include "another.h"
 #include "reports/text.h"
 #include "uncertain.h"

@@ -7,7 +7,7 @@
 #include "../diff/compare.h"
 #include "../files/tensor_data.h"
 #include "../judge/expectation.h"
-#include "../verify/recorded.h"
+#include "../recorded/recorded_call.h"
 #include "another.h"
 #include "vocabulary/operators.h"
 

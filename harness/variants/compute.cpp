@@ -38,8 +38,7 @@ std::vector<VariantResult> results_of(const Variant& v, const Call& call) {
     VariantResult& r = results.emplace_back();
     r.dtype = call.outputs[k].dtype;
     r.shape = call.outputs[k].shape;
-    const auto n = static_cast<std::size_t>(
-        std::accumulate(r.shape.begin(), r.shape.end(), std::int64_t{1}, std::multiplies<>()));
+    const auto n = static_cast<std::size_t>(numel(r.shape));
     const int output = static_cast<int>(k);
     r.integers.resize(n);
     r.stored = n;

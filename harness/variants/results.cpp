@@ -170,8 +170,7 @@ void add_numbers(std::vector<Variant>& all) {
 bool moves_results(const Variant& variant, const Call& call) {
   std::vector<VariantResult> results;
   for (const Checked::Output& o : call.outputs) {
-    std::size_t n = 1;
-    for (const std::int64_t size : o.shape) n *= static_cast<std::size_t>(size);
+    const auto n = static_cast<std::size_t>(numel(o.shape));
     std::vector<std::int64_t> own(n);
     std::iota(own.begin(), own.end(), std::int64_t{1});
     results.push_back({o.dtype, o.shape, {}, std::move(own), n});

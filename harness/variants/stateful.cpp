@@ -7,7 +7,7 @@
 #include <deque>
 #include <map>
 
-#include "../run/strided_copy.h"
+#include "../model/strided_copy.h"
 #include "vocabulary/kernel.h"
 
 namespace assay {
@@ -237,7 +237,7 @@ struct Kind {
   Deed deed;
 };
 
-// A run promises 1,000 calls in one process, of what takes less than 0.1 ms: see kLeastOfMany in verify/further_runs.cpp.
+// A run promises 1,000 calls in one process, of what takes less than 0.1 ms: see kLeastOfMany in examine/further_runs.cpp.
 constexpr std::array kKinds{
     Kind{{"state.cached_by_address", "keeps results, and finds them again by the addresses of its inputs",
           true},

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "../call.h"
+#include "../model/call.h"
 #include "../run/lane.h"
 #include "vocabulary/reference.h"
 

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <vector>
 
-#include "examine.h"
+#include "../examine/examine.h"
 #include "reports/result.h"
 
 namespace assay {

@@ -7,7 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "examine.h"
+#include "../examine/examine.h"
 #include "kept_cases.h"
 #include "record.h"
 #include "reports/run_file.h"

@@ -1,7 +1,7 @@
 // The gate on fixtures instead of generated cases.
 #pragma once
 
-#include "../fixtures/fixture.h"
+#include "../recorded/fixture.h"
 #include "verify.h"
 
 namespace assay {

@@ -8,9 +8,9 @@
 
 #include "../generate/data.h"
 #include "../generate/shrink.h"
+#include "../recorded/recorded_call.h"
 #include "allowance.h"
 #include "keep_file.h"
-#include "recorded.h"
 #include "vocabulary/stop.h"
 
 namespace assay {
@@ -102,7 +102,8 @@ void write_failure(const Examined& shown, const Kernel& kernel, const Case& c, c
   const bool again = by_another || (!stopped && shown.findings[0].judgement.verdict == failure.kind);
   const std::string case_text = text(c);
   CaseFile file = new_case_file();
-  file.calls.push_back(record_call(case_text, c.seed, shown.call, kernel, shown.findings[0]));
+  file.calls.push_back(record_call(case_text, c.seed, shown.call, kernel, shown.findings[0].judgement,
+                                   shown.findings[0].outputs));
   RecordedCall& call = file.calls.back();
   call.notes["found_as"] = found_as;
   if (!contract.empty()) call.notes[kJudgedBy] = contract;

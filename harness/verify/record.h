@@ -5,9 +5,9 @@
 #include <chrono>
 #include <string>
 
-#include "examine.h"
+#include "../examine/examine.h"
+#include "../examine/sequence.h"
 #include "reports/result.h"
-#include "sequence.h"
 
 namespace assay {
 

@@ -5,8 +5,8 @@
 #include <chrono>
 #include <vector>
 
-#include "examine.h"
-#include "sequence.h"
+#include "../examine/examine.h"
+#include "../examine/sequence.h"
 #include "stretch.h"
 #include "verify.h"
 

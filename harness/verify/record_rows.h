@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "examiners.h"
+#include "../examine/examiners.h"
 #include "kept_cases.h"
 #include "record_row.h"
 #include "tally.h"

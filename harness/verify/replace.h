@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "../examine/examine.h"
 #include "../generate/steering.h"
-#include "examine.h"
 
 namespace assay {
 

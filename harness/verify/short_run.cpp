@@ -1,11 +1,9 @@
 #include "short_run.h"
 
 #include <algorithm>
-#include <array>
-#include <string_view>
 #include <utility>
 
-#include "verify.h"
+#include "../registry/select.h"
 #include "vocabulary/operators.h"
 
 namespace assay {
@@ -15,8 +13,6 @@ using Seconds = Budget::Seconds;
 
 constexpr Seconds kMost{120};
 constexpr Seconds kLeast{10};
-
-constexpr std::array<std::string_view, 2> kCudaOnTheProcessor{"cuda.emulated", "cuda.ptx"};
 
 std::size_t all_operators_and_dtypes() {
   std::size_t n = 0;
@@ -30,10 +26,6 @@ std::size_t all_operators_and_dtypes() {
 Seconds budget_for(std::size_t operators_and_dtypes) {
   const auto all = static_cast<double>(std::max<std::size_t>(all_operators_and_dtypes(), 1));
   return std::clamp(kMost * (static_cast<double>(operators_and_dtypes) / all), kLeast, kMost);
-}
-
-bool is_cuda_on_the_processor(const Kernel& kernel) {
-  return std::ranges::find(kCudaOnTheProcessor, kernel.name) != kCudaOnTheProcessor.end();
 }
 
 bool is_left_out(const Kernel& kernel, const std::vector<std::string>& globs) {

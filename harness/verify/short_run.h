@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "../generate/errors.h"
-#include "../registry/registry.h"
+#include "../model/kernel.h"
 
 namespace assay {
 
@@ -22,8 +22,6 @@ inline constexpr std::uint64_t kPeerRounds = kLeastRounds;
 // Two minutes for all operators and dtypes, less for few.
 std::chrono::duration<double> budget_for(std::size_t operators_and_dtypes);
 
-// Whether it is a CUDA kernel that runs on the processor: in one thread, whatever it is told.
-bool is_cuda_on_the_processor(const Kernel& kernel);
 // Whether the short run does without the kernel: a CUDA kernel on the processor, which takes up to fifty times as long as
 // another, unless a glob of --impl names it.
 bool is_left_out(const Kernel& kernel, const std::vector<std::string>& globs);

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "../registry/machine.h"
 #include "allowance.h"
-#include "machine.h"
 #include "reports/journal.h"
 #include "vocabulary/stop.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "examine.h"
+#include "../examine/examine.h"
 #include "reports/result.h"
 
 namespace assay {

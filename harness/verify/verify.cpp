@@ -7,19 +7,19 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <thread>
 
-#include "../coverage/covered_calls.h"
+#include "../examine/examiners.h"
 #include "../generate/case_classes.h"
 #include "../generate/cases.h"
 #include "../generate/covering_order.h"
 #include "../generate/data.h"
 #include "../generate/paths.h"
 #include "../generate/random.h"
+#include "../model/parallel.h"
 #include "../registry/parts.h"
 #include "../run/hangs.h"
 #include "chunks.h"
-#include "examiners.h"
+#include "covered_calls.h"
 #include "kept_cases.h"
 #include "record_rows.h"
 #include "replace.h"
@@ -151,9 +151,7 @@ class Run {
   }
 
   std::size_t lanes() const {
-    const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
-    return std::min<std::size_t>(options_.jobs > 0 ? static_cast<unsigned>(options_.jobs) : cores,
-                                 std::max<std::size_t>(work_.size(), 1));
+    return std::min<std::size_t>(threads_for(options_.jobs), std::max<std::size_t>(work_.size(), 1));
   }
 
   void parallel(const RunOptions& options, const std::function<void(Examiner&)>& work) {

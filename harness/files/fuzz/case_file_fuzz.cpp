@@ -4,8 +4,8 @@
 #include <iostream>
 #include <string>
 
-#include "../../fixtures/fixture.h"
-#include "../../verify/recorded.h"
+#include "../../recorded/fixture.h"
+#include "../../recorded/recorded_call.h"
 #include "../../verify/recorded_picture.h"
 #include "../case_file.h"
 #include "mutate.h"
