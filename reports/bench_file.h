@@ -31,69 +31,10 @@
 #include <string_view>
 #include <vector>
 
+#include "bench_row.h"
 #include "result.h"
 
 namespace assay {
-
-enum class SpeedVerdict : std::uint8_t { unchanged, same, improved, ambiguous, regressed };
-inline constexpr std::array<std::string_view, 5> kGateTokens{"UNCHANGED", "SAME", "IMPROVED", "AMBIGUOUS",
-                                                             "REGRESSED"};
-
-enum class MeasuredStatus : std::uint8_t { measured, refused, failed, not_run, impossible };
-inline constexpr std::array<std::string_view, 5> kBenchStatuses{"measured", "refused", "failed", "not_run",
-                                                                "impossible"};
-
-struct Spread {
-  double value = 0, low = 0, high = 0;
-};
-
-struct MeasuredLimit {
-  double ns = 0;
-  std::string binds;
-  double share = 0;
-};
-
-struct MeasuredPeer {
-  std::string impl;
-  Spread ratio;
-};
-
-struct MeasuredGate {
-  SpeedVerdict verdict = SpeedVerdict::same;
-  Spread ratio;
-  double mde = 0, threshold = 0;
-  std::uint64_t rounds = 0;
-  bool confirmed = false;
-};
-
-struct Measurement {
-  std::string op, case_text, dtype, impl;
-  bool peer = false;
-  std::string cache;
-  std::uint64_t threads = 1;
-  std::string shape;  // why this shape
-  MeasuredStatus status = MeasuredStatus::measured;
-  std::string reason;
-  std::uint64_t rounds = 0, calls = 0;
-  std::string clock;
-  Spread ns;  // of a call, if it was measured
-  double contention = 0;
-  double bytes = 0, operations = 0;  // of a call
-  std::optional<MeasuredLimit> limit;
-  std::optional<MeasuredPeer> best_peer;
-  std::optional<MeasuredGate> gate;
-  std::string information;
-  std::string device;  // the GPU that it ran on, or empty
-
-  // Where operands lie, and whose clock was read: "warm", "warm on NVIDIA H200".
-  std::string place() const { return device.empty() ? cache : cache + " on " + device; }
-  bool measured() const { return status == MeasuredStatus::measured && ns.value > 0; }
-  bool has_failed() const { return status == MeasuredStatus::failed || status == MeasuredStatus::impossible; }
-  // What a run of benchmarks fails for; a peer that is wrong is the peer's affair.
-  bool fails() const { return has_failed() && !peer; }
-  // The same machine code as the base's, which is not timed.
-  bool unchanged() const { return gate && gate->verdict == SpeedVerdict::unchanged; }
-};
 
 struct Ceiling {
   std::string name;
@@ -120,7 +61,7 @@ struct BenchmarkFile {
   std::string incomplete, commit;
   std::vector<Ceiling> limits;
   std::optional<GateSetting> gate;
-  std::vector<Measurement> rows;
+  std::vector<BenchRow> rows;
 };
 
 // Throws FileError that names the file and the key that is wrong.
@@ -128,7 +69,7 @@ BenchmarkFile bench_from_json(std::string_view text, const std::string& name);
 
 // What the gate says of a row of the file, which has one, as it can be shown: on a machine that was not fit to judge, nothing is
 // decided of code that differs.
-SpeedVerdict shown_verdict(const BenchmarkFile& file, const MeasuredGate& gate);
+SpeedVerdict shown_verdict(const BenchmarkFile& file, const GateOutcome& gate);
 
 // What the gate says of the rows, in words; 0 rows if there was no gate.
 std::array<std::uint64_t, kGateTokens.size()> gate_counts(const BenchmarkFile& file);

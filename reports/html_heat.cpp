@@ -41,20 +41,20 @@ std::string library_of(const std::string& impl) { return impl.substr(0, impl.fin
 
 // Kernels of one case under the same conditions.
 struct Contest {
-  std::vector<const Measurement*> rows;
-  const Measurement* ours = nullptr;   // our fastest
-  const Measurement* other = nullptr;  // the fastest of other libraries
-  std::map<std::string, const Measurement*> by_library;
+  std::vector<const BenchRow*> rows;
+  const BenchRow* ours = nullptr;   // our fastest
+  const BenchRow* other = nullptr;  // the fastest of other libraries
+  std::map<std::string, const BenchRow*> by_library;
 
-  void add(const Measurement& row) {
+  void add(const BenchRow& row) {
     rows.push_back(&row);
-    const auto faster = [&](const Measurement*& best) {
-      if (best == nullptr || row.ns.value < best->ns.value) best = &row;
+    const auto faster = [&](const BenchRow*& best) {
+      if (best == nullptr || row.ns.median < best->ns.median) best = &row;
     };
     faster(row.peer ? other : ours);
     faster(by_library[library_of(row.impl)]);
   }
-  double ratio() const { return ours->ns.value / other->ns.value; }
+  double ratio() const { return ours->ns.median / other->ns.median; }
 };
 
 }  // namespace
@@ -62,7 +62,7 @@ struct Contest {
 void add_heat_table(Page& page, const BenchmarkFile& file) {
   std::map<HeatRow, std::map<HeatColumn, std::vector<double>>> shares;
   std::set<HeatColumn> kernels;
-  for (const Measurement& row : file.rows) {
+  for (const BenchRow& row : file.rows) {
     if (!row.measured() || !row.limit || !std::isfinite(row.limit->share)) continue;
     kernels.insert({row.peer, row.impl});
     shares[{row.op, row.dtype, row.place(), row.threads}][{row.peer, row.impl}].push_back(100 *
@@ -111,7 +111,7 @@ void add_heat_table(Page& page, const BenchmarkFile& file) {
 
 void add_side_by_side(Page& page, const BenchmarkFile& file) {
   std::map<std::tuple<std::string, std::string, std::string, std::uint64_t>, Contest> all;
-  for (const Measurement& row : file.rows)
+  for (const BenchRow& row : file.rows)
     if (row.measured()) all[{row.op, row.case_text, row.place(), row.threads}].add(row);
   std::vector<const Contest*> contests;
   std::set<std::pair<bool, std::string>> libraries;
@@ -135,7 +135,7 @@ void add_side_by_side(Page& page, const BenchmarkFile& file) {
   page.body += "<th scope=\"col\" class=\"number\">ours / fastest other</th></tr></thead><tbody>\n";
   for (std::size_t i = 0; i < std::min(contests.size(), kMostGroups); ++i) {
     const Contest& c = *contests[i];
-    const double fastest = std::min(c.ours->ns.value, c.other->ns.value);
+    const double fastest = std::min(c.ours->ns.median, c.other->ns.median);
     const std::string state = state_text(c.ours->place(), c.ours->threads);
     page.body += fmt::format("<tr><td><a href=\"{}\"><code>{}</code></a> <small>{}</small></td>",
                              row_link(page, file, *c.ours), html_text(shortened(c.ours->case_text, 120)),
@@ -146,11 +146,11 @@ void add_side_by_side(Page& page, const BenchmarkFile& file) {
         page.body += "<td></td>";
         continue;
       }
-      const Measurement& row = *found->second;
-      const bool first = row.ns.value == fastest;
+      const BenchRow& row = *found->second;
+      const bool first = row.ns.median == fastest;
       page.body += fmt::format(
           "<td class=\"number{}\">{}{} <small>{}</small></td>", first ? " fastest" : "", first ? "▸ " : "",
-          time_text(row.ns.value),
+          time_text(row.ns.median),
           html_text(shortened(row.impl.size() > library.size() ? row.impl.substr(library.size()) : "", 20)));
     }
     page.body += fmt::format("<td class=\"number\">{}×</td></tr>\n", figure(c.ratio(), 2));

@@ -21,7 +21,7 @@ using SeriesKey = std::tuple<std::string, std::string, std::string, std::string,
 
 struct Course {
   const HistorySeries* series;
-  const Measurement* row;
+  const BenchRow* row;
 };
 
 // Those that changed for the worse most, or most recently, first.
@@ -51,7 +51,7 @@ void add_histories(Page& page, const BenchmarkFile& file) {
     if (s.machine.empty() || file.fingerprint.empty() || s.machine == file.fingerprint)
       by_key[{s.op, s.case_text, s.impl, s.cache, s.threads}] = &s;
   std::vector<Course> courses;
-  for (const Measurement& row : file.rows) {
+  for (const BenchRow& row : file.rows) {
     const auto found = by_key.find({row.op, row.case_text, row.impl, row.place(), row.threads});
     if (found != by_key.end() && !found->second->points.empty()) courses.push_back({found->second, &row});
   }

@@ -52,7 +52,7 @@ std::string row_link(const Page& page, const ReportedRun& run, const Row& row) {
                      fragment(row.impl), fragment(row.dtype));
 }
 
-std::string row_link(const Page& page, const BenchmarkFile& file, const Measurement& row) {
+std::string row_link(const Page& page, const BenchmarkFile& file, const BenchRow& row) {
   return fmt::format("#b:{}{}:{}:{}:{}:{}", page.many_benches() ? fragment(file.name) + ":" : "",
                      fragment(row.op), fragment(row.case_text), fragment(row.impl), fragment(row.place()),
                      row.threads);

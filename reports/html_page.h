@@ -38,7 +38,7 @@ struct Page {
   };
   std::vector<Figure> figures;                          // those that stand in the body, once more
   std::map<const Row*, std::size_t> faults;             // rows that are listed: element "fault-N"
-  std::map<const Measurement*, std::size_t> histories;  // rows with a history: element "history-N"
+  std::map<const BenchRow*, std::size_t> histories;     // rows with a history: element "history-N"
 
   bool many_runs() const { return report.runs.size() > 1; }
   bool many_benches() const { return report.benches.size() > 1; }
@@ -55,7 +55,7 @@ Page made_page(const Report& report);
 
 // The address of a row of the table of all rows, with "#".
 std::string row_link(const Page& page, const ReportedRun& run, const Row& row);
-std::string row_link(const Page& page, const BenchmarkFile& file, const Measurement& row);
+std::string row_link(const Page& page, const BenchmarkFile& file, const BenchRow& row);
 
 // <span class="badge ...">: a letter and a colour.
 std::string badge(Verdict v);
@@ -87,6 +87,6 @@ void add_side_by_side(Page& page, const BenchmarkFile& file);
 void add_histories(Page& page, const BenchmarkFile& file);
 
 // "cpu.avx2 1x64x56x56, dram": what was measured, without the operator if it stands in front of the case.
-std::string measured_name(const Measurement& row);
+std::string measured_name(const BenchRow& row);
 
 }  // namespace assay

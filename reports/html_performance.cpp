@@ -14,7 +14,7 @@ namespace assay {
 namespace {
 
 // A regression first, then what the gate could not decide, then the slowest against its peers.
-int urgency(const BenchmarkFile& file, const Measurement& row) {
+int urgency(const BenchmarkFile& file, const BenchRow& row) {
   const SpeedVerdict verdict = row.gate ? shown_verdict(file, *row.gate) : SpeedVerdict::same;
   if (verdict == SpeedVerdict::regressed) return 0;
   if (row.has_failed()) return 1;
@@ -25,7 +25,7 @@ int urgency(const BenchmarkFile& file, const Measurement& row) {
 
 struct PlacedBench {
   const BenchmarkFile* file;
-  const Measurement* row;
+  const BenchRow* row;
 };
 
 // Of a row, in the table: what the gate says, or whether it was measured.
@@ -41,11 +41,11 @@ enum BenchState {
   kNotRun
 };
 
-BenchState state_of(const BenchmarkFile& file, const Measurement& row) {
+BenchState state_of(const BenchmarkFile& file, const BenchRow& row) {
   if (row.unchanged()) return kUnchanged;
   if (row.has_failed()) return kFailed;
-  if (row.status == MeasuredStatus::refused) return kRefused;
-  if (row.status == MeasuredStatus::not_run) return kNotRun;
+  if (row.status == BenchStatus::refused) return kRefused;
+  if (row.status == BenchStatus::not_run) return kNotRun;
   if (!row.gate) return kMeasured;
   switch (shown_verdict(file, *row.gate)) {
     case SpeedVerdict::regressed:
@@ -70,7 +70,7 @@ void add_bench_rows(Page& page) {
   std::vector<PlacedBench> rows;
   bool gated = false, histories = false;
   for (const BenchmarkFile& file : page.report.benches)
-    for (const Measurement& row : file.rows) {
+    for (const BenchRow& row : file.rows) {
       rows.push_back({&file, &row});
       gated = gated || row.gate.has_value();
       histories = histories || page.histories.contains(&row);
@@ -111,7 +111,7 @@ void add_bench_rows(Page& page) {
       table.none(key);
   };
   for (const PlacedBench& placed : rows) {
-    const Measurement& row = *placed.row;
+    const BenchRow& row = *placed.row;
     if (page.many_benches()) table.name("file", placed.file->name);
     table.name("op", row.op);
     table.name("case", row.case_text);
@@ -120,12 +120,12 @@ void add_bench_rows(Page& page) {
     table.name("dtype", row.dtype);
     table.count("threads", row.threads);
     table.count("state", static_cast<std::uint64_t>(state_of(*placed.file, row)));
-    if_positive("ns", row.ns.value, 4);
+    if_positive("ns", row.ns.median, 4);
     if_positive("low", row.ns.low, 3);
     if_positive("high", row.ns.high, 3);
     if_positive("share", row.limit ? 100 * row.limit->share : 0, 3);
-    if_positive("peer_ratio", row.best_peer ? row.best_peer->ratio.value : 0, 3);
-    if (gated) if_positive("gate_ratio", row.gate ? row.gate->ratio.value : 0, 4);
+    if_positive("peer_ratio", row.best_peer ? row.best_peer->ratio.median : 0, 3);
+    if (gated) if_positive("gate_ratio", row.gate ? row.gate->ratio.median : 0, 4);
     table.text("binds", row.limit ? row.limit->binds : "");
     table.text("peer_name", row.best_peer ? row.best_peer->impl : "");
     table.count("peer", row.peer ? 1 : 0);

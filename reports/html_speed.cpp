@@ -43,7 +43,7 @@ std::string_view gate_word(SpeedVerdict v) {
 std::string facts(const BenchmarkFile& file) {
   std::array<std::uint64_t, kBenchStatuses.size()> statuses{};
   double contention = 0;
-  for (const Measurement& row : file.rows) {
+  for (const BenchRow& row : file.rows) {
     statuses[static_cast<std::size_t>(row.status)] += row.unchanged() ? 0 : 1;  // those stand beside the gate
     contention = std::max(contention, row.contention);
   }
@@ -84,11 +84,11 @@ std::string facts(const BenchmarkFile& file) {
 // Ours first.
 void add_failed_calls(Page& page, const BenchmarkFile& file) {
   constexpr std::size_t kMostFailed = 200;
-  std::vector<const Measurement*> rows;
-  for (const Measurement& row : file.rows)
+  std::vector<const BenchRow*> rows;
+  for (const BenchRow& row : file.rows)
     if (row.has_failed()) rows.push_back(&row);
   if (rows.empty()) return;
-  std::stable_partition(rows.begin(), rows.end(), [](const Measurement* row) { return row->fails(); });
+  std::stable_partition(rows.begin(), rows.end(), [](const BenchRow* row) { return row->fails(); });
   page.topic("Failed", "wrong results, a crash, no return, or a time that is impossible: such a kernel has no time");
   page.body +=
       "<div class=\"wide\"><table class=\"list\"><thead><tr><th scope=\"col\">kernel and case</th>"
@@ -107,27 +107,27 @@ void add_failed_calls(Page& page, const BenchmarkFile& file) {
 
 // The farthest from 1 first; those that say something before those that do not.
 void add_gate(Page& page, const BenchmarkFile& file) {
-  std::vector<const Measurement*> rows;
-  for (const Measurement& row : file.rows)
+  std::vector<const BenchRow*> rows;
+  for (const BenchRow& row : file.rows)
     if (row.gate && row.gate->verdict != SpeedVerdict::unchanged) rows.push_back(&row);
   if (rows.empty()) return;
-  const auto weight = [&](const Measurement* row) {
-    const MeasuredGate& g = *row->gate;
+  const auto weight = [&](const BenchRow* row) {
+    const GateOutcome& g = *row->gate;
     const SpeedVerdict verdict = shown_verdict(file, g);
     const int rank = verdict == SpeedVerdict::regressed   ? 0
                      : verdict == SpeedVerdict::ambiguous ? 1
                      : verdict == SpeedVerdict::improved  ? 2
                                                           : 3;
-    const double ratio = g.ratio.value > 0 && std::isfinite(g.ratio.value) ? g.ratio.value : 1;
+    const double ratio = g.ratio.median > 0 && std::isfinite(g.ratio.median) ? g.ratio.median : 1;
     return std::pair(rank, -std::abs(std::log(ratio)));
   };
   std::stable_sort(rows.begin(), rows.end(),
-                   [&](const Measurement* a, const Measurement* b) { return weight(a) < weight(b); });
+                   [&](const BenchRow* a, const BenchRow* b) { return weight(a) < weight(b); });
   std::vector<ForestRow> forest;
   double threshold = 0;
   std::size_t alike = 0;
-  for (const Measurement* at : rows) {
-    const Measurement& row = *at;
+  for (const BenchRow* at : rows) {
+    const BenchRow& row = *at;
     if (forest.size() == kMostForestRows ||
         (shown_verdict(file, *row.gate) == SpeedVerdict::same && alike++ == kMostAlike))
       break;
@@ -149,22 +149,22 @@ void add_gate(Page& page, const BenchmarkFile& file) {
 
 void add_best_peers(Page& page, const BenchmarkFile& file) {
   // Of ours, the fastest on each case.
-  std::map<std::tuple<std::string, std::string, std::string, std::uint64_t>, const Measurement*> fastest;
-  for (const Measurement& row : file.rows) {
-    if (!row.best_peer || row.peer || !row.measured() || !(row.best_peer->ratio.value > 0)) continue;
-    const Measurement*& best = fastest[{row.op, row.case_text, row.place(), row.threads}];
-    if (best == nullptr || row.ns.value < best->ns.value) best = &row;
+  std::map<std::tuple<std::string, std::string, std::string, std::uint64_t>, const BenchRow*> fastest;
+  for (const BenchRow& row : file.rows) {
+    if (!row.best_peer || row.peer || !row.measured() || !(row.best_peer->ratio.median > 0)) continue;
+    const BenchRow*& best = fastest[{row.op, row.case_text, row.place(), row.threads}];
+    if (best == nullptr || row.ns.median < best->ns.median) best = &row;
   }
-  std::vector<const Measurement*> rows;
+  std::vector<const BenchRow*> rows;
   for (const auto& entry : fastest) rows.push_back(entry.second);
   if (rows.empty()) return;
-  std::stable_sort(rows.begin(), rows.end(), [](const Measurement* a, const Measurement* b) {
-    return a->best_peer->ratio.value > b->best_peer->ratio.value;
+  std::stable_sort(rows.begin(), rows.end(), [](const BenchRow* a, const BenchRow* b) {
+    return a->best_peer->ratio.median > b->best_peer->ratio.median;
   });
   std::vector<ForestRow> forest;
   std::uint64_t slower = 0, faster = 0;
-  for (const Measurement* row : rows) {
-    const Spread& r = row->best_peer->ratio;
+  for (const BenchRow* row : rows) {
+    const Estimate& r = row->best_peer->ratio;
     slower += r.low > 1 ? 1 : 0;
     faster += r.high < 1 ? 1 : 0;
     if (forest.size() < kMostForestRows)
@@ -188,7 +188,7 @@ void add_best_peers(Page& page, const BenchmarkFile& file) {
 
 }  // namespace
 
-std::string measured_name(const Measurement& row) {
+std::string measured_name(const BenchRow& row) {
   const std::string prefix = row.op + ":";
   return fmt::format("{} {}{}{}", row.impl,
                      row.case_text.starts_with(prefix) ? row.case_text.substr(prefix.size()) : row.case_text,

@@ -42,15 +42,15 @@ void add_to(JunitSuites& suites, const SelftestFile& file, const std::string& pr
 }
 
 // "0.800 (0.790 to 0.820)"
-std::string with_interval(const Spread& s, int digits) {
-  return fmt::format("{} ({})", figure(s.value, digits), interval_text(s.low, s.high, digits));
+std::string with_interval(const Estimate& s, int digits) {
+  return fmt::format("{} ({})", figure(s.median, digits), interval_text(s.low, s.high, digits));
 }
 
-std::string speed_text(const Measurement& row) {
+std::string speed_text(const BenchRow& row) {
   std::string s;
   if (row.measured())
-    s +=
-        fmt::format("time: {} ns ({})\n", figure(row.ns.value, 1), interval_text(row.ns.low, row.ns.high, 1));
+    s += fmt::format("time: {} ns ({})\n", figure(row.ns.median, 1),
+                     interval_text(row.ns.low, row.ns.high, 1));
   if (row.limit)
     s += fmt::format("{}% of the limit: {}\n", figure(100 * row.limit->share, 1), row.limit->binds);
   if (row.best_peer)
@@ -65,7 +65,7 @@ std::string speed_text(const Measurement& row) {
 }
 
 void add_to(JunitSuites& suites, const BenchmarkFile& file, const std::string& prefix) {
-  for (const Measurement& row : file.rows) {
+  for (const BenchRow& row : file.rows) {
     JunitCase test{prefix + "performance " + row.op,
                    "assay.performance." + row.op,
                    fmt::format("{} {} {} {} threads", row.case_text, row.impl, row.cache, row.threads),
@@ -75,13 +75,13 @@ void add_to(JunitSuites& suites, const BenchmarkFile& file, const std::string& p
                    speed_text(row)};
     if (row.fails()) {
       test.kind = JunitKind::error;
-      test.type = row.status == MeasuredStatus::impossible ? "impossible" : "failed";
+      test.type = row.status == BenchStatus::impossible ? "impossible" : "failed";
     } else if (row.unchanged()) {
       test.kind = JunitKind::passed;
     } else if (row.has_failed()) {
       test.kind = JunitKind::skipped;
       test.message = "a peer fails, which does not decide the run; " + row.reason;
-    } else if (row.status != MeasuredStatus::measured) {
+    } else if (row.status != BenchStatus::measured) {
       test.kind = JunitKind::skipped;
     } else if (row.gate && row.gate->verdict == SpeedVerdict::regressed) {
       const bool fit = !file.gate || file.gate->fit;
@@ -89,7 +89,7 @@ void add_to(JunitSuites& suites, const BenchmarkFile& file, const std::string& p
       test.type = "REGRESSED";
       test.message =
           fmt::format("{}{} times the time of the base ({})",
-                      fit ? "" : "the machine was not fit to judge: ", figure(row.gate->ratio.value, 4),
+                      fit ? "" : "the machine was not fit to judge: ", figure(row.gate->ratio.median, 4),
                       interval_text(row.gate->ratio.low, row.gate->ratio.high, 4));
     } else if (row.gate && row.gate->verdict == SpeedVerdict::ambiguous) {
       test.kind = JunitKind::skipped;

@@ -98,35 +98,35 @@ void add_selftest(std::string& out, const SelftestFile& file) {
 // Our kernels beside the best peer of each case, the slowest first.
 void add_against_peers(std::string& out, const BenchmarkFile& file) {
   constexpr std::size_t kMostCases = 500;
-  std::vector<const Measurement*> rows;
-  for (const Measurement& row : file.rows)
+  std::vector<const BenchRow*> rows;
+  for (const BenchRow& row : file.rows)
     if (row.measured() && row.best_peer) rows.push_back(&row);
   if (rows.empty()) return;
-  std::stable_sort(rows.begin(), rows.end(), [](const Measurement* a, const Measurement* b) {
-    return a->best_peer->ratio.value > b->best_peer->ratio.value;
+  std::stable_sort(rows.begin(), rows.end(), [](const BenchRow* a, const BenchRow* b) {
+    return a->best_peer->ratio.median > b->best_peer->ratio.median;
   });
   out +=
       "\n| case | kernel | cache | time | of the limit | best peer | time / peer's | interval |\n"
       "|---|---|---|--:|--:|---|--:|---|\n";
   for (std::size_t i = 0; i < std::min(rows.size(), kMostCases); ++i) {
-    const Measurement& row = *rows[i];
+    const BenchRow& row = *rows[i];
     const std::string share =
         row.limit ? fmt::format("{}% ({})", figure(100 * row.limit->share, 0), cell(row.limit->binds)) : "";
-    const Spread& ratio = row.best_peer->ratio;
+    const Estimate& ratio = row.best_peer->ratio;
     out += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} |\n", cell(row.case_text), cell(row.impl),
-                       cell(row.place()), time_text(row.ns.value), share, cell(row.best_peer->impl),
-                       figure(ratio.value, 2), interval_text(ratio.low, ratio.high, 2));
+                       cell(row.place()), time_text(row.ns.median), share, cell(row.best_peer->impl),
+                       figure(ratio.median, 2), interval_text(ratio.low, ratio.high, 2));
   }
   if (rows.size() > kMostCases)
     out += fmt::format("\nand {} more in the report\n", grouped(rows.size() - kMostCases));
 }
 
 void add_failed_rows(std::string& out, const BenchmarkFile& file) {
-  std::vector<const Measurement*> failed;
-  for (const Measurement& row : file.rows)
+  std::vector<const BenchRow*> failed;
+  for (const BenchRow& row : file.rows)
     if (row.has_failed()) failed.push_back(&row);
   if (failed.empty()) return;
-  std::stable_partition(failed.begin(), failed.end(), [](const Measurement* row) { return row->fails(); });
+  std::stable_partition(failed.begin(), failed.end(), [](const BenchRow* row) { return row->fails(); });
   out += fmt::format("\n### Failed ({})\n\n| kernel | case | cache | why |\n|---|---|---|---|\n",
                      grouped(failed.size()));
   for (std::size_t i = 0; i < std::min(failed.size(), kMostLines); ++i)
@@ -139,7 +139,7 @@ void add_bench(std::string& out, const Report& report, const BenchmarkFile& file
   out += "\n## Performance";
   if (report.benches.size() > 1) out += " of " + cell(file.name);
   std::uint64_t measured = 0;
-  for (const Measurement& row : file.rows) measured += row.measured() ? 1 : 0;
+  for (const BenchRow& row : file.rows) measured += row.measured() ? 1 : 0;
   out += fmt::format("\n\n{} of {} measured in {}.", grouped(measured),
                      counted(file.rows.size(), "kernel call"), duration(file.seconds));
   if (!file.gate) {
@@ -153,27 +153,27 @@ void add_bench(std::string& out, const Report& report, const BenchmarkFile& file
     if (counts[v] > 0) out += fmt::format(" {} {}.", grouped(counts[v]), kGateTokens[v]);
   out += "\n";
   add_failed_rows(out, file);
-  std::vector<const Measurement*> changed;
-  for (const Measurement& row : file.rows)
+  std::vector<const BenchRow*> changed;
+  for (const BenchRow& row : file.rows)
     if (row.gate &&
         (row.gate->verdict == SpeedVerdict::regressed || row.gate->verdict == SpeedVerdict::improved ||
          row.gate->verdict == SpeedVerdict::ambiguous))
       changed.push_back(&row);
   if (changed.empty()) return;
-  std::stable_sort(changed.begin(), changed.end(), [&](const Measurement* a, const Measurement* b) {
-    return std::pair(shown_verdict(file, *a->gate), a->gate->ratio.value) >
-           std::pair(shown_verdict(file, *b->gate), b->gate->ratio.value);
+  std::stable_sort(changed.begin(), changed.end(), [&](const BenchRow* a, const BenchRow* b) {
+    return std::pair(shown_verdict(file, *a->gate), a->gate->ratio.median) >
+           std::pair(shown_verdict(file, *b->gate), b->gate->ratio.median);
   });
   out +=
       "\n| verdict | operator | case | kernel | cache | time / before | interval | time |\n|---|---|---|---|---|--:|---|--:|\n";
   for (std::size_t i = 0; i < std::min(changed.size(), kMostLines); ++i) {
-    const Measurement& row = *changed[i];
-    const Spread& ratio = row.gate->ratio;
+    const BenchRow& row = *changed[i];
+    const Estimate& ratio = row.gate->ratio;
     out +=
         fmt::format("| **{}** | {} | {} | {} | {} | {} | {} | {} |\n",
                     kGateTokens[static_cast<std::size_t>(shown_verdict(file, *row.gate))], cell(row.op),
-                    cell(row.case_text), cell(row.impl), cell(row.place()), figure(ratio.value, 3),
-                    interval_text(ratio.low, ratio.high, 3), row.measured() ? time_text(row.ns.value) : "");
+                    cell(row.case_text), cell(row.impl), cell(row.place()), figure(ratio.median, 3),
+                    interval_text(ratio.low, ratio.high, 3), row.measured() ? time_text(row.ns.median) : "");
   }
   end_table(out, changed.size());
 }

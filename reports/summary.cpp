@@ -96,7 +96,7 @@ void add_selftests(Headline& headline, const Report& report) {
 }
 
 // "2 kernel calls failed: cpu.avx2 relu:f32:self=4; cpu.avx2 relu:f32:self=5"
-std::string failed_calls(const std::vector<const Measurement*>& failed) {
+std::string failed_calls(const std::vector<const BenchRow*>& failed) {
   constexpr std::size_t kMostNamed = 3, kLongestName = 80;
   std::string s = counted(failed.size(), "kernel call") + " failed: ";
   for (std::size_t i = 0; i < std::min(failed.size(), kMostNamed); ++i)
@@ -108,11 +108,11 @@ std::string failed_calls(const std::vector<const Measurement*>& failed) {
 
 void add_benches(Headline& headline, const Report& report) {
   std::uint64_t measured = 0, peers_failed = 0;
-  std::vector<const Measurement*> failed;
+  std::vector<const BenchRow*> failed;
   std::array<std::uint64_t, kGateTokens.size()> gate{};
   std::uint64_t compared = 0, unfit = 0;  // on machines that were fit to, and on others
   for (const BenchmarkFile& b : report.benches) {
-    for (const Measurement& row : b.rows) {
+    for (const BenchRow& row : b.rows) {
       measured += row.measured() ? 1 : 0;
       if (row.fails())
         failed.push_back(&row);

@@ -16,8 +16,9 @@ namespace {
 constexpr double kLabels = 430, kPlot = 380, kTexts = 320, kStep = 22, kHead = 40, kFoot = 12;
 constexpr double kFarthest = 16;  // times; what lies beyond is drawn at the edge, with an arrow
 
-bool can_be_drawn(const Spread& s) {
-  return std::isfinite(s.value) && s.value > 0 && std::isfinite(s.low) && s.low > 0 && std::isfinite(s.high);
+bool can_be_drawn(const Estimate& s) {
+  return std::isfinite(s.median) && s.median > 0 && std::isfinite(s.low) && s.low > 0 &&
+         std::isfinite(s.high);
 }
 
 LogScale scale_of(const std::vector<ForestRow>& rows) {
@@ -59,25 +60,25 @@ std::string forest_chart(const std::vector<ForestRow>& rows, const std::string& 
     const std::string label = svg_label(0, middle + 4, shortened(r.label, 60));
     s += r.link.empty() ? label : fmt::format("<a href=\"{}\">{}</a>\n", r.link, label);
     if (!can_be_drawn(r.ratio)) {
-      if (std::isfinite(r.ratio.value) && r.ratio.value > 0)
-        s += svg_label(kLabels + kPlot + 14, middle + 4, times(r.ratio.value) + "  (no interval)", "number");
+      if (std::isfinite(r.ratio.median) && r.ratio.median > 0)
+        s += svg_label(kLabels + kPlot + 14, middle + 4, times(r.ratio.median) + "  (no interval)", "number");
       s += svg_label(kLabels + kPlot + kTexts - 4, middle + 4, r.verdict, r.look, "end");
       continue;
     }
     s += fmt::format("<g><title>{}</title>\n",
-                     html_text(fmt::format("{}: {} ({} to {}) {}", r.label, times(r.ratio.value),
+                     html_text(fmt::format("{}: {} ({} to {}) {}", r.label, times(r.ratio.median),
                                            times(r.ratio.low), times(r.ratio.high), r.verdict)));
     s += svg_line(x(r.ratio.low), middle, x(r.ratio.high), middle, "spread " + r.look);
-    if (x.holds(r.ratio.value))
+    if (x.holds(r.ratio.median))
       s += fmt::format("<circle class=\"point {}\" cx=\"{}\" cy=\"{}\" r=\"4\"/>", r.look,
-                       coordinate(x(r.ratio.value)), coordinate(middle));
+                       coordinate(x(r.ratio.median)), coordinate(middle));
     else
-      s += svg_label(x(r.ratio.value), middle + 4, r.ratio.value > 1 ? "▸" : "◂", r.look, "middle");
+      s += svg_label(x(r.ratio.median), middle + 4, r.ratio.median > 1 ? "▸" : "◂", r.look, "middle");
     s += "</g>\n";
-    s +=
-        svg_label(kLabels + kPlot + 14, middle + 4,
-                  fmt::format("{}  ({} – {})", times(r.ratio.value), times(r.ratio.low), times(r.ratio.high)),
-                  "number");
+    s += svg_label(
+        kLabels + kPlot + 14, middle + 4,
+        fmt::format("{}  ({} – {})", times(r.ratio.median), times(r.ratio.low), times(r.ratio.high)),
+        "number");
     s += svg_label(kLabels + kPlot + kTexts - 4, middle + 4, r.verdict, r.look, "end");
   }
   return s + std::string(kSvgEnd) + "</figure>\n";

@@ -10,7 +10,7 @@ namespace assay {
 
 struct ForestRow {
   std::string label, link;  // link: "#...", to the row of a table
-  Spread ratio;
+  Estimate ratio;
   std::string look;     // a class of page.css: good, bad, doubtful, none
   std::string verdict;  // in a word, so that no colour is needed
 };

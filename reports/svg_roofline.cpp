@@ -22,7 +22,7 @@ constexpr std::size_t kMostDots = 2500;  // that are drawn one by one
 
 struct Dot {
   double x = 0, y = 0;
-  const Measurement* row = nullptr;
+  const BenchRow* row = nullptr;
 };
 
 // Of some machine: what is far from all of them would leave the others no room, and the axes no numbers.
@@ -143,12 +143,12 @@ struct Range {
   }
 };
 
-std::string name_of(const Measurement& row) {
+std::string name_of(const BenchRow& row) {
   return fmt::format("{} {}{}{}", row.impl, row.case_text, row.cache.empty() ? "" : ", " + row.cache,
                      row.threads > 1 ? fmt::format(", {} threads", row.threads) : "");
 }
 
-std::string share_of(const Measurement& row) {
+std::string share_of(const BenchRow& row) {
   return row.limit
              ? fmt::format(", {}% of the limit ({})", figure(100 * row.limit->share, 0), row.limit->binds)
              : "";
@@ -249,12 +249,14 @@ std::string roofline_chart(const BenchmarkFile& file) {
     std::vector<Dot> computing, copying;
   };
   std::map<std::string, Dots> by_device;  // the processor, which has no name here, first
-  for (const Measurement& row : file.rows) {
+  for (const BenchRow& row : file.rows) {
     if (!row.measured() || !(row.bytes > 0)) continue;
-    const double seconds = row.ns.value * 1e-9 * static_cast<double>(std::max<std::uint64_t>(row.threads, 1));
+    const double seconds =
+        row.ns.median * 1e-9 * static_cast<double>(std::max<std::uint64_t>(row.threads, 1));
+    const auto operations = static_cast<double>(row.operations), bytes = static_cast<double>(row.bytes);
     const bool computes = row.operations > 0;
-    const Dot dot = computes ? Dot{row.operations / row.bytes, row.operations / seconds, &row}
-                             : Dot{row.bytes, row.bytes / seconds, &row};
+    const Dot dot =
+        computes ? Dot{operations / bytes, operations / seconds, &row} : Dot{bytes, bytes / seconds, &row};
     if (!is_of_a_machine(dot.x) || !is_of_a_machine(dot.y)) continue;
     auto& [computing, copying] = by_device[row.device];
     (computes ? computing : copying).push_back(dot);

@@ -8,6 +8,7 @@
 
 #include "../judge/judge.h"
 #include "row_limits.h"
+#include "statistics.h"
 #include "vocabulary/check.h"
 
 namespace assay {
@@ -52,15 +53,10 @@ BenchRow planned_row(const BenchGroup& group, const Kernel& kernel) {
     }
   row.impl = row.planned = kernel.name;
   row.peer = kernel.peer;
-  row.cache = group.cache;
+  row.cache = name(group.cache);
   row.threads = group.threads;
   row.shape = group.bench_case->reason;
   return row;
-}
-
-std::string_view token(BenchRow::Status status) {
-  constexpr std::string_view kTokens[] = {"measured", "refused", "failed", "not_run", "impossible"};
-  return kTokens[static_cast<std::size_t>(status)];
 }
 
 Bench::Bench(const Registry& registry, std::string program, const BenchOptions& options)
@@ -207,7 +203,7 @@ std::vector<BenchRow> Bench::measure(const BenchGroup& asked) {
   };
   const auto lose = [&](std::size_t i, const std::string& reason) {
     rows.push_back(row_of(i));
-    rows.back().status = BenchRow::Status::failed;
+    rows.back().status = BenchStatus::failed;
     rows.back().reason = reason;
   };
   const auto leave_out = [&](std::size_t i) {
@@ -240,7 +236,7 @@ std::vector<BenchRow> Bench::measure(const BenchGroup& asked) {
     } catch (const SessionError& error) {
       for (std::size_t i = 0; i < group.kernels.size(); ++i) {
         rows.push_back(row_of(i));
-        rows.back().status = BenchRow::Status::not_run;
+        rows.back().status = BenchStatus::not_run;
         rows.back().reason = error.what();
       }
       return rows;
@@ -289,8 +285,8 @@ std::vector<BenchRow> Bench::measure(const BenchGroup& asked) {
     row.functions = opened["functions"];
     times.push_back(numbers(measured["kernels"][i][clock]));
     if (after["status"] == "right") {
-      row.status = BenchRow::Status::measured;
-      row.by_wall = by_wall;
+      row.status = BenchStatus::measured;
+      row.clock = !device.empty() ? "device" : clock;
       row.rounds = times.back().size();
       row.calls = measured["kernels"][i]["calls"];
       row.ns = median_interval(times.back());
@@ -301,21 +297,21 @@ std::vector<BenchRow> Bench::measure(const BenchGroup& asked) {
       const bool is_torch = modules_.of(*group.kernels[i]) == Modules::kOwn;
       if (!by_wall && device.empty() && !is_torch)
         if (std::string why = impossible_because(measured["limits"], row, opened, where); !why.empty()) {
-          row.status = BenchRow::Status::impossible;
+          row.status = BenchStatus::impossible;
           row.reason = std::move(why);
         }
     } else {
-      row.status = after["status"] == "refused" ? BenchRow::Status::refused : BenchRow::Status::failed;
+      row.status = after["status"] == "refused" ? BenchStatus::refused : BenchStatus::failed;
       row.reason = after["reason"];
     }
     rows.push_back(std::move(row));
   }
   for (std::size_t i = 0; i < group.kernels.size(); ++i) {
     BenchRow& row = rows[first + i];
-    if (row.peer || row.status != BenchRow::Status::measured) continue;
+    if (row.peer || row.status != BenchStatus::measured) continue;
     for (std::size_t p = 0; p < group.kernels.size(); ++p) {
       const BenchRow& peer = rows[first + p];
-      if (!peer.peer || peer.status != BenchRow::Status::measured) continue;
+      if (!peer.peer || peer.status != BenchStatus::measured) continue;
       const Estimate ratio = ratio_interval(times[p], times[i]);
       if (!row.best_peer || ratio.median > row.best_peer->ratio.median) row.best_peer = {peer.impl, ratio};
     }

@@ -10,62 +10,12 @@
 
 #include "../registry/registry.h"
 #include "cache_state.h"
-#include "gate_outcome.h"
 #include "placement.h"
+#include "reports/bench_row.h"
 #include "session.h"
 #include "shapes.h"
-#include "statistics.h"
 
 namespace assay {
-
-// The case that a row takes longest for, in the best case: what its formula needs of this machine.
-struct BoundBy {
-  double ns = 0;
-  std::string binds;  // "memory L2", "arithmetic", "elementary functions"
-  double share = 0;   // of the limit that was reached, from 0 to 1
-};
-
-struct AgainstPeer {
-  std::string impl;
-  Estimate ratio;  // this kernel's time over that one's: below 1 is faster
-};
-
-// One kernel on one case, in one state of the caches, with one number of threads.
-struct BenchRow {
-  std::string op;
-  std::string case_text;
-  std::string dtype;
-  std::string impl;
-  std::string planned;  // the kernel in whose place it was timed, as that refuses the dtype; mostly itself
-  bool peer = false;
-  Cache cache = Cache::warm;
-  int threads = 1;
-  std::string shape;  // why this case
-  enum class Status : std::uint8_t {
-    measured,
-    refused,
-    failed,
-    not_run,
-    impossible
-  } status = Status::not_run;
-  // Impossible is what was measured and judged to be no time of the operator.
-  bool has_failed() const { return status == Status::failed || status == Status::impossible; }
-  std::string reason;
-  std::string information;
-  std::string device;  // the GPU that it ran on, by whose clock `ns` is; empty: the processor
-  std::size_t rounds = 0;
-  std::uint64_t calls = 0;
-  bool by_wall = false;   // which clock `ns` is of: the thread's own, or with several threads the wall's
-  Estimate ns;            // of one call
-  double contention = 1;  // wall over the thread's own time: above 1, others had the processor
-  std::int64_t bytes = 0;
-  std::int64_t operations = 0;  // elementary functions not among them
-  std::int64_t functions = 0;
-  std::optional<BoundBy> limit;
-  std::optional<AgainstPeer> best_peer;  // of our own and plugins' kernels
-  std::optional<GateOutcome> gate;       // of a run against a baseline
-};
-std::string_view token(BenchRow::Status status);
 
 struct BenchOptions {
   std::vector<BenchCase> cases;

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "gate_outcome.h"
 #include "reports/style.h"
 #include "reports/text.h"
 
@@ -39,8 +40,7 @@ std::string beside_peer(const BenchRow& row, const Style& style) {
 const BenchRow* best_of_ours(const std::vector<const BenchRow*>& rows) {
   const BenchRow* best = nullptr;
   for (const BenchRow* r : rows)
-    if (!r->peer && r->status == BenchRow::Status::measured &&
-        (best == nullptr || r->ns.median < best->ns.median))
+    if (!r->peer && r->status == BenchStatus::measured && (best == nullptr || r->ns.median < best->ns.median))
       best = r;
   return best;
 }
@@ -60,7 +60,7 @@ std::string case_text_of(const std::vector<BenchRow>& rows, bool colour) {
   const BenchRow& first = rows.front();
   std::string text = paragraph(first.case_text, "", "  ");
   text += fmt::format("  {}{}{}\n", style.faint(printable(first.shape)),
-                      style.faint(fmt::format("; {}", name(first.cache))),
+                      style.faint(fmt::format("; {}", first.cache)),
                       first.threads > 1 ? style.faint(fmt::format(", {} threads", first.threads)) : "");
   const auto on_device = std::ranges::find_if(rows, [](const BenchRow& r) { return !r.device.empty(); });
   if (on_device != rows.end())
@@ -68,13 +68,13 @@ std::string case_text_of(const std::vector<BenchRow>& rows, bool colour) {
   std::vector<const BenchRow*> ordered;
   for (const BenchRow& r : rows) ordered.push_back(&r);
   std::ranges::stable_sort(ordered, [](const BenchRow* a, const BenchRow* b) {
-    const bool am = a->status == BenchRow::Status::measured, bm = b->status == BenchRow::Status::measured;
+    const bool am = a->status == BenchStatus::measured, bm = b->status == BenchStatus::measured;
     if (am != bm) return am;
     return am && a->ns.median < b->ns.median;
   });
   for (const BenchRow* r : ordered) {
     const std::string impl = pad_right(printable(r->impl), kNameWidth);
-    if (r->status != BenchRow::Status::measured) {
+    if (r->status != BenchStatus::measured) {
       text += paragraph(fmt::format("{}: {}", token(r->status), r->reason), "    " + impl + " ",
                         std::string(kNameWidth + 5, ' '));
       continue;
@@ -96,15 +96,15 @@ std::string case_text_of(const std::vector<BenchRow>& rows, bool colour) {
 
 std::string summary_of(const std::vector<BenchRow>& rows, bool colour) {
   const Style style(colour);
-  std::map<std::tuple<std::string, Cache, int, std::string>, std::vector<const BenchRow*>> cases;
+  std::map<std::tuple<std::string, std::string, int, std::string>, std::vector<const BenchRow*>> cases;
   std::size_t measured = 0, failed = 0;
   std::map<std::string, std::size_t> not_run, refused;
   for (const BenchRow& r : rows) {
     cases[{r.case_text, r.cache, r.threads, r.device}].push_back(&r);
-    measured += r.status == BenchRow::Status::measured;
+    measured += r.status == BenchStatus::measured;
     failed += r.has_failed();
-    if (r.status == BenchRow::Status::not_run) ++not_run[fmt::format("{}: {}", r.impl, r.reason)];
-    if (r.status == BenchRow::Status::refused) ++refused[r.impl];
+    if (r.status == BenchStatus::not_run) ++not_run[fmt::format("{}: {}", r.impl, r.reason)];
+    if (r.status == BenchStatus::refused) ++refused[r.impl];
   }
   std::size_t faster = 0, slower = 0, level = 0, undecided = 0;
   std::vector<double> logs;
@@ -146,7 +146,7 @@ std::string summary_of(const std::vector<BenchRow>& rows, bool colour) {
   for (std::size_t i = 0; ours.size() > 1 && i < std::min(kMostRoom, ours.size()); ++i) {
     const BenchRow* r = ours[i];
     std::string line = fmt::format("{} {}", r->impl, r->case_text);
-    if (r->cache != Cache::warm) line += fmt::format(" {}", name(r->cache));
+    if (r->cache != name(Cache::warm)) line += " " + r->cache;
     if (r->limit) line += fmt::format(": {:.0f}% of {}", 100 * r->limit->share, r->limit->binds);
     if (r->best_peer)
       line += fmt::format(", {:.2f} times {}'s time", r->best_peer->ratio.median, r->best_peer->impl);

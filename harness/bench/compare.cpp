@@ -27,21 +27,21 @@ Compared::Verdict verdict_of(const Estimate& change, double margin) {
 Comparison compare(const ResultFile& base, const ResultFile& fresh) {
   Comparison result;
   result.same_machine = base.machine == fresh.machine;
-  std::map<std::string, const ResultRow*> before;
-  for (const ResultRow& r : base.rows) before[r.key()] = &r;
-  for (const ResultRow& r : fresh.rows) {
+  std::map<std::string, const BenchRow*> before;
+  for (const BenchRow& r : base.rows) before[r.key()] = &r;
+  for (const BenchRow& r : fresh.rows) {
     const auto found = before.find(r.key());
     if (found == before.end()) {
       result.only_new.push_back(r);
       continue;
     }
-    const ResultRow& old = *found->second;
+    const BenchRow& old = *found->second;
     before.erase(found);
     Compared c;
     c.row = r;
-    if (r.ratio && old.ratio && r.best_peer == old.best_peer) {
+    if (r.best_peer && old.best_peer && r.best_peer->impl == old.best_peer->impl) {
       c.by_ratio = true;
-      c.change = over(*r.ratio, *old.ratio);
+      c.change = over(r.best_peer->ratio, old.best_peer->ratio);
       c.verdict = verdict_of(c.change, kCompareRatio);
     } else if (result.same_machine) {
       c.change = over(r.ns, old.ns);
@@ -49,8 +49,8 @@ Comparison compare(const ResultFile& base, const ResultFile& fresh) {
     }
     result.rows.push_back(std::move(c));
   }
-  for (const UntimedRow& u : fresh.untimed)
-    if (before.erase(u.row.key()) > 0) result.lost.push_back(u);
+  for (const BenchRow& row : fresh.untimed)
+    if (before.erase(row.key()) > 0) result.lost.push_back(row);
   for (const auto& [key, row] : before) result.only_base.push_back(*row);
   return result;
 }

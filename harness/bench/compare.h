@@ -25,16 +25,16 @@ struct Compared {
     undecided,
     incomparable
   } verdict = Verdict::incomparable;
-  ResultRow row;  // of the new file
+  BenchRow row;  // of the new file
   bool by_ratio = false;
   Estimate change;  // new over base: 1.1 is slower by 10%
 };
 
 struct Comparison {
   std::vector<Compared> rows;
-  std::vector<UntimedRow> lost;      // measured in the base; what the new file says of them
-  std::vector<ResultRow> only_base;  // of which the new file says nothing
-  std::vector<ResultRow> only_new;
+  std::vector<BenchRow> lost;       // measured in the base; what the new file says of them
+  std::vector<BenchRow> only_base;  // of which the new file says nothing
+  std::vector<BenchRow> only_new;
   bool same_machine = true;
 };
 

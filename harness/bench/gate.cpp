@@ -12,6 +12,7 @@
 
 #include "../plugin/private_copy.h"
 #include "../registry/parts.h"
+#include "gate_outcome.h"
 #include "gate_subjects.h"
 #include "same_code.h"
 
@@ -147,7 +148,7 @@ struct Gate::State {
   enum class Until : std::uint8_t { decided, precise };
   static bool enough(const std::vector<double>& logarithms, double threshold, Until until) {
     const Estimate e = median_interval(logarithms);
-    if (until == Until::decided) return decide(e, threshold) != GateOutcome::Verdict::ambiguous;
+    if (until == Until::decided) return decide(e, threshold) != SpeedVerdict::ambiguous;
     return std::max(e.high - e.median, e.median - e.low) <= kPrecise * threshold;
   }
 
@@ -270,7 +271,7 @@ BenchRow Gate::compare(const GateSubject& s) {
   row.op = std::string(s.bench_case->c.op->schema.name);
   row.case_text = text(s.bench_case->c);
   row.impl = s.candidate->table_name;
-  row.cache = s.cache;
+  row.cache = name(s.cache);
   row.threads = s.threads;
   row.shape = s.bench_case->reason;
   if (s.base == nullptr) {
@@ -282,9 +283,9 @@ BenchRow Gate::compare(const GateSubject& s) {
   // Whose fault it is: where only the baseline is not right, nothing is known against the candidate.
   const auto blame = [&](const State::Trouble& of_base, const State::Trouble& of_candidate) {
     const auto known = [](const State::Trouble& t) { return t && !t.unknown; };
-    row.status = BenchRow::Status::not_run;
+    row.status = BenchStatus::not_run;
     if (known(of_candidate)) {
-      row.status = of_candidate.refused ? BenchRow::Status::refused : BenchRow::Status::failed;
+      row.status = of_candidate.refused ? BenchStatus::refused : BenchStatus::failed;
       row.reason = of_candidate.reason;
       if (known(of_base))
         row.reason += fmt::format(" (the baseline {}, too: {})", of_base.refused ? "refuses it" : "fails",
@@ -302,7 +303,7 @@ BenchRow Gate::compare(const GateSubject& s) {
       constexpr double kUntimed = std::numeric_limits<double>::quiet_NaN();
       row.reason = "the same machine code in both";
       row.gate.emplace();
-      row.gate->verdict = GateOutcome::Verdict::unchanged;
+      row.gate->verdict = SpeedVerdict::unchanged;
       row.gate->ratio = {kUntimed, kUntimed, kUntimed};  // nothing was timed
       row.gate->detectable = kUntimed;
       return row;
@@ -315,8 +316,8 @@ BenchRow Gate::compare(const GateSubject& s) {
       blame(pair.first, pair.second);
       return row;
     }
-    row.status = BenchRow::Status::measured;
-    row.by_wall = s.threads > 1;
+    row.status = BenchStatus::measured;
+    row.clock = s.threads > 1 ? "wall" : "cpu";
     row.rounds = pair.logarithms.size();
     row.ns = pair.ns;
     row.contention = pair.contention;
@@ -339,7 +340,7 @@ BenchRow Gate::compare(const GateSubject& s) {
       blame({}, {fmt::format("{}, with both of them in it; with either alone it does not", died.what()),
                  false, died.by_others});
   } catch (const SessionError& error) {
-    row.status = BenchRow::Status::not_run;
+    row.status = BenchStatus::not_run;
     row.reason = error.what();
   }
   return row;

@@ -7,20 +7,15 @@
 
 namespace assay {
 
-std::string_view token(GateOutcome::Verdict verdict) {
-  constexpr std::string_view kTokens[] = {"REGRESSED", "IMPROVED", "SAME", "AMBIGUOUS", "UNCHANGED"};
-  return kTokens[static_cast<std::size_t>(verdict)];
-}
-
-GateOutcome::Verdict decide(const Estimate& e, double threshold) {
-  using enum GateOutcome::Verdict;
+SpeedVerdict decide(const Estimate& e, double threshold) {
+  using enum SpeedVerdict;
   const double limit = std::log1p(threshold);
   if (e.low > limit) return regressed;
   if (e.high < -limit) return improved;
   return e.low >= -limit && e.high <= limit ? same : ambiguous;
 }
 
-bool agree(std::span<const double> medians, GateOutcome::Verdict verdict, double threshold, Estimate& over) {
+bool agree(std::span<const double> medians, SpeedVerdict verdict, double threshold, Estimate& over) {
   constexpr std::size_t kFewest = 5;
   if (medians.size() < kFewest) return false;
   for (const Estimate& e : {median_interval(medians), mean_interval(medians)}) {
@@ -30,12 +25,12 @@ bool agree(std::span<const double> medians, GateOutcome::Verdict verdict, double
   return false;
 }
 
-std::optional<GateOutcome::Verdict> settle(std::span<const double> medians, GateOutcome::Verdict found,
-                                           double threshold, Estimate& over) {
-  using enum GateOutcome::Verdict;
+std::optional<SpeedVerdict> settle(std::span<const double> medians, SpeedVerdict found, double threshold,
+                                   Estimate& over) {
+  using enum SpeedVerdict;
   if (agree(medians, found, threshold, over)) return found;
   if (medians.size() < kConfirmations) return std::nullopt;
-  for (const GateOutcome::Verdict other : {found == regressed ? improved : regressed, same})
+  for (const SpeedVerdict other : {found == regressed ? improved : regressed, same})
     if (agree(medians, other, threshold, over)) return other;
   return std::nullopt;
 }
@@ -53,12 +48,12 @@ GateOutcome outcome_of(std::span<const double> logarithms, double threshold) {
 
 GateOutcome confirm(const GateOutcome& found,
                     const std::function<std::optional<std::vector<double>>(std::size_t)>& again) {
-  using enum GateOutcome::Verdict;
+  using enum SpeedVerdict;
   if (found.verdict != regressed && found.verdict != improved) return found;
   GateOutcome o = found;
   std::vector<double> medians;
   std::string said;
-  std::optional<GateOutcome::Verdict> verdict;
+  std::optional<SpeedVerdict> verdict;
   while (!verdict && medians.size() < kConfirmations) {
     const std::optional<std::vector<double>> logarithms = again(medians.size() + 1);
     if (!logarithms) {

@@ -14,39 +14,20 @@
 
 namespace assay {
 
-struct GateOutcome {
-  enum class Verdict : std::uint8_t {
-    regressed,
-    improved,
-    same,
-    ambiguous,
-    unchanged
-  } verdict = Verdict::ambiguous;
-  Estimate ratio{1, 1,
-                 1};  // the candidate's time over the baseline's; NaN for unchanged code, which is not timed
-  double detectable = 0;  // what would have been found in 80% of tries
-  double threshold = 0;
-  std::size_t rounds = 0;
-  bool confirmed = false;  // a finding, by the processes after the first
-  std::string note;        // why a finding was not believed
-  std::string unseen;      // why it could not be seen whether the machine code is the same
-};
-std::string_view token(GateOutcome::Verdict verdict);
-
 // By the interval of the logarithms of ratios: wholly beyond the threshold on one side, wholly inside, or neither.
-GateOutcome::Verdict decide(const Estimate& logarithms, double threshold);
+SpeedVerdict decide(const Estimate& logarithms, double threshold);
 
 // Whether several processes, by the medians of their logarithms, say so too: five or more by Student's interval, or eight and
 // more by the sign test's, which one that was disturbed does not widen. Fewer can lie side by side by chance, where noise has
 // two peaks. `over` becomes the interval that decided, or the last one.
-bool agree(std::span<const double> medians, GateOutcome::Verdict verdict, double threshold, Estimate& over);
+bool agree(std::span<const double> medians, SpeedVerdict verdict, double threshold, Estimate& over);
 
 inline constexpr std::size_t kConfirmations = 12;  // at most; of twelve the sign test lets one disagree
 // What the processes say in which something that was `found` in another one is tried again: the same, as soon as they agree;
 // the opposite, or that nothing has changed, if they do after all of them, because it was that other one which was disturbed;
 // or nothing yet. Which of these it will be is never certain before.
-std::optional<GateOutcome::Verdict> settle(std::span<const double> medians, GateOutcome::Verdict found,
-                                           double threshold, Estimate& over);
+std::optional<SpeedVerdict> settle(std::span<const double> medians, SpeedVerdict found, double threshold,
+                                   Estimate& over);
 
 // What one process says, by the logarithms of its rounds.
 GateOutcome outcome_of(std::span<const double> logarithms, double threshold);

@@ -1,10 +1,12 @@
 #include "gate_tally.h"
 
+#include "gate_outcome.h"
+
 namespace assay {
 
 void GateTally::add(const BenchRow& row) {
   failed += row.has_failed() ? 1 : 0;
-  if (row.status == BenchRow::Status::measured) {
+  if (row.status == BenchStatus::measured) {
     ++timed;
     by_one_thread += row.threads == 1 ? 1 : 0;
     contended += row.threads == 1 && row.contention > kContended ? 1 : 0;
@@ -26,15 +28,15 @@ std::string GateTally::unfit() const {
 }
 
 GateTally::End GateTally::end() const {
-  const auto count = [this](GateOutcome::Verdict v) {
+  const auto count = [this](SpeedVerdict v) {
     const auto at = counts.find(v);
     return at == counts.end() ? 0 : at->second;
   };
   if (failed > 0) return End::fault;
   if (!unfit().empty()) return End::unfit;
-  if (count(GateOutcome::Verdict::regressed) > 0) return End::fault;
+  if (count(SpeedVerdict::regressed) > 0) return End::fault;
   if (interrupted) return End::interrupted;
-  return timed == 0 && count(GateOutcome::Verdict::unchanged) == 0 ? End::unfit : End::well;
+  return timed == 0 && count(SpeedVerdict::unchanged) == 0 ? End::unfit : End::well;
 }
 
 }  // namespace assay

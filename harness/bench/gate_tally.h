@@ -10,7 +10,7 @@
 namespace assay {
 
 struct GateTally {
-  std::map<GateOutcome::Verdict, int> counts;
+  std::map<SpeedVerdict, int> counts;
   std::map<std::string, std::uint64_t> unseen;  // why it could not be seen whether code is the same
   int without = 0;                              // not compared
   int failed = 0;                               // of these, by the candidate's fault

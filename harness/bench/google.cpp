@@ -15,7 +15,6 @@
 
 #include "google_file.h"
 #include "reports/text.h"
-#include "row_json.h"
 
 namespace assay {
 namespace {
@@ -101,7 +100,7 @@ void report(benchmark::State& state, const BenchRow* row) {
     state.SkipWithError(error.c_str());
     return;
   }
-  const double ns = row->by_wall ? row->ns.median : row->ns.median * row->contention;
+  const double ns = row->by_wall() ? row->ns.median : row->ns.median * row->contention;
   for ([[maybe_unused]] const auto _ : state) state.SetIterationTime(ns * 1e-9);
   state.counters = google_counters(*row);
   state.SetLabel(printable(row->information));
@@ -164,8 +163,8 @@ class GoogleBenchmark::Reporter : public benchmark::BenchmarkReporter {
         std::vector<double> times = cpu[name];
         if (times.empty())  // its aggregates come in a report of their own
           for (const auto& [repetition, row] : entry->rows)
-            if (row->status == BenchRow::Status::measured)
-              times.push_back((row->by_wall ? row->ns.median / row->contention : row->ns.median) * 1e-9);
+            if (row->status == BenchStatus::measured)
+              times.push_back((row->by_wall() ? row->ns.median / row->contention : row->ns.median) * 1e-9);
         const double value = statistic(run.aggregate_name, times);
         run.cpu_accumulated_time = run.aggregate_unit == benchmark::kPercentage
                                        ? value

@@ -6,11 +6,16 @@
 #include <sstream>
 
 #include "reports/text.h"
-#include "row_json.h"
 
 namespace assay {
 
 using OrderedJson = nlohmann::ordered_json;
+
+std::string benchmark_name(const BenchRow& row) {
+  return printable(fmt::format("{}/{}/{}/{}/threads:{}", row.op,
+                               row.case_text.substr(row.case_text.find(':') + 1), row.impl, row.cache,
+                               row.threads));
+}
 
 benchmark::UserCounters google_counters(const BenchRow& row) {
   benchmark::UserCounters counters;
@@ -29,7 +34,7 @@ benchmark::UserCounters google_counters(const BenchRow& row) {
 }
 
 std::string google_error(const BenchRow& row) {
-  if (row.status == BenchRow::Status::measured) return {};
+  if (row.status == BenchStatus::measured) return {};
   // Its writer leaves control characters as they are, which JSON does not allow.
   return printable(fmt::format("{}: {}", token(row.status), row.reason));
 }
@@ -40,8 +45,8 @@ void put_times(const BenchRow& row, GoogleRow& google) {
   google.threads = row.threads;
   google.iterations = static_cast<benchmark::IterationCount>(row.calls);
   const double seconds = row.ns.median * 1e-9 * static_cast<double>(row.calls);
-  google.real_accumulated_time = row.by_wall ? seconds : seconds * row.contention;
-  google.cpu_accumulated_time = row.by_wall ? seconds / row.contention : seconds;
+  google.real_accumulated_time = row.by_wall() ? seconds : seconds * row.contention;
+  google.cpu_accumulated_time = row.by_wall() ? seconds / row.contention : seconds;
 }
 
 void GoogleFile::add(const std::vector<BenchRow>& rows, int repetition, int repetitions) {
@@ -61,7 +66,7 @@ void GoogleFile::add(const std::vector<BenchRow>& rows, int repetition, int repe
       google.report_label = printable(row.information);
     }
     rows_.push_back(std::move(google));
-    OrderedJson& ours = ours_.emplace_back(row_json(row));
+    OrderedJson& ours = ours_.emplace_back(bench_row_json(row));
     if (repetitions > 1) ours["repetition"] = repetition;
   }
 }

@@ -17,6 +17,8 @@ namespace assay {
 
 using GoogleRow = benchmark::BenchmarkReporter::Run;
 
+// As Google Benchmark names it: "prelu/f32:self=2x3,weight=3/cpu.avx2/warm/threads:1".
+std::string benchmark_name(const BenchRow& row);
 // What stands beside a row's time: the numbers of docs/bench-file.md that are one number each.
 benchmark::UserCounters google_counters(const BenchRow& row);
 // Why it has no time, as Google Benchmark's writer can write it; empty for one that has.

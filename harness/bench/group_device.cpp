@@ -12,13 +12,13 @@ namespace assay {
 namespace {
 
 // Calls with changed data. A kernel that computes in every second call is right in half of them.
-constexpr int kTries = 8;
-constexpr int kTriesOfLarge = 2;       // which take long to copy
-constexpr std::size_t kElements = 64;  // judged, of each output
-constexpr std::size_t kFew = 4;        // that change before a call
+constexpr int kTimesChanged = 8;
+constexpr int kTimesOfLarge = 2;             // which take long to copy
+constexpr std::size_t kJudgedOnDevice = 64;  // judged, of each output
+constexpr std::size_t kFewOnDevice = 4;      // that change before a call
 // How much longer a call with other data may take: clocks of devices have steps, and branches depend on data.
-constexpr double kLonger = 1.5;
-constexpr double kMoreNs = 5e3;
+constexpr double kLongerOnDevice = 1.5;
+constexpr double kMoreOnDevice = 5e3;
 
 }  // namespace
 
@@ -45,16 +45,17 @@ std::string Group::State::changed_on_device(Player& p) {
     p.contestant.device->fetch(*sets[0]);
     return ns;
   };
-  const int tries = is_large() ? kTriesOfLarge : kTries;
+  const int tries = is_large() ? kTimesOfLarge : kTimesChanged;
   for (int t = 0; t < tries; ++t) {
     const bool few = t % 2 == 1 && is_little_work();
-    const std::unique_ptr<ChangedRound> other_data = round_of(few ? std::optional(kFew) : std::nullopt);
+    const std::unique_ptr<ChangedRound> other_data =
+        round_of(few ? std::optional(kFewOnDevice) : std::nullopt);
     if (!other_data) continue;
     timed(call, 1 + static_cast<int>(secret() % 3));
     const double ns = timed(other_data->call, 1);
     const std::vector<std::vector<std::byte>> results = results_of(*sets[0]);
     const std::string fault = few ? other_data->judge->fault_of(contract, results, other_data->elements)
-                                  : other_data->judge->fault(contract, results, kElements);
+                                  : other_data->judge->fault(contract, results, kJudgedOnDevice);
     if (!few) {
       changed.push_back(ns);
       unchanged.push_back(timed(other_data->call, 1));
@@ -64,7 +65,7 @@ std::string Group::State::changed_on_device(Player& p) {
   }
   if (changed.empty()) return {};
   const double least = std::ranges::min(changed), usual = median_interval(unchanged).median;
-  return least > kLonger * usual + kMoreNs ? slower_text(least, usual) : "";
+  return least > kLongerOnDevice * usual + kMoreOnDevice ? slower_text(least, usual) : "";
 }
 
 }  // namespace assay

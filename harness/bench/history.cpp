@@ -177,7 +177,7 @@ HistoryStore::~HistoryStore() { sqlite3_close(database_); }
 
 bool HistoryStore::holds(const ResultFile& file, const std::string& commit) const {
   std::vector<std::string> points;
-  for (const ResultRow& r : file.rows) points.push_back(fmt::format("{}\n{}", r.key(), r.ns.median));
+  for (const BenchRow& r : file.rows) points.push_back(fmt::format("{}\n{}", r.key(), r.ns.median));
   std::ranges::sort(points);
   std::map<std::int64_t, std::vector<std::string>> before;
   Statement s(
@@ -187,7 +187,7 @@ bool HistoryStore::holds(const ResultFile& file, const std::string& commit) cons
   s.text(1, commit).text(2, file.machine);
   while (s.step(database_)) {
     if (!s.text_of(1).starts_with(file.date + " ")) continue;
-    ResultRow r;
+    BenchRow r;
     r.case_text = s.text_of(2);
     r.impl = s.text_of(3);
     r.cache = s.text_of(4);
@@ -221,15 +221,18 @@ std::size_t HistoryStore::add(const ResultFile& file, const std::string& commit,
     }
     const std::int64_t id = sqlite3_last_insert_rowid(database_);
     Statement point(database_, "INSERT INTO points VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-    for (const ResultRow& r : file.rows) {
+    for (const BenchRow& r : file.rows) {
       point.integer(1, id)
           .text(2, r.op)
           .text(3, r.case_text)
           .text(4, r.impl)
-          .text(5, r.cache)
+          .text(5, r.place())
           .integer(6, r.threads);
-      point.real(7, r.ns.median).real(8, r.ratio ? std::optional(r.ratio->median) : std::nullopt);
-      point.text(9, r.best_peer).real(10, r.share).step(database_);
+      point.real(7, r.ns.median)
+          .real(8, r.best_peer ? std::optional(r.best_peer->ratio.median) : std::nullopt);
+      point.text(9, r.best_peer ? r.best_peer->impl : "")
+          .real(10, r.limit ? std::optional(r.limit->share) : std::nullopt)
+          .step(database_);
       point.again();
     }
   } catch (const std::runtime_error& error) {

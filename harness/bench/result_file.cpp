@@ -11,45 +11,24 @@
 #include "reports/file.h"
 #include "reports/journal.h"
 #include "reports/json_reader.h"
+#include "statistics.h"
 
 namespace assay {
 namespace {
 
-double positive(const JsonReader& value) {
-  const double x = value.number();
-  if (!(x > 0 && std::isfinite(x))) value.fail("expected a number above 0");
-  return x;
-}
-
-Estimate estimate(const JsonReader& value, const char* median) {
-  const Estimate e{positive(value.at(median)), value.at("low").number(), value.at("high").number()};
+// What is compared with another file's has to be a time.
+void must_hold(const Estimate& e, const JsonReader& value, const char* median) {
+  if (!(e.median > 0 && std::isfinite(e.median))) value.at(median).fail("expected a number above 0");
   if (!(e.low <= e.median && e.median <= e.high))
     value.fail(
         fmt::format("its {} {} does not lie from low to high, {} to {}", median, e.median, e.low, e.high));
-  return e;
 }
 
-ResultRow what_is_timed(const JsonReader& a) {
-  ResultRow row;
-  row.op = a.at("op").text();
-  row.case_text = a.at("case").text();
-  row.impl = a.at("impl").text();
-  row.peer = a.at("peer").boolean();
-  row.cache = a.at("cache").text();
-  // Where the data is and whose clock was read: what another device took says nothing about this one.
-  if (const std::string device = a.text_or("device", ""); !device.empty()) row.cache += " on " + device;
-  row.threads = static_cast<int>(std::min<std::uint64_t>(a.at("threads").count(), 1'000'000));
-  return row;
-}
-
-ResultRow read_ours(const JsonReader& a) {
-  ResultRow row = what_is_timed(a);
-  row.ns = estimate(a.at("ns"), "median");
-  if (const JsonReader::Optional limit = a.find("limit")) row.share = limit->at("share").number();
-  if (const JsonReader::Optional peer = a.find("best_peer")) {
-    row.best_peer = peer->at("impl").text();
-    row.ratio = estimate(*peer, "ratio");
-  }
+BenchRow read_ours(const JsonReader& value) {
+  BenchRow row = bench_row_of(value);
+  if (row.status != BenchStatus::measured) return row;
+  must_hold(row.ns, value.at("ns"), "median");
+  if (row.best_peer) must_hold(row.best_peer->ratio, value.at("best_peer"), "ratio");
   return row;
 }
 
@@ -63,8 +42,8 @@ double unit(const JsonReader& value) {
 }
 
 // Without a time.
-ResultRow what_they_timed(const JsonReader& b) {
-  ResultRow row;
+BenchRow what_they_timed(const JsonReader& b) {
+  BenchRow row;
   row.case_text = b.text_or("run_name", b.at("name").text());
   row.threads = static_cast<int>(std::min<std::uint64_t>(b.count_or("threads", 1), 1'000'000));
   return row;
@@ -73,14 +52,19 @@ ResultRow what_they_timed(const JsonReader& b) {
 // Of repetitions the median counts: rows that came of others are left out.
 bool is_summary(const JsonReader& b) { return b.text_or("run_type", "iteration") == "aggregate"; }
 
-void read_theirs(const JsonReader& b, std::vector<ResultRow>& timed, std::vector<UntimedRow>& untimed) {
-  ResultRow row = what_they_timed(b);
+void read_theirs(const JsonReader& b, std::vector<BenchRow>& timed, std::vector<BenchRow>& untimed) {
+  BenchRow row = what_they_timed(b);
+  const auto without_time = [&](BenchStatus status, std::string reason) {
+    row.status = status;
+    row.reason = std::move(reason);
+    untimed.push_back(row);
+  };
   if (const JsonReader::Optional error = b.find("error_occurred"); error && error->is_true()) {
-    untimed.push_back({row, std::string(kBenchStatuses[2]), b.text_or("error_message", "")});
+    without_time(BenchStatus::failed, b.text_or("error_message", ""));
     return;
   }
   if (const JsonReader::Optional skipped = b.find("skipped"); skipped && skipped->is_true()) {
-    untimed.push_back({row, std::string(kBenchStatuses[3]), b.text_or("skip_message", "")});
+    without_time(BenchStatus::not_run, b.text_or("skip_message", ""));
     return;
   }
   // Parts of a name say by which clock a benchmark wants to be read.
@@ -91,25 +75,26 @@ void read_theirs(const JsonReader& b, std::vector<ResultRow>& timed, std::vector
   const JsonReader time = b.at(clock), time_unit = b.at("time_unit");
   const double ns = time.number() * unit(time_unit);
   if (!(ns > 0 && std::isfinite(ns))) {  // a clock that does not tick while so little is done, or nonsense
-    untimed.push_back({row, std::string(kBenchStatuses[3]),
-                       fmt::format("its {} is {:g} {}", clock, time.number(), time_unit.text())});
+    without_time(BenchStatus::not_run,
+                 fmt::format("its {} is {:g} {}", clock, time.number(), time_unit.text()));
     return;
   }
+  row.status = BenchStatus::measured;
   row.ns = {ns, 0, HUGE_VAL};  // of one repetition
   timed.push_back(std::move(row));
 }
 
 // One row for each key, in the order of the first ones.
-void keep_medians(std::vector<ResultRow>& rows) {
-  std::map<std::string, std::vector<const ResultRow*>> by_key;
-  for (const ResultRow& r : rows) by_key[r.key()].push_back(&r);
+void keep_medians(std::vector<BenchRow>& rows) {
+  std::map<std::string, std::vector<const BenchRow*>> by_key;
+  for (const BenchRow& r : rows) by_key[r.key()].push_back(&r);
   if (by_key.size() == rows.size()) return;
-  std::vector<ResultRow> kept;
-  for (const ResultRow& r : rows) {
-    std::vector<const ResultRow*>& same = by_key[r.key()];
+  std::vector<BenchRow> kept;
+  for (const BenchRow& r : rows) {
+    std::vector<const BenchRow*>& same = by_key[r.key()];
     if (same.empty()) continue;
     const auto middle = same.begin() + static_cast<std::ptrdiff_t>(same.size() / 2);
-    std::ranges::nth_element(same, middle, {}, [](const ResultRow* x) { return x->ns.median; });
+    std::ranges::nth_element(same, middle, {}, [](const BenchRow* x) { return x->ns.median; });
     kept.push_back(**middle);
     same.clear();
   }
@@ -117,10 +102,10 @@ void keep_medians(std::vector<ResultRow>& rows) {
 }
 
 // Rows of Google Benchmark get the intervals that their repetitions allow.
-void add_intervals(std::vector<ResultRow>& rows, const std::vector<ResultRow>& repetitions) {
+void add_intervals(std::vector<BenchRow>& rows, const std::vector<BenchRow>& repetitions) {
   std::map<std::string, std::vector<double>> times;
-  for (const ResultRow& r : repetitions) times[r.key()].push_back(r.ns.median);
-  for (ResultRow& row : rows) {
+  for (const BenchRow& r : repetitions) times[r.key()].push_back(r.ns.median);
+  for (BenchRow& row : rows) {
     const auto found = times.find(row.key());
     if (found == times.end()) continue;
     const Estimate e = median_interval(found->second);
@@ -132,15 +117,13 @@ void add_intervals(std::vector<ResultRow>& rows, const std::vector<ResultRow>& r
 // A benchmark of which one repetition fails has failed, once.
 void leave_out_failed(ResultFile& file) {
   std::set<std::string> failed;
-  std::erase_if(file.untimed, [&](const UntimedRow& u) {
-    return u.status == kBenchStatuses[2] && !failed.insert(u.row.key()).second;
+  std::erase_if(file.untimed, [&](const BenchRow& row) {
+    return row.status == BenchStatus::failed && !failed.insert(row.key()).second;
   });
-  std::erase_if(file.rows, [&](const ResultRow& row) { return failed.contains(row.key()); });
+  std::erase_if(file.rows, [&](const BenchRow& row) { return failed.contains(row.key()); });
 }
 
 }  // namespace
-
-std::string ResultRow::key() const { return fmt::format("{}\n{}\n{}\n{}", case_text, impl, cache, threads); }
 
 ResultFile result_file_from(std::string_view text, const std::string& name) {
   const JsonDocument document(text, name);
@@ -165,14 +148,8 @@ ResultFile result_file_from(std::string_view text, const std::string& name) {
   std::vector<JsonReader> theirs;
   for (const JsonReader& b : root.at("benchmarks").items()) {
     if (const JsonReader::Optional ours = b.find("assay"); ours && ours->is_object()) {
-      const std::string status = ours->at("status").text();
-      if (std::ranges::find(kBenchStatuses, status) == kBenchStatuses.end())
-        ours->at("status").fail(
-            fmt::format("unknown \"{}\"; expected one of {}", status, fmt::join(kBenchStatuses, ", ")));
-      if (status == kBenchStatuses[0])
-        file.rows.push_back(read_ours(*ours));
-      else
-        file.untimed.push_back({what_is_timed(*ours), status, ours->text_or("reason", "")});
+      BenchRow row = read_ours(*ours);
+      (row.status == BenchStatus::measured ? file.rows : file.untimed).push_back(std::move(row));
       continue;
     }
     if (!is_summary(b)) {
@@ -183,9 +160,9 @@ ResultFile result_file_from(std::string_view text, const std::string& name) {
       if (file.rows.size() > before) medians.insert(file.rows.back().key());
     }
   }
-  std::vector<ResultRow> repetitions;
+  std::vector<BenchRow> repetitions;
   for (const JsonReader& b : theirs) read_theirs(b, repetitions, file.untimed);
-  for (const ResultRow& row : repetitions)
+  for (const BenchRow& row : repetitions)
     if (!medians.contains(row.key())) file.rows.push_back(row);
   leave_out_failed(file);
   keep_medians(file.rows);

@@ -1,37 +1,12 @@
 // What two commands need of a benchmark file: who took how long. Google Benchmark's own files are read too.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "statistics.h"
+#include "reports/bench_row.h"
 
 namespace assay {
-
-struct ResultRow {
-  // Of Google Benchmark's own rows only the case, which is the benchmark's name.
-  std::string op;
-  std::string case_text;
-  std::string impl;
-  std::string cache;
-  int threads = 1;
-  Estimate ns;                  // of one call
-  std::optional<double> share;  // of the limit
-  std::string best_peer;
-  std::optional<Estimate> ratio;  // this kernel's time over the best peer's
-  bool peer = false;
-
-  // What a row is known by, from one run to the next.
-  std::string key() const;
-};
-
-// One that has no time.
-struct UntimedRow {
-  ResultRow row;
-  std::string status;  // refused, failed or not_run
-  std::string reason;
-};
 
 struct ResultFile {
   std::string name;
@@ -40,8 +15,9 @@ struct ResultFile {
       machine;  // fingerprint; of Google Benchmark's files the host's name, number of processors and clock
   std::string commit;           // empty if the file does not say
   std::string date;             // as Google Benchmark writes it
-  std::vector<ResultRow> rows;  // that were measured; no two of one key
-  std::vector<UntimedRow> untimed;
+  // Of Google Benchmark's own rows only the case, which is the benchmark's name, and the time.
+  std::vector<BenchRow> rows;     // that were measured; no two of one key
+  std::vector<BenchRow> untimed;  // with status and reason
 };
 
 // Of rows with one key the median time counts, and of repetitions in Google Benchmark's files the median that stands there; its

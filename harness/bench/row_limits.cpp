@@ -1,5 +1,7 @@
 #include "row_limits.h"
 
+#include "statistics.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -6,19 +6,14 @@
 #include <span>
 #include <vector>
 
+#include "reports/bench_row.h"
+
 namespace assay {
 
 inline constexpr double kConfidence = 0.99;
 
-// A median and the interval that holds the true one with probability `kConfidence`; infinitely wide where there are too
-// few samples to say so (fewer than eight).
-struct Estimate {
-  double median = 0;
-  double low = 0;
-  double high = 0;
-};
-
-// The interval of the sign test: order statistics chosen by the binomial distribution. The samples must be independent and
+// A median and the interval that holds the true one with probability `kConfidence`; infinitely wide where there are too few samples to say
+// so (fewer than eight). The interval of the sign test: order statistics chosen by the binomial distribution. The samples must be independent and
 // have a common median; nothing else is assumed. NaN for no samples.
 Estimate median_interval(std::span<const double> samples, double confidence = kConfidence);
 

@@ -29,11 +29,11 @@ std::vector<std::string> seeds() {
 bool run(std::string_view input) {
   return accepted([&] {
     const BenchmarkFile file = bench_from_json(input, kInputName);
-    for (const Measurement& row : file.rows)
-      if (row.status == MeasuredStatus::measured && !row.measured())
+    for (const BenchRow& row : file.rows)
+      if (row.status == BenchStatus::measured && !row.measured())
         broken("a row that was measured has no time");
     std::uint64_t gated = 0, counted = 0;
-    for (const Measurement& row : file.rows) gated += row.gate ? 1 : 0;
+    for (const BenchRow& row : file.rows) gated += row.gate ? 1 : 0;
     for (const std::uint64_t n : gate_counts(file)) counted += n;
     if (gated != counted) broken("rows of the gate that are counted under no verdict");
   });

@@ -27,7 +27,7 @@ std::vector<std::string> seeds() {
 bool run(std::string_view input) {
   return accepted([&] {
     const ResultFile file = result_file_from(input, kInputName);
-    for (const ResultRow& r : file.rows)
+    for (const BenchRow& r : file.rows)
       if (!(r.ns.median > 0 && std::isfinite(r.ns.median))) broken("a row without a time");
     if (compare(file, file).rows.size() > file.rows.size()) broken("more rows than there are");
   });

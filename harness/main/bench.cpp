@@ -10,7 +10,7 @@
 
 #include "../bench/context.h"
 #include "../bench/google.h"
-#include "../bench/row_json.h"
+#include "../bench/google_file.h"
 #include "../generate/check_case.h"
 #include "../verify/verify.h"
 #include "bench_flags.h"
@@ -122,13 +122,16 @@ void keep_rows(Journal* journal, const std::string& key, double at, const std::v
                nlohmann::json more) {
   if (journal == nullptr) return;
   nlohmann::json list = nlohmann::json::array();
-  for (const BenchRow& row : rows) list.push_back({{"name", benchmark_name(row)}, {"assay", row_json(row)}});
+  for (const BenchRow& row : rows)
+    list.push_back({{"name", benchmark_name(row)}, {"assay", bench_row_json(row)}});
   journal->add(key, at, {{"benchmarks", std::move(list)}}, std::move(more));
 }
 
 std::vector<BenchRow> rows_of(const JournalEntry& entry) {
   std::vector<BenchRow> rows;
-  for (const nlohmann::json& b : entry.add.at("benchmarks")) rows.push_back(row_of(b.at("assay")));
+  const std::string file = "the journal";
+  for (const JsonReader& b : JsonReader(entry.add, file, entry.key).at("benchmarks").items())
+    rows.push_back(bench_row_of(b.at("assay")));
   return rows;
 }
 

@@ -22,7 +22,7 @@ namespace assay {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using GateVerdict = GateOutcome::Verdict;
+using GateVerdict = SpeedVerdict;
 
 constexpr std::size_t kCanaryEvery = 10;  // comparisons for each of the baseline with itself
 constexpr double kWriteEvery = 5;         // seconds
@@ -50,12 +50,12 @@ std::string difference(double ratio) {
 
 std::string line_of(const BenchRow& row, const Style& style) {
   std::string what = fmt::format("{} {}", row.impl, row.case_text);
-  if (row.cache != Cache::warm) what += fmt::format(" {}", name(row.cache));
+  if (row.cache != name(Cache::warm)) what += " " + row.cache;
   if (row.threads > 1) what += fmt::format(" {} threads", row.threads);
   if (!row.gate)
     return paragraph(
         fmt::format("{}: {}", what, row.reason),
-        fmt::format("  {:<9} ", row.status == BenchRow::Status::not_run ? "not run" : token(row.status)),
+        fmt::format("  {:<9} ", row.status == BenchStatus::not_run ? "not run" : token(row.status)),
         std::string(14, ' '));
   const GateOutcome& g = *row.gate;
   std::string text = fmt::format("  {} ", shown(g.verdict, style));
@@ -203,11 +203,11 @@ int bench_against(const BenchFlags& flags, KeptRun& kept) {
       } else try {
         row = gate.compare(s);
         const std::size_t tried = static_cast<std::size_t>(tally.canary.trials);
-        if (row.status == BenchRow::Status::measured && tally.timed >= tried * kCanaryEvery)
+        if (row.status == BenchStatus::measured && tally.timed >= tried * kCanaryEvery)
           gate.try_canary(s, tally.canary);
       } catch (const SessionStopped&) {
         // What was compared before its canary was stopped counts.
-        if (row.status != BenchRow::Status::measured) break;
+        if (row.status != BenchStatus::measured) break;
         stopped = true;
       }
       if (known == nullptr && !stopped) keep_rows(journal, key, watch.seconds(), {row}, json_of(tally.canary));

@@ -43,13 +43,13 @@ int exit_code(const std::vector<BenchRow>& rows, const BenchOptions& options) {
   for (const BenchRow& r : rows)
     if (r.has_failed() && (!r.peer || names(options.impls, r.impl))) return kFaultFound;
   if (interrupted()) return kInterrupted;
-  if (std::ranges::none_of(rows, [](const BenchRow& r) { return r.status == BenchRow::Status::measured; }))
+  if (std::ranges::none_of(rows, [](const BenchRow& r) { return r.status == BenchStatus::measured; }))
     return kEnvironment;
   // Who names a kernel wants it timed: that it is not here is said, and no success.
   std::set<std::string> named, ran;
   for (const BenchRow& r : rows)
     if (names_literally(options.impls, r.impl))
-      (r.status == BenchRow::Status::not_run ? named : ran).insert(r.impl);
+      (r.status == BenchStatus::not_run ? named : ran).insert(r.impl);
   for (const std::string& impl : ran) named.erase(impl);
   if (named.empty()) return kAllWell;
   complain(fmt::format("{}, which --impl names, did not run", fmt::join(named, ", ")));

@@ -19,7 +19,7 @@ namespace assay {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using GateVerdict = GateOutcome::Verdict;
+using GateVerdict = SpeedVerdict;
 
 constexpr GateVerdict kStudied[] = {GateVerdict::regressed, GateVerdict::improved, GateVerdict::same,
                                     GateVerdict::ambiguous};

@@ -30,9 +30,9 @@ constexpr std::string_view kTokens[] = {"slower", "faster", "level", "undecided"
 
 std::string_view token(Compared::Verdict v) { return kTokens[static_cast<std::size_t>(v)]; }
 
-std::string what(const ResultRow& r) {
+std::string what(const BenchRow& r) {
   std::string text = r.impl.empty() ? r.case_text : fmt::format("{} {}", r.impl, r.case_text);
-  if (!r.cache.empty() && r.cache != "warm") text += " " + r.cache;
+  if (const std::string place = r.place(); !place.empty() && place != "warm") text += " " + place;
   if (r.threads > 1) text += fmt::format(" {} threads", r.threads);
   return text;
 }
@@ -52,12 +52,12 @@ std::string percent_text(double ratio) {
 //   lost    what the base has timed and the new file names with another status; only_base and only_new: numbers of rows, which
 //           stand in rows_only_base and rows_only_new
 std::string json_of(const Comparison& c, const CompareFlags& flags) {
-  const auto named = [](const ResultRow& r) {
-    return Json{{"case", r.case_text}, {"impl", r.impl}, {"cache", r.cache}, {"threads", r.threads}};
+  const auto named = [](const BenchRow& r) {
+    return Json{{"case", r.case_text}, {"impl", r.impl}, {"cache", r.place()}, {"threads", r.threads}};
   };
-  const auto list = [&](const std::vector<ResultRow>& rows) {
+  const auto list = [&](const std::vector<BenchRow>& rows) {
     Json all = Json::array();
-    for (const ResultRow& r : rows) all.push_back(named(r));
+    for (const BenchRow& r : rows) all.push_back(named(r));
     return all;
   };
   Json rows = Json::array();
@@ -65,7 +65,7 @@ std::string json_of(const Comparison& c, const CompareFlags& flags) {
     Json row = named(one.row);
     row["verdict"] = token(one.verdict);
     if (one.verdict != Compared::Verdict::incomparable) {
-      row["by"] = one.by_ratio ? "ratio to " + one.row.best_peer : "time";
+      row["by"] = one.by_ratio ? "ratio to " + one.row.best_peer->impl : "time";
       row["change"] = json_number(one.change.median);
       row["low"] = json_number(one.change.low);
       row["high"] = json_number(one.change.high);
@@ -73,9 +73,9 @@ std::string json_of(const Comparison& c, const CompareFlags& flags) {
     rows.push_back(std::move(row));
   }
   Json lost = Json::array();
-  for (const UntimedRow& u : c.lost) {
-    Json row = named(u.row);
-    row["status"] = u.status;
+  for (const BenchRow& u : c.lost) {
+    Json row = named(u);
+    row["status"] = token(u.status);
     row["reason"] = u.reason;
     lost.push_back(std::move(row));
   }
@@ -92,7 +92,7 @@ std::string json_of(const Comparison& c, const CompareFlags& flags) {
   return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-void print_only(std::string_view where, const std::vector<ResultRow>& rows) {
+void print_only(std::string_view where, const std::vector<BenchRow>& rows) {
   constexpr std::size_t kMostNamed = 10;
   if (rows.empty()) return;
   fmt::print("  only in the {}:\n", where);
@@ -111,13 +111,13 @@ void print(const Comparison& c) {
     fmt::print("  {} {}  {:<24} ",
                one.verdict == Compared::Verdict::slower ? style.bad(verdict) : style.good(verdict),
                pad_left(percent_text(one.change.median), 7),
-               one.by_ratio ? "beside " + printable(one.row.best_peer) : "by its time");
+               one.by_ratio ? "beside " + printable(one.row.best_peer->impl) : "by its time");
     fmt::print("{}\n", printable(what(one.row)));
   }
-  for (const UntimedRow& u : c.lost) {
-    const std::string status = pad_right(u.status, 7);
-    fmt::print("  {}         {}{}\n", u.status == kBenchStatuses[2] ? style.bad(status) : status,
-               printable(what(u.row)), u.reason.empty() ? "" : ": " + printable(u.reason));
+  for (const BenchRow& u : c.lost) {
+    const std::string status = pad_right(token(u.status), 7);
+    fmt::print("  {}         {}{}\n", u.status == BenchStatus::failed ? style.bad(status) : status,
+               printable(what(u)), u.reason.empty() ? "" : ": " + printable(u.reason));
   }
   print_only("base", c.only_base);
   print_only("new file", c.only_new);
@@ -147,7 +147,7 @@ int compare_command(const CompareFlags& flags) {
   if (flags.json != "-") print(c);
   if (!flags.json.empty()) write_file(flags.json, json_of(c, flags));
   const bool fails =
-      std::ranges::any_of(c.lost, [](const UntimedRow& u) { return u.status == kBenchStatuses[2]; });
+      std::ranges::any_of(c.lost, [](const BenchRow& u) { return u.status == BenchStatus::failed; });
   const bool blind = std::ranges::all_of(
       c.rows, [](const Compared& r) { return r.verdict == Compared::Verdict::incomparable; });
   if (blind && !fails) {

@@ -178,7 +178,7 @@ TEST(BenchDevice, HasARooflineOfItsOwn) {
   EXPECT_THAT(both, HasSubstr("operations / second, one core"));
   EXPECT_THAT(both, HasSubstr("operations / second, a device for tests"));
   BenchmarkFile processor = file;
-  std::erase_if(processor.rows, [](const Measurement& row) { return !row.device.empty(); });
+  std::erase_if(processor.rows, [](const BenchRow& row) { return !row.device.empty(); });
   EXPECT_THAT(roofline_chart(processor), Not(HasSubstr("a device for tests")));
 }
 

@@ -7,6 +7,7 @@
 
 #include "../bench/compare.h"
 #include "../bench/result_file.h"
+#include "../bench/statistics.h"
 #include "bench_files.h"
 
 namespace assay {
@@ -39,7 +40,7 @@ TEST(BenchFiles, GoogleBenchmarksOwnAreRead) {
       {"name": "a/9", "error_occurred": true, "error_message": "in one of two"},
       {"name": "c", "error_occurred": true, "error_message": "no"}]})"));
   std::map<std::string, std::string> untimed;
-  for (const UntimedRow& u : f.untimed) untimed[u.row.case_text] = u.status + ": " + u.reason;
+  for (const BenchRow& u : f.untimed) untimed[u.case_text] = std::string(token(u.status)) + ": " + u.reason;
   EXPECT_EQ(untimed, (std::map<std::string, std::string>{{"a/9", "failed: in one of two"},
                                                          {"c", "failed: no"},
                                                          {"d", "not_run: not today"},
@@ -116,8 +117,10 @@ TEST(BenchFiles, ErrorsNameFileAndKey) {
   EXPECT_THAT(file_error([&] { read(f); }), HasSubstr("\"weeks\" is no unit"));
   f = file_of({row("cpu", 10, 1)});
   f["benchmarks"][0]["assay"]["ns"] = {{"median", 10}, {"low", 11}, {"high", "inf"}};
-  EXPECT_THAT(file_error([&] { read(f); }),
-              HasSubstr("benchmarks[0].assay.ns: its median 10 does not lie from low to high, 11 to inf"));
+  EXPECT_THAT(
+      file_error([&] { read(f); }),
+      HasSubstr(
+          "benchmarks[0].assay.ns.median: it is 10, which does not lie between low, 11, and high, inf"));
   f = file_of({row("cpu", 10, 1)});
   f["benchmarks"][0]["assay"]["best_peer"]["high"] = "nan";
   EXPECT_THAT(file_error([&] { read(f); }), HasSubstr("benchmarks[0].assay.best_peer: its ratio 1 does not"));
@@ -182,10 +185,10 @@ TEST(BenchCompare, WhatIsNoLongerTimedIsNamed) {
   const Comparison c = compare(read(base), read(file_of({fails, refuses, other})));
   EXPECT_TRUE(c.only_base.empty());
   ASSERT_EQ(c.lost.size(), 2u);
-  EXPECT_EQ(c.lost[0].row.impl, "cpu");
-  EXPECT_EQ(c.lost[0].status, "failed");
+  EXPECT_EQ(c.lost[0].impl, "cpu");
+  EXPECT_EQ(c.lost[0].status, BenchStatus::failed);
   EXPECT_EQ(c.lost[0].reason, "result 0 is 7");
-  EXPECT_EQ(c.lost[1].status, "refused");
+  EXPECT_EQ(c.lost[1].status, BenchStatus::refused);
 }
 
 }  // namespace

@@ -4,18 +4,19 @@
 
 #include <vector>
 
+#include "../bench/gate_outcome.h"
 #include "harness/bench/gate_tally.h"
 
 namespace assay {
 namespace {
 
 using ::testing::HasSubstr;
-using Verdict = GateOutcome::Verdict;
+using Verdict = SpeedVerdict;
 using End = GateTally::End;
 
 BenchRow row_of(Verdict verdict) {
   BenchRow row;
-  row.status = verdict == Verdict::unchanged ? BenchRow::Status::not_run : BenchRow::Status::measured;
+  row.status = verdict == Verdict::unchanged ? BenchStatus::not_run : BenchStatus::measured;
   row.gate = GateOutcome{};
   row.gate->verdict = verdict;
   return row;
@@ -35,13 +36,13 @@ TEST(GateTally, IsWellOnlyOfRowsThatAre) {
   EXPECT_EQ(tally_of({row_of(Verdict::unchanged)}, {}).end(), End::well) << "nothing was timed";
   EXPECT_EQ(tally_of({}, {}).end(), End::unfit) << "nothing was compared";
   BenchRow refused;
-  refused.status = BenchRow::Status::refused;
+  refused.status = BenchStatus::refused;
   EXPECT_EQ(tally_of({refused}, {}).end(), End::unfit);
 }
 
 TEST(GateTally, AKernelThatIsNotRightIsAFaultHoweverNoisyTheMachineIs) {
   BenchRow failed;
-  failed.status = BenchRow::Status::failed;
+  failed.status = BenchStatus::failed;
   EXPECT_EQ(tally_of({row_of(Verdict::same), failed}, {.trials = 3, .alarms = 3}).end(), End::fault);
 }
 

@@ -23,7 +23,13 @@ class ForeignHistory : public ::testing::Test {
     ResultFile run;
     run.name = "a.json";
     run.machine = "m";
-    run.rows.push_back({"relu", "relu:f32:self=3", "cpu", "warm", 1, {ns, ns, ns}, {}, "", {}, false});
+    BenchRow& row = run.rows.emplace_back();
+    row.op = "relu";
+    row.case_text = "relu:f32:self=3";
+    row.impl = "cpu";
+    row.cache = "warm";
+    row.status = BenchStatus::measured;
+    row.ns = {ns, ns, ns};
     return run;
   }
   // A history of one row, and what this makes of it.

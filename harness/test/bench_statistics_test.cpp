@@ -68,17 +68,17 @@ TEST(BenchStatistics, RatiosAreOfRounds) {
   const Estimate e = ratio_interval(a, b);
   EXPECT_GT(e.low, 1.047);
   EXPECT_LT(e.high, 1.053);
-  EXPECT_EQ(decide(median_interval(log_ratios(a, b)), 0.01), GateOutcome::Verdict::regressed);
-  EXPECT_EQ(decide(median_interval(log_ratios(b, a)), 0.01), GateOutcome::Verdict::improved);
-  EXPECT_EQ(decide(median_interval(log_ratios(a, b)), 0.10), GateOutcome::Verdict::same);
+  EXPECT_EQ(decide(median_interval(log_ratios(a, b)), 0.01), SpeedVerdict::regressed);
+  EXPECT_EQ(decide(median_interval(log_ratios(b, a)), 0.01), SpeedVerdict::improved);
+  EXPECT_EQ(decide(median_interval(log_ratios(a, b)), 0.10), SpeedVerdict::same);
 }
 
 TEST(BenchStatistics, WhatIsNotClearIsAmbiguous) {
-  EXPECT_EQ(decide({0.02, 0.005, 0.04}, 0.01), GateOutcome::Verdict::ambiguous);
-  EXPECT_EQ(decide({0, -0.005, 0.04}, 0.01), GateOutcome::Verdict::ambiguous);
-  EXPECT_EQ(decide({0, -1, 1}, 0.01), GateOutcome::Verdict::ambiguous);
+  EXPECT_EQ(decide({0.02, 0.005, 0.04}, 0.01), SpeedVerdict::ambiguous);
+  EXPECT_EQ(decide({0, -0.005, 0.04}, 0.01), SpeedVerdict::ambiguous);
+  EXPECT_EQ(decide({0, -1, 1}, 0.01), SpeedVerdict::ambiguous);
   // The threshold is a share of the time, not of its logarithm.
-  EXPECT_EQ(decide({0.0, std::log(0.992), std::log(1.0099)}, 0.01), GateOutcome::Verdict::same);
+  EXPECT_EQ(decide({0.0, std::log(0.992), std::log(1.0099)}, 0.01), SpeedVerdict::same);
 }
 
 // Student's interval of five, from a table: 4.604 standard errors.
@@ -106,7 +106,7 @@ TEST(BenchStatistics, TheDetectableEffectIsDetected) {
   for (int t = 0; t < kDraws; ++t) effect += detectable_effect(rounds(0), 0.01) / kDraws;
   int found = 0;
   for (int t = 0; t < kTries; ++t)
-    found += decide(median_interval(rounds(effect)), 0.01) == GateOutcome::Verdict::regressed;
+    found += decide(median_interval(rounds(effect)), 0.01) == SpeedVerdict::regressed;
   EXPECT_GE(found, 0.8 * kTries);
   EXPECT_LE(found, 0.97 * kTries);
 }
@@ -140,7 +140,7 @@ TEST(BenchStatistics, WhatIsDetectableBetweenProcessesIsFoundByThem) {
   for (int t = 0; t < kDraws; ++t) effect += detectable_between(medians(0), 12, 0.01) / kDraws;
   int found = 0;
   for (int t = 0; t < kTries; ++t)
-    found += decide(mean_interval(medians(effect)), 0.01) == GateOutcome::Verdict::regressed;
+    found += decide(mean_interval(medians(effect)), 0.01) == SpeedVerdict::regressed;
   EXPECT_NEAR(found, 0.8 * kTries, 0.07 * kTries);
   // Of two, one of which is as far above their mean as the other below it: 3.106 and 0.876 are Student's, of twelve.
   EXPECT_NEAR(detectable_between(std::vector<double>{-0.01, 0.01}, 12, 0.01),
@@ -149,9 +149,9 @@ TEST(BenchStatistics, WhatIsDetectableBetweenProcessesIsFoundByThem) {
 }
 
 TEST(GateOutcome, SeveralProcessesAgreeOrDoNot) {
-  using enum GateOutcome::Verdict;
+  using enum SpeedVerdict;
   Estimate over;
-  const auto says = [&](std::vector<double> medians, GateOutcome::Verdict verdict) {
+  const auto says = [&](std::vector<double> medians, SpeedVerdict verdict) {
     return agree(medians, verdict, 0.03, over);
   };
   EXPECT_FALSE(says({0.05, 0.05, 0.05, 0.05}, regressed)) << "too few";
@@ -172,9 +172,9 @@ TEST(GateOutcome, SeveralProcessesAgreeOrDoNot) {
 }
 
 TEST(GateOutcome, AFindingIsSettledByOtherProcesses) {
-  using enum GateOutcome::Verdict;
+  using enum SpeedVerdict;
   Estimate over;
-  const auto settled = [&](const std::vector<double>& medians, GateOutcome::Verdict found) {
+  const auto settled = [&](const std::vector<double>& medians, SpeedVerdict found) {
     return settle(medians, found, 0.01, over);
   };
   EXPECT_EQ(settled({0.05, 0.051, 0.049}, regressed), std::nullopt);
@@ -194,7 +194,7 @@ TEST(GateOutcome, AFindingIsSettledByOtherProcesses) {
 }
 
 TEST(GateOutcome, AFindingThatNoOtherProcessHasIsNone) {
-  using enum GateOutcome::Verdict;
+  using enum SpeedVerdict;
   Estimate over;
   std::vector<double> medians = {0.001, -0.002, 0.004, 0, -0.005, 0.003,
                                  0.002, -0.001, 0.006, 0, 0.001,  0.04};
@@ -221,7 +221,7 @@ TEST(GateOutcome, WhatWasSlowedHasRegressed) {
     EXPECT_EQ(n, ++asked);
     return std::optional(rounds_of(0.5 + 1e-3 * static_cast<double>(n)));
   });
-  EXPECT_EQ(o.verdict, GateOutcome::Verdict::regressed);
+  EXPECT_EQ(o.verdict, SpeedVerdict::regressed);
   EXPECT_TRUE(o.confirmed);
   EXPECT_EQ(o.note, "");
   EXPECT_EQ(asked, 5u);
@@ -232,7 +232,7 @@ TEST(GateOutcome, WhatWasSlowedHasRegressed) {
   EXPECT_GT(o.ratio.high, o.ratio.median);
   const GateOutcome faster =
       confirm(outcome_of(rounds_of(-0.3), 0.01), [](std::size_t) { return std::optional(rounds_of(-0.3)); });
-  EXPECT_EQ(faster.verdict, GateOutcome::Verdict::improved);
+  EXPECT_EQ(faster.verdict, SpeedVerdict::improved);
   EXPECT_TRUE(faster.confirmed);
 }
 
@@ -241,17 +241,17 @@ TEST(GateOutcome, WhatIsNoFindingIsNotTriedAgain) {
     throw std::logic_error("asked");
   };
   const GateOutcome same = confirm(outcome_of(rounds_of(0.005, 1e-3), 0.01), never);
-  EXPECT_EQ(same.verdict, GateOutcome::Verdict::same);
+  EXPECT_EQ(same.verdict, SpeedVerdict::same);
   EXPECT_FALSE(same.confirmed);
   EXPECT_EQ(same.rounds, 40u);
-  EXPECT_EQ(confirm(outcome_of(rounds_of(0.01, 1e-3), 0.01), never).verdict, GateOutcome::Verdict::ambiguous);
+  EXPECT_EQ(confirm(outcome_of(rounds_of(0.01, 1e-3), 0.01), never).verdict, SpeedVerdict::ambiguous);
 }
 
 TEST(GateOutcome, WhatOneProcessAloneFoundIsNotBelieved) {
   const GateOutcome found = outcome_of(rounds_of(0.05), 0.01);
   EXPECT_NEAR(found.detectable, 0.01, 1e-12);
   const GateOutcome none = confirm(found, [](std::size_t) { return std::optional(rounds_of(0.001)); });
-  EXPECT_EQ(none.verdict, GateOutcome::Verdict::same);
+  EXPECT_EQ(none.verdict, SpeedVerdict::same);
   EXPECT_FALSE(none.confirmed);
   EXPECT_EQ(none.rounds, 40u * 13);
   EXPECT_EQ(none.note,
@@ -260,7 +260,7 @@ TEST(GateOutcome, WhatOneProcessAloneFoundIsNotBelieved) {
   // Rounds within a process are all alike: what hides changes is the difference between processes.
   const auto differ = [](std::size_t n) { return std::optional(rounds_of(n % 2 == 0 ? 0.04 : 0)); };
   const GateOutcome unclear = confirm(found, differ);
-  EXPECT_EQ(unclear.verdict, GateOutcome::Verdict::ambiguous);
+  EXPECT_EQ(unclear.verdict, SpeedVerdict::ambiguous);
   EXPECT_FALSE(unclear.confirmed);
   EXPECT_GT(unclear.detectable, 0.03);
   EXPECT_LT(unclear.ratio.low, 1.01);

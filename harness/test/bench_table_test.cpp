@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "../bench/bench_table.h"
-#include "../bench/row_json.h"
+#include "reports/bench_row.h"
 
 namespace assay {
 namespace {
@@ -20,7 +20,7 @@ BenchRow timed_beside_torch(const Estimate& ratio) {
   row.op = "relu";
   row.case_text = "relu:f32:self=4";
   row.impl = "cpu.avx2";
-  row.status = BenchRow::Status::measured;
+  row.status = BenchStatus::measured;
   row.ns = {100, 99, 101};
   row.best_peer = AgainstPeer{"torch", ratio};
   return row;
@@ -45,7 +45,7 @@ TEST(BenchTable, SaysThatTwoAreAsFastOnlyWhereThatIsShown) {
 // Its time is no time of the operator: it stands in no comparison, and the run has failed.
 TEST(BenchTable, ShowsNoTimeThatIsImpossible) {
   BenchRow row = timed_beside_torch({0.1, 0.09, 0.11});
-  row.status = BenchRow::Status::impossible;
+  row.status = BenchStatus::impossible;
   row.reason = "a call takes 100 ns, and this machine needs 1000 ns to move its 32 bytes, in warm";
   EXPECT_TRUE(row.has_failed());
   const std::vector<BenchRow> rows{row};
@@ -64,14 +64,14 @@ TEST(BenchTable, ShowsNoTimeThatIsImpossible) {
 // The file keeps what was measured, beside why it cannot be.
 TEST(BenchTable, TheFileKeepsAnImpossibleTime) {
   BenchRow row = timed_beside_torch({0.1, 0.09, 0.11});
-  row.status = BenchRow::Status::impossible;
+  row.status = BenchStatus::impossible;
   row.reason = "too fast";
-  const nlohmann::ordered_json j = row_json(row);
+  const nlohmann::ordered_json j = bench_row_json(row);
   EXPECT_EQ(j["status"], "impossible");
   EXPECT_EQ(j["reason"], "too fast");
   EXPECT_EQ(j["ns"]["median"], 100);
-  row.status = BenchRow::Status::failed;
-  EXPECT_FALSE(row_json(row).contains("ns"));
+  row.status = BenchStatus::failed;
+  EXPECT_FALSE(bench_row_json(row).contains("ns"));
 }
 
 }  // namespace

@@ -53,8 +53,8 @@ std::string sample_with_an_impossible_row() {
 
 TEST(BenchFile, AnImpossibleRowHasFailed) {
   const BenchmarkFile file = bench_from_json(sample_with_an_impossible_row(), "bench.json");
-  const Measurement& row = file.rows.at(0);
-  EXPECT_EQ(row.status, MeasuredStatus::impossible);
+  const BenchRow& row = file.rows.at(0);
+  EXPECT_EQ(row.status, BenchStatus::impossible);
   EXPECT_TRUE(row.has_failed());
   EXPECT_FALSE(row.measured());
   EXPECT_FALSE(file.rows.at(1).has_failed());
@@ -92,10 +92,10 @@ TEST(BenchFile, IsRead) {
   EXPECT_EQ(file.gate->canary_alarms, 1u);
   EXPECT_FALSE(file.gate->fit);
   ASSERT_THAT(file.rows, SizeIs(2)) << "what is not Assay's is left out";
-  const Measurement& row = file.rows[0];
+  const BenchRow& row = file.rows[0];
   EXPECT_TRUE(row.measured());
   EXPECT_EQ(row.threads, 2u);
-  EXPECT_EQ(row.ns.value, 100);
+  EXPECT_EQ(row.ns.median, 100);
   EXPECT_EQ(row.ns.high, 103);
   ASSERT_TRUE(row.limit && row.best_peer && row.gate);
   EXPECT_EQ(row.limit->binds, "memory L1");
@@ -120,9 +120,9 @@ TEST(BenchFile, ErrorsNameFileAndKey) {
       "cannot read bench.json: benchmarks[0].assay.ns.median: expected a number, \"inf\", \"-inf\" or \"nan\", got \"fast\"");
   EXPECT_THAT(bench_error_with("\"median\": 100", "\"median\": 1e9"), HasSubstr("does not lie between low"));
   EXPECT_THAT(bench_error_with("\"median\": 100", "\"median\": 0"),
-              HasSubstr("benchmarks[0].assay.ns: it was measured"));
+              HasSubstr("benchmarks[0].assay.ns.median: it was measured"));
   EXPECT_THAT(bench_error_with("\"median\": 100", "\"median\": \"inf\""),
-              HasSubstr("benchmarks[0].assay.ns: it was measured"));
+              HasSubstr("benchmarks[0].assay.ns.median: it was measured"));
   EXPECT_EQ(bench_error_with("\"real_time\": 1}", "\"real_time\": 1, \"assay\": 3.0}"), "no error")
       << "a counter of that name";
   EXPECT_THAT(bench_error_with("REGRESSED", "WORSE"),

@@ -21,7 +21,7 @@ using ::testing::Not;
 
 TEST(Documents, AnIntervalThatIsNotKnownIsNoNumber) {
   Report report = bench_report();
-  Measurement& row = report.benches[0].rows[0];
+  BenchRow& row = report.benches[0].rows[0];
   row.ns = {1e308, -HUGE_VAL, HUGE_VAL};
   row.best_peer->ratio = {0.8, 0, HUGE_VAL};
   for (const std::string& text : {html(report), markdown(report), junit(report)}) {
@@ -85,7 +85,7 @@ TEST(Html, HostileNamesAreNeverMarkup) {
   for (Ceiling& c : bench.limits) c.name = c.level = c.dtype = hostile;
   bench.gate = GateSetting{hostile, hostile, 1, 2, true};
   HistoryFile history{hostile, {}};
-  for (Measurement& row : bench.rows) {
+  for (BenchRow& row : bench.rows) {
     row.op = row.case_text = row.dtype = row.impl = row.cache = row.shape = row.reason = row.information =
         hostile;
     if (row.limit) row.limit->binds = hostile;
@@ -95,7 +95,7 @@ TEST(Html, HostileNamesAreNeverMarkup) {
                               hostile,
                               hostile,
                               "",
-                              row.threads,
+                              static_cast<std::uint64_t>(row.threads),
                               {{hostile, 1, 0.9, 0.5}, {hostile, 2, 1, 0.5}},
                               {{1, 0.9, 1}}});
   }
@@ -148,14 +148,14 @@ TEST(Html, KernelsOfADeviceStandBesideThoseOfTheSameDevice) {
   Report report;
   report.benches.push_back(bench_from_json(kBenchSample, "b.json"));
   BenchmarkFile& file = report.benches.front();
-  Measurement row = file.rows.front();
+  BenchRow row = file.rows.front();
   file.rows.clear();
   row.best_peer.reset();
   const auto add = [&](const char* impl, bool peer, const char* device, double ns) {
     row.impl = impl;
     row.peer = peer;
     row.device = device;
-    row.ns.value = ns;
+    row.ns.median = ns;
     file.rows.push_back(row);
   };
   add("cpu.avx2", false, "", 100);

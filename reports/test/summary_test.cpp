@@ -49,8 +49,8 @@ TEST(Summary, SaysWhatTheFilesSay) {
   EXPECT_EQ(headline(nothing).word(), "NOTHING RAN");
 }
 
-void fail(Measurement& row) {
-  row.status = MeasuredStatus::failed;
+void fail(BenchRow& row) {
+  row.status = BenchStatus::failed;
   row.ns = {};
   row.reason = "out[0] is |-1|";
 }
