@@ -102,7 +102,7 @@ class Builder:
     def sources(self, stem):
         """What the plugin of one stem is made of: the plugin's table, the shared layer and the stem itself."""
         stems = {p.stem for p in (self.root / "cases/ops").glob("*.h")}
-        layer = [p for p in sorted((self.base / "optimized/cpu").glob("*.cpp"))
+        layer = [p for p in sorted([*(self.base / "optimized/cpu").glob("*.cpp"), *(self.base / "optimized/geometry").glob("*.cpp")])
                  if p.stem in (stem, f"{stem}_backward") or not any(p.stem == s or p.stem.startswith(s + "_") for s in stems)]
         return ["optimized/plugin.cpp", *(str(p.relative_to(self.base)) for p in layer)]
 

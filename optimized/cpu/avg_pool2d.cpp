@@ -5,9 +5,9 @@
 
 #include <optional>
 
+#include "../geometry/wrap.h"
 #include "ops/avg_pool2d.h"
 #include "pool.h"
-#include "wrap.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace assay::cpu::HWY_NAMESPACE {

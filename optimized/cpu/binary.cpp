@@ -4,9 +4,9 @@
 #define HWY_TARGET_INCLUDE "cpu/binary.cpp"
 #include "levels.h"
 
+#include "../geometry/wrap.h"
 #include "elementwise.h"
 #include "ops/binary.h"
-#include "wrap.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace assay::cpu::HWY_NAMESPACE {

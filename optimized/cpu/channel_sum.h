@@ -21,10 +21,10 @@
 // (channels-last and [N, C]), one vector of channels for each chain; else l or n is gathered.
 #include <vector>
 
+#include "../geometry/space.h"
 #include "gather.h"
 #include "lanes.h"
 #include "parallel.h"
-#include "space.h"
 
 #if defined(ASSAY_CPU_CHANNEL_SUM_H) == defined(ASSAY_CPU_TOGGLE)
 #ifdef ASSAY_CPU_CHANNEL_SUM_H

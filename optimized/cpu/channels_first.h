@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "space.h"
+#include "../geometry/space.h"
 #include "vocabulary/kernel.h"
 
 namespace assay::cpu {

@@ -10,10 +10,10 @@
 #define HWY_TARGET_INCLUDE "cpu/clone.cpp"
 #include "levels.h"
 
+#include "../geometry/space.h"
 #include "copy.h"
 #include "ops/clone.h"
 #include "parallel.h"
-#include "space.h"
 #include "transpose.h"
 
 HWY_BEFORE_NAMESPACE();

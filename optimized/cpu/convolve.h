@@ -1,6 +1,6 @@
 // Convolution, forwards and transposed, for whatever is made of it. Compiled for each level.
+#include "../geometry/windows.h"
 #include "hwy/highway.h"
-#include "windows.h"
 
 #if defined(ASSAY_CPU_CONVOLVE_H) == defined(ASSAY_CPU_TOGGLE)
 #ifdef ASSAY_CPU_CONVOLVE_H

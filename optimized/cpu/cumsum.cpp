@@ -6,13 +6,13 @@
 #define HWY_TARGET_INCLUDE "cpu/cumsum.cpp"
 #include "levels.h"
 
+#include "../geometry/without.h"
 #include "gather.h"
 #include "integers.h"
 #include "lanes.h"
 #include "ops/cumsum.h"
 #include "parallel.h"
 #include "transpose.h"
-#include "without.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace assay::cpu::HWY_NAMESPACE {

@@ -1,6 +1,6 @@
 // Convolutions whose groups have one channel of input each: depthwise ones. Compiled for each level.
+#include "../geometry/windows.h"
 #include "hwy/highway.h"
-#include "windows.h"
 
 #if defined(ASSAY_CPU_DEPTHWISE_H) == defined(ASSAY_CPU_TOGGLE)
 #ifdef ASSAY_CPU_DEPTHWISE_H

@@ -21,8 +21,8 @@
 // conversions and the same operations either way.
 #include <utility>
 
+#include "../geometry/space.h"
 #include "lanes.h"
-#include "space.h"
 
 #if defined(ASSAY_CPU_ELEMENTWISE_H) == defined(ASSAY_CPU_TOGGLE)
 #ifdef ASSAY_CPU_ELEMENTWISE_H

@@ -5,10 +5,10 @@
 #define HWY_TARGET_INCLUDE "cpu/embedding.cpp"
 #include "levels.h"
 
+#include "../geometry/without.h"
 #include "copy.h"
 #include "ops/embedding.h"
 #include "parallel.h"
-#include "without.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace assay::cpu::HWY_NAMESPACE {

@@ -3,9 +3,9 @@
 #define HWY_TARGET_INCLUDE "cpu/group_norm.cpp"
 #include "levels.h"
 
+#include "../geometry/split.h"
 #include "normalise.h"
 #include "ops/group_norm.h"
-#include "split.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace assay::cpu::HWY_NAMESPACE {

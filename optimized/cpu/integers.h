@@ -2,11 +2,11 @@
 //
 // The idea: elements are gathered into blocks of 64-bit integers (gather.h), which a plain loop goes through: it has no
 // rounding whose order would matter, so that the compiler may vectorise it as it likes.
+#include "../geometry/without.h"
+#include "../geometry/wrap.h"
 #include "gather.h"
 #include "parallel.h"
 #include "reduced.h"
-#include "without.h"
-#include "wrap.h"
 
 #if defined(ASSAY_CPU_INTEGERS_H) == defined(ASSAY_CPU_TOGGLE)
 #ifdef ASSAY_CPU_INTEGERS_H

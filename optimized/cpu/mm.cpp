@@ -3,10 +3,10 @@
 #define HWY_TARGET_INCLUDE "cpu/mm.cpp"
 #include "levels.h"
 
+#include "../geometry/without.h"
 #include "gemm.h"
 #include "ops/mm.h"
 #include "parallel.h"
-#include "without.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace assay::cpu::HWY_NAMESPACE {

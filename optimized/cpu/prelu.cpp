@@ -9,7 +9,7 @@
 #define HWY_TARGET_INCLUDE "cpu/prelu.cpp"
 #include "levels.h"
 
-#include "channel.h"
+#include "../geometry/channel.h"
 #include "channel_sum.h"
 #include "elementwise.h"
 #include "ops/prelu.h"

@@ -7,12 +7,12 @@
 #include <span>
 #include <vector>
 
+#include "../geometry/windows.h"
 #include "copy.h"
 #include "ops/quantized_convolution.h"
 #include "parallel.h"
 #include "quantized.h"
 #include "scratch.h"
-#include "windows.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace assay::cpu::HWY_NAMESPACE {

@@ -3,12 +3,12 @@
 #define HWY_TARGET_INCLUDE "cpu/quantized_linear.cpp"
 #include "levels.h"
 
+#include "../geometry/without.h"
 #include "copy.h"
 #include "ops/quantized_linear.h"
 #include "parallel.h"
 #include "quantized.h"
 #include "scratch.h"
-#include "without.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace assay::cpu::HWY_NAMESPACE {

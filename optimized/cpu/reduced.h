@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "space.h"
+#include "../geometry/space.h"
 #include "vocabulary/axes.h"
 
 namespace assay::cpu {

@@ -16,9 +16,9 @@
 #include <limits>
 #include <vector>
 
+#include "../geometry/without.h"
 #include "gather.h"
 #include "parallel.h"
-#include "without.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace assay::cpu::HWY_NAMESPACE {

@@ -1,8 +1,8 @@
 // Stretches of a space, of one operand, as buffers without gaps, and back. Compiled for each level.
 #include <vector>
 
+#include "../geometry/space.h"
 #include "gather.h"
-#include "space.h"
 
 #if defined(ASSAY_CPU_RUNS_H) == defined(ASSAY_CPU_TOGGLE)
 #ifdef ASSAY_CPU_RUNS_H

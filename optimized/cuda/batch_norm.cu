@@ -6,8 +6,8 @@
 #include "ops/batch_norm.h"
 
 #include "contracts.h"
-#include "cpu/channel.h"
 #include "elementary.h"
+#include "geometry/channel.h"
 #include "reduce.h"
 
 namespace assay::cuda {

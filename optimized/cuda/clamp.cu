@@ -3,8 +3,8 @@
 #include "ops/clamp.h"
 
 #include "contracts.h"
-#include "cpu/wrap.h"
 #include "elementwise.h"
+#include "geometry/wrap.h"
 
 namespace assay::cuda {
 inline namespace ASSAY_CUDA_BACKEND {

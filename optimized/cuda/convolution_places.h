@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "call.h"
-#include "cpu/windows.h"
 #include "gemm.h"
+#include "geometry/windows.h"
 
 namespace assay::cuda {
 inline namespace ASSAY_CUDA_BACKEND {

@@ -4,7 +4,7 @@
 #include "ops/embedding.h"
 
 #include "call.h"
-#include "cpu/without.h"
+#include "geometry/without.h"
 #include "image.h"
 #include "space.h"
 

@@ -2,7 +2,7 @@
 #include "ops/group_norm.h"
 
 #include "contracts.h"
-#include "cpu/split.h"
+#include "geometry/split.h"
 #include "normalise.h"
 
 namespace assay::cuda {

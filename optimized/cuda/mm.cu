@@ -2,8 +2,8 @@
 #include "ops/mm.h"
 
 #include "call.h"
-#include "cpu/without.h"
 #include "gemm.h"
+#include "geometry/without.h"
 
 namespace assay::cuda {
 namespace {

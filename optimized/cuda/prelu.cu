@@ -4,8 +4,8 @@
 #include "ops/prelu.h"
 
 #include "contracts.h"
-#include "cpu/channel.h"
 #include "elementwise.h"
+#include "geometry/channel.h"
 
 namespace assay::cuda {
 inline namespace ASSAY_CUDA_BACKEND {

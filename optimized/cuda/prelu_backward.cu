@@ -3,8 +3,8 @@
 // That of self is element-wise, with the slope as a view that broadcasts; that of the slope is a sum over all dimensions but
 // that of channels (reduce.h). A compare and a select, so that an infinite slope does not touch positive numbers.
 #include "contracts.h"
-#include "cpu/channel.h"
 #include "elementwise.h"
+#include "geometry/channel.h"
 #include "ops/prelu.h"
 #include "reduce.h"
 

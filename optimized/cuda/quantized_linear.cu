@@ -1,7 +1,7 @@
 // Matrix products of u8 inputs and i8 weights, in integers: see quantized.h.
 #include "ops/quantized_linear.h"
 
-#include "cpu/without.h"
+#include "geometry/without.h"
 #include "quantized.h"
 
 namespace assay::cuda {

@@ -3,8 +3,8 @@
 
 #include <array>
 
-#include "cpu/space.h"
 #include "device.h"
+#include "geometry/space.h"
 #include "vocabulary/axes.h"
 #include "vocabulary/kernel.h"
 

@@ -9,7 +9,7 @@
 
 #include "access.h"
 #include "block.h"
-#include "cpu/without.h"
+#include "geometry/without.h"
 #include "reduce_plan.h"
 #include "space.h"
 

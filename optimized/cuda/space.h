@@ -4,8 +4,8 @@
 #include <bit>
 #include <utility>
 
-#include "cpu/space.h"
 #include "device.h"
+#include "geometry/space.h"
 
 namespace assay::cuda {
 inline namespace ASSAY_CUDA_BACKEND {

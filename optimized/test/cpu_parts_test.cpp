@@ -6,8 +6,8 @@
 
 #include "cpu/parallel.h"
 #include "cpu/scratch.h"
-#include "cpu/space.h"
 #include "cpu_support.h"
+#include "geometry/space.h"
 
 namespace assay::cpu {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "cpu/without.h"
 #include "cublaslt_library.h"
 #include "cublaslt_product.h"
+#include "geometry/without.h"
 #include "ops/mm.h"
 #include "peer.h"
 

@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "../contracts.h"
-#include "cpu/without.h"
 #include "cudnn_tensor.h"
+#include "geometry/without.h"
 #include "ops/softmax.h"
 
 namespace assay::cuda::peers {

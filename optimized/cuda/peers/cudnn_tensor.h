@@ -5,8 +5,8 @@
 
 #include <vector>
 
-#include "cpu/space.h"
 #include "cudnn_library.h"
+#include "geometry/space.h"
 #include "peer.h"
 
 namespace assay::cuda::peers {
