@@ -67,7 +67,7 @@ const EnrolledReference avg_pool2d_reference{reference<ops::avg_pool2d, AvgPool2
 
 const EnrolledWrong avg_pool2d_wrong[] = {
     EnrolledWrong{wrong_formula<ops::avg_pool2d, DividedByTheWindow>(
-        "divided_by_the_window", "counts what a window has behind the padding, too (ceil_mode)")},
+        "divided_by_the_window", "counts what a window has after the padding, too (ceil_mode)")},
     EnrolledWrong{wrong_formula<ops::avg_pool2d, PaddedByThePlane<false>>(
         "padded_by_the_edge", "pads with the elements at the plane's border, instead of zeros")},
     EnrolledWrong{wrong_formula<ops::avg_pool2d, PaddedByThePlane<true>>(

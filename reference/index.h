@@ -27,7 +27,7 @@ class Index {
       if (number != 0) number /= size;
     }
   }
-  // The next one in row-major order; behind the last one the coordinates are zero again.
+  // The next one in row-major order; after the last one the coordinates are zero again.
   void step() {
     ++number_;
     for (int d = rank() - 1; d >= 0; --d) {

@@ -21,7 +21,7 @@
 // (once.h); sums of products of two tensors' elements are faster by sum_of_products (products.h).
 // A result that is found on the way to the first one (a layer norm's mean) says so, and is not counted as work of its own:
 //   static constexpr bool on_the_way = true;
-// A wrong formula (wrong_formula.h) is written like a right one, and enrolled behind it:
+// A wrong formula (wrong_formula.h) is written like a right one, and enrolled after it:
 //   const EnrolledWrong prelu_wrong{wrong_formula<ops::prelu, MaximumOfProducts>("name", "what it does")};
 // A functor with other parameters does not compile: the error names the argument, its position and both types.
 #pragma once

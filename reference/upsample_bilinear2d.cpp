@@ -32,7 +32,7 @@ struct Resized {
     return scale && *scale > 0 ? param<S>(1.0 / *scale) : S(size) / S(out);
   }
 
-  // between(k, next, 1 - l, l) where the element `at` lies l behind k.
+  // between(k, next, 1 - l, l) where the element `at` lies l after k.
   template <class S, class Between>
   S interpolate(std::int64_t at, const Between& between) const {
     if (size == out) return between(at, at, S(1), S(0));

@@ -1,4 +1,4 @@
-// Windows that move over an image: which of its elements a window's tap looks at. An image is what a tensor has behind
+// Windows that move over an image: which of its elements a window's tap looks at. An image is what a tensor has after
 // its first two dimensions; positions and taps count in row-major order.
 #pragma once
 

@@ -9,7 +9,7 @@
 namespace assay {
 
 // "PASSED: no fault in 12 rows (12 pass).", with the number of cases, the time and the seed; a line before it if the run is not complete, and
-// notes behind it of what the verdicts rest on. Each line ends with a line feed.
+// notes after it of what the verdicts rest on. Each line ends with a line feed.
 std::string conclusion(const RunResult& run, const Rules& rules, const Style& style);
 
 }  // namespace assay

@@ -119,7 +119,7 @@ std::string block(const Group& group, std::vector<std::string> dtypes, bool firs
     out += paragraph(title, "", "  ");
     title.clear();
   }
-  // Nothing stands behind the last cell of a line without a number of cases.
+  // Nothing stands after the last cell of a line without a number of cases.
   const auto columns = [&](const std::string& dtype) {
     return first || dtype != dtypes.back() ? cell_columns : 0;
   };

@@ -22,7 +22,7 @@ struct HistoryPoint {
 };
 
 struct HistoryChange {
-  std::size_t index = 0;  // of the first point behind it
+  std::size_t index = 0;  // of the first point after it
   double before = 0, after = 0;
 };
 

@@ -1,5 +1,5 @@
 // How much of the machine's limit each kernel reaches, and how libraries compare on the same case: tables of numbers with
-// shades behind them.
+// shades after them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ constexpr std::size_t kLongestHeatName = 60;
 
 using HeatRow =
     std::tuple<std::string, std::string, std::string, std::uint64_t>;  // operator, dtype, place, threads
-using HeatColumn = std::pair<bool, std::string>;                       // peers behind ours
+using HeatColumn = std::pair<bool, std::string>;                       // peers after ours
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());

@@ -35,7 +35,7 @@ struct MatrixCell {
   }
 };
 
-using KernelKey = std::pair<bool, std::string>;  // peers behind ours
+using KernelKey = std::pair<bool, std::string>;  // peers after ours
 
 struct Matrix {
   std::set<std::string> idle;  // kernels that ran nothing: a column of theirs would say nothing

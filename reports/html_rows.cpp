@@ -28,7 +28,7 @@ bool comes_before(const PlacedRow& a, const PlacedRow& b) {
   return a_fault && a.row->verdict > b.row->verdict;
 }
 
-// Verdicts, and behind them what rows fail for that have none of a fault.
+// Verdicts, and after them what rows fail for that have none of a fault.
 std::uint64_t state_of(const Row& row) {
   const std::string_view said = row_token(row);
   return said == kUndeclaredRefusal ? kVerdicts

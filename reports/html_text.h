@@ -17,7 +17,7 @@ std::string shortened(std::string_view text, std::size_t most);
 // Cleaned, and escaped for content and for attributes in quotes.
 std::string html_text(std::string_view text);
 
-// Cleaned, as a part of the address behind "#": letters, digits and -._~ stay, other bytes become %XX.
+// Cleaned, as a part of the address after "#": letters, digits and -._~ stay, other bytes become %XX.
 std::string fragment(std::string_view text);
 
 // Cleaned, as a string of JSON inside <script type="application/json">: "<" is an escape.

@@ -122,7 +122,7 @@ JournalText read_journal_text(std::string_view text, const std::string& name) {
         journal.id = line.at("id").get<std::string>();
         journal.run = identity_of(line.at("run"));
       } else if (line.is_discarded()) {
-        break;  // nothing behind it can be relied on
+        break;  // nothing after it can be relied on
       } else if (line.contains("document")) {
         journal.document = line.at("document");
       } else {

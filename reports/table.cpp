@@ -254,8 +254,8 @@ std::string fixtures(const RunResult& run, const Style& style) {
 
 std::string legend(const Style& style) {
   return style.faint(
-             "Behind \"pass\": the largest error seen, where 1 is the most that is allowed. "
-             "Behind a fault: how many cases show it.") +
+             "After \"pass\": the largest error seen, where 1 is the most that is allowed. "
+             "After a fault: how many cases show it.") +
          "\n" + style.faint("~: the share of elements for which any result would have passed.") + "\n\n";
 }
 

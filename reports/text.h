@@ -13,7 +13,7 @@ inline constexpr std::size_t kTextWidth = 120;
 
 // Columns on a terminal, one for each code point.
 std::size_t width(std::string_view text);
-std::string pad_right(std::string_view text, std::size_t columns);  // spaces behind it
+std::string pad_right(std::string_view text, std::size_t columns);  // spaces after it
 std::string pad_left(std::string_view text, std::size_t columns);
 
 // What fits into so many columns of its beginning.
@@ -39,7 +39,7 @@ std::string paragraph(std::string_view text, std::string_view first, std::string
 // read).
 std::string shell_word(std::string_view word);
 
-// A command that can be copied into a shell. What does not fit goes on behind a backslash at the line's end.
+// A command that can be copied into a shell. What does not fit goes on after a backslash at the line's end.
 std::string command(const std::vector<std::string>& words, std::size_t indent);
 
 // The first of a list, and how many more there are: "a, b, c and 4 more".
@@ -50,7 +50,7 @@ std::string grouped(std::uint64_t number);                         // 1,234,567
 std::string counted(std::uint64_t number, std::string_view noun);  // "1 case", "2 cases"
 std::string duration(double seconds);                              // "0.4 s", "2 min 5 s"
 
-// With as many digits behind the point; "1e+20" where that says more than twenty digits, "?" for what is no number and for infinity.
+// With as many digits after the point; "1e+20" where that says more than twenty digits, "?" for what is no number and for infinity.
 std::string figure(double value, int digits);
 // "0.97 to 1.04"; "?" where there were too few rounds to say so, and an end is infinite.
 std::string interval_text(double low, double high, int digits);

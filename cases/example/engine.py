@@ -42,7 +42,7 @@ def run(kernels, w, faults):
     out = {}
     weight = bf16(w["conv.weight"]) if "weights_bf16" in faults else w["conv.weight"]
     x, padding = w["input"], [1, 1]
-    if "padding" in faults:  # two rows and columns in front, none behind
+    if "padding" in faults:  # two rows and columns in front, none after
         x, padding = numpy.pad(x, [(0, 0), (0, 0), (2, 0), (2, 0)]), [0, 0]
     n, _, height, width = w["input"].shape
     x, = kernels("convolution", [x, weight, w["conv.bias"], [1, 1], padding, [1, 1], False, [0, 0], 1],

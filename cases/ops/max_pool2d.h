@@ -7,7 +7,7 @@ namespace assay::ops {
 
 // ATen's CPU kernels go through a window in row-major order and keep a number that is larger than what they hold, or NaN:
 // of equal numbers, zeros of either sign among them, the first one counts, of several NaN the last. A window whose
-// dilated taps all miss the plane gives -infinity, or the least integer, and the place where its first tap behind the plane's
+// dilated taps all miss the plane gives -infinity, or the least integer, and the place where its first tap after the plane's
 // start would be. Integers since PyTorch 2.1.
 inline constexpr Operator max_pool2d_with_indices{
     .schema = parse_schema(

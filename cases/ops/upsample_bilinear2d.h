@@ -6,8 +6,8 @@
 namespace assay::ops {
 
 // The source of an element is computed in the format that all is computed in, and its rounding error is one of the kernel's.
-// A scale may lead behind the last element, where the last one counts: PyTorch 2 says so (guard_index_and_lambda), and
-// PyTorch 1.13 reads what lies behind the image. In a dimension whose size stays x is o, whatever the
+// A scale may lead beyond the last element, where the last one counts: PyTorch 2 says so (guard_index_and_lambda), and
+// PyTorch 1.13 reads what lies after the image. In a dimension whose size stays x is o, whatever the
 // scale, and k stands for k + 1.
 inline constexpr Operator upsample_bilinear2d{
     .schema = parse_schema(

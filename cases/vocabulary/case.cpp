@@ -94,7 +94,7 @@ TensorSpec parse_tensor(std::string_view field, std::string_view s, std::optiona
     if (rest.starts_with('@'))
       t.layout = layout_of(field, s, rest.substr(1));
     else if (!rest.empty())
-      bad(field, s, "text behind \"]\" that is no \"@layout\"");
+      bad(field, s, "text after \"]\" that is no \"@layout\"");
   }
   if (!dtype_text.empty()) {
     const std::optional<Dtype> d = dtype_named(dtype_text);

@@ -232,7 +232,7 @@ void apply_clause(std::string_view clause, Dtype dtype, Contract& contract) {
       throw std::invalid_argument(fmt::format("{}: {}", field, e.what()));
     }
     if (source.empty())
-      throw std::invalid_argument(fmt::format("{} has no source (write it behind \" -- \")", field));
+      throw std::invalid_argument(fmt::format("{} has no source (write it after \" -- \")", field));
     if (here) state(contract, field, value, source);
   }
 }

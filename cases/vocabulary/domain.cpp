@@ -18,7 +18,7 @@ std::string_view without_spaces(std::string_view s) {
   return s;
 }
 
-// The text behind "argument:" in a list "argument: text; ...", without spaces around it; empty if there is none.
+// The text after "argument:" in a list "argument: text; ...", without spaces around it; empty if there is none.
 std::string_view clause_of(std::string_view list, std::string_view argument) {
   while (!list.empty()) {
     const std::size_t end = list.find(';');

@@ -1,4 +1,4 @@
-// Element types, and the floating-point formats behind them.
+// Element types, and the floating-point formats after them.
 #pragma once
 
 #include <assay/kernel.h>
@@ -109,7 +109,7 @@ void store(void* element, Dtype d, double value);
 std::int64_t load_integer(const void* element, Dtype d);
 void store_integer(void* element, Dtype d, std::int64_t value);
 
-// The same of many elements, one behind the other, faster.
+// The same of many elements, one after the other, faster.
 void load_all(const void* elements, Dtype d, std::span<double> values);
 void store_all(void* elements, Dtype d, std::span<const double> values);
 

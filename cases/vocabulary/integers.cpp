@@ -3,7 +3,7 @@
 namespace assay {
 namespace {
 
-// Of n integers, `step` elements apart. Kernels are called behind this: it looks at each number without a branch.
+// Of n integers, `step` elements apart. Kernels are called after this: it looks at each number without a branch.
 template <class I>
 bool all_below(const I* from, std::int64_t step, std::int64_t n, std::int64_t count) {
   std::uint64_t wrong = 0;  // in its highest bit

@@ -49,7 +49,7 @@ struct Operator {
   //   natural             0, 1, 2, ...
   //   divisor(C)          a positive number that divides the argument C
   //   window, positives, naturals   for each dimension of an image a number from 1, or from 0, or one for all of them:
-  //                       as many as the schema says (int[2]), or, as positives(input), as that tensor has behind the
+  //                       as many as the schema says (int[2]), or, as positives(input), as that tensor has after the
   //                       first two; none where that is the default
   //   mask                for each result whether it is computed; one that is not has shape [0]
   //   mask(a, b)          the same, of results that belong to these arguments: not of one that is None

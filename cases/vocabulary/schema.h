@@ -23,7 +23,7 @@ struct Argument {
   bool optional = false;        // the value may be None: Tensor?, int[2]?
   bool list = false;            // Tensor[], int[2]
   bool optional_items = false;  // Tensor?[]
-  bool keyword_only = false;    // stands behind the *
+  bool keyword_only = false;    // stands after the *
   bool written = false;         // Tensor(a!)
   int list_size = 0;            // 2 of int[2]: one number stands for all
   bool has_default = false;

@@ -161,7 +161,7 @@ Shape pooled(const ShapeCall& call) {
       fail(call, "kernel_size", "is {} in dimension {}: it reaches over {}, but the padded input has {}",
            window[d], d, extent, padded);
     std::int64_t n = std::max<std::int64_t>(room, 0) / step + 1;
-    // With ceil_mode, a window may begin behind the input, but not behind its padding at the front.
+    // With ceil_mode, a window may begin after the input, but not after its padding at the front.
     if (up && (n - 1) * step >= size + padding[d]) --n;
     shape.push_back(n);
   }

@@ -31,7 +31,7 @@ class RuleParser {
     do {
       rule.alternatives.push_back(alternative());
     } while (accept(";"));
-    if (!text_.empty()) malformed(op_, "text behind the end", text_);
+    if (!text_.empty()) malformed(op_, "text after the end", text_);
     return rule;
   }
 

@@ -1,4 +1,4 @@
-// Text behind the result.
+// Text after the result.
 // says: schema_has_text_behind_its_end
 #include "vocabulary/operator.h"
 

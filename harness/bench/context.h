@@ -12,7 +12,7 @@ namespace assay {
 // of two runs may be compared only if this is equal, and then with care.
 std::string machine_fingerprint();
 
-// The commit of the checkout that the command runs in, "-dirty" behind it if files have been changed since; empty outside of one.
+// The commit of the checkout that the command runs in, "-dirty" after it if files have been changed since; empty outside of one.
 std::string commit_here();
 
 // The keys "format", "command", "machine", "commit" (that the kernels are of), "placement" and "notes".

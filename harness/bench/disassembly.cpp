@@ -20,7 +20,7 @@ std::optional<std::uint64_t> hexadecimal(std::string_view text) {
   return value;
 }
 
-// The line that begins at `at`, which moves behind it.
+// The line that begins at `at`, which moves after it.
 std::string_view next_line(std::string_view text, std::size_t& at) {
   const std::size_t begin = at, end = std::min(text.find('\n', at), text.size());
   at = end + 1;
@@ -82,7 +82,7 @@ Disassembly::Function parse(std::string_view text) {
 Disassembly::Use::Kind kind_of_use(const Instruction& i) {
   using enum Disassembly::Use::Kind;
   if (i.takes_address) return takes_address;
-  // The operand that is written stands last, and behind it the mask that says which part of it.
+  // The operand that is written stands last, and after it the mask that says which part of it.
   std::string_view operands = i.text;
   if (const std::size_t mask = operands.rfind("{%k"); mask != std::string_view::npos)
     operands = operands.substr(0, mask);

@@ -145,7 +145,7 @@ ElfFile::ElfFile(const std::string& path) : content_(read_file(path)) {
   }
 }
 
-// Each says where a pointer lies, or, odd, which of the 63 places behind the last one hold pointers, too. What they are
+// Each says where a pointer lies, or, odd, which of the 63 places after the last one hold pointers, too. What they are
 // relative to stands in the places themselves.
 void ElfFile::add_packed_slots(std::span<const std::uint64_t> words) {
   std::uint64_t next = 0;

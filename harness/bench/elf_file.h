@@ -16,7 +16,7 @@ class ElfFile {
     std::uint64_t begin = 0;
     std::uint64_t size = 0;
   };
-  // What lies in memory: behind what is in the file, zeros.
+  // What lies in memory: after what is in the file, zeros.
   struct Content {
     std::span<const unsigned char> in_file;
     std::uint64_t size = 0;
@@ -53,7 +53,7 @@ class ElfFile {
   std::optional<Range> variable(std::uint64_t address) const;
   // By where they begin.
   const std::map<std::uint64_t, Variable>& variables() const { return variables_; }
-  // What the variables of a thread begin with; those behind it begin as zeros.
+  // What the variables of a thread begin with; those after it begin as zeros.
   const std::optional<Range>& thread_data() const { return thread_data_; }
   // The libraries it is linked with, and where they are searched.
   const std::string& links() const { return links_; }

@@ -39,8 +39,7 @@ GateOutcome confirm(const GateOutcome& found,
                     const std::function<std::optional<std::vector<double>>(std::size_t)>& again);
 
 inline constexpr double kThreshold = 0.01;
-inline constexpr double kThresholdDram =
-    0.03;                                  // the memory behind the caches is shared by more than this process
+inline constexpr double kThresholdDram = 0.03;  // the main memory is shared by more than this process
 inline constexpr double kContended = 1.2;  // wall over own time; above, others had the processor
 
 }  // namespace assay

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint64_t kTableBytes = 4096;
 constexpr std::uint64_t kSlotBytes = 8;
-// A loop that begins behind a table's first elements may be given an address that lies before the table.
+// A loop that begins after a table's first elements may be given an address that lies before the table.
 constexpr std::uint64_t kBefore = 64;
 
 using Instruction = Disassembly::Instruction;
@@ -241,7 +241,7 @@ class CodeComparison::Walk {
     return true;
   }
 
-  // Variables that begin shortly behind an address, in both at the same distance, are perhaps meant by it.
+  // Variables that begin shortly after an address, in both at the same distance, are perhaps meant by it.
   bool same_behind(std::uint64_t a, std::uint64_t b, bool& any) {
     const auto &of_a = a_.elf.variables(), &of_b = b_.elf.variables();
     if (is_of_kind(a_.elf, a, Kind::virtual_functions)) return true;
@@ -302,7 +302,7 @@ class CodeComparison::Walk {
     const auto at = [](const ElfFile::Content& c, std::uint64_t i) {
       return i < c.in_file.size() ? c.in_file[i] : 0;
     };
-    end = std::min<std::uint64_t>(end, std::max(x.in_file.size(), y.in_file.size()));  // behind that, zeros
+    end = std::min<std::uint64_t>(end, std::max(x.in_file.size(), y.in_file.size()));  // after that, zeros
     for (std::uint64_t i = begin; i < end; ++i)
       if (at(x, i) != at(y, i)) return false;
     return true;

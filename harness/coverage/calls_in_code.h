@@ -10,7 +10,7 @@
 
 namespace assay {
 
-// Addresses in the file behind each call of one of these functions, in order. A call goes by the library's table of links (PLT) or
+// Addresses in the file after each call of one of these functions, in order. A call goes by the library's table of links (PLT) or
 // by an address that the loader fills in (-fno-plt). Empty where none is called, and for machines other than x86-64.
 // Throws FileError for a file that is no 64-bit ELF.
 std::vector<std::uint64_t> calls_in_code(const std::string& path,

@@ -27,7 +27,7 @@ bool can_record_coverage();
 struct CoveredModule {
   struct Block {
     std::uint64_t address =
-        0;  // in the file: where the block begins, or, of `by_calls`, behind the call with which it begins
+        0;  // in the file: where the block begins, or, of `by_calls`, after the call with which it begins
     bool entry = false;  // of a function; known only where the library has a table
   };
   std::string path;

@@ -21,7 +21,7 @@ constexpr double kEvenlyWrong = 1.0 / 16;  // of the bound, that the middle one 
 
 struct Widened {
   std::string name;  // of the field
-  std::string unit;  // behind its number
+  std::string unit;  // after its number
   std::function<double(const Contract&)> stated;
   std::function<void(Contract&, double)> set;
   double first, most;  // powers of two, of which the least is looked for that admits

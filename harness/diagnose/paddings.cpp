@@ -1,4 +1,4 @@
-// Padding that is another one before an image than behind it.
+// Padding that is another one before an image than after it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -87,7 +87,7 @@ TensorData padded(const TensorData& t, const Numbers& before, const Numbers& beh
   return larger;
 }
 
-// Where a mean counts its padding, it matters how much there is behind. Otherwise what is outside is outside.
+// Where a mean counts its padding, it matters how much there is after. Otherwise what is outside is outside.
 bool counts_padding(const Call& call) {
   const auto* counts = find(call, "count_include_pad");
   const auto* divisor = find(call, "divisor_override");
@@ -142,7 +142,7 @@ bool pad_otherwise_before(Call& call, std::size_t padding, std::int64_t by, std:
   return (within || !gives_same_shape(call, padding, before)) && pad(call, padding, *w, before, behind);
 }
 
-// Half of what results of this size take before the image, and of an odd number the greater half behind it; or before, if `lower`.
+// Half of what results of this size take before the image, and of an odd number the greater half after it; or before, if `lower`.
 bool pad_as_same(Call& call, std::size_t padding, bool lower) {
   const auto w = windows_of(call, padding);
   if (!w) return false;
@@ -167,8 +167,8 @@ class Paddings {
           lower ? "as_same_lower" : "as_same",
           fmt::format(
               "pads as {} does, whatever {} is: by what results of this size take, half of it before the image and "
-              "half behind, of an odd number the greater half {}",
-              lower ? "ONNX's SAME_LOWER" : "TensorFlow's SAME", name_, lower ? "before" : "behind"),
+              "half after, of an odd number the greater half {}",
+              lower ? "ONNX's SAME_LOWER" : "TensorFlow's SAME", name_, lower ? "before" : "after"),
           [i = at_, lower](Call& call) { return pad_as_same(call, i, lower); });
     using Only = std::optional<std::size_t>;
     for (const Only& d : {Only(), Only(0), Only(1), Only(2)})
@@ -177,7 +177,7 @@ class Paddings {
             fmt::format("one_{}_before{}", by < 0 ? "less" : "more",
                         d ? fmt::format("_dimension_{}", *d) : std::string()),
             fmt::format(
-                "pads asymmetrically: one {} before{} the image than {} says, and behind it what results of this "
+                "pads asymmetrically: one {} before{} the image than {} says, and after it what results of this "
                 "size take",
                 by < 0 ? "less" : "more", d ? fmt::format(" dimension {} of", *d) : std::string(), name_),
             [i = at_, by, d](Call& call) { return pad_otherwise_before(call, i, by, d); });

@@ -123,7 +123,7 @@ class Readings {
       plant_move(fmt::format("dimension_{}_reversed", d),
                  fmt::format("reads dimension {} of {} backwards", d, name_),
                  [d](TensorData& t) { return reversed(t, d, d + 1); });
-    plant_move("flipped", fmt::format("reads {} backwards in all dimensions behind the first two", name_),
+    plant_move("flipped", fmt::format("reads {} backwards in all dimensions after the first two", name_),
                [](TensorData& t) { return t.shape.size() > 3 && reversed(t, 2, t.shape.size()); });
     for (const std::int64_t by : {-1, 2, -2, 3, 4, 8}) {
       plant_move(fmt::format("shifted_by_{}", by),

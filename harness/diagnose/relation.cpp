@@ -125,7 +125,7 @@ std::string relation(const Agreement& used, std::span<const double> given, const
   const std::size_t n = given.size();
   if (are_given(used, given)) return "those given";
   if (n > 1 && r.all([&](std::size_t c) { return given[c % n]; }))
-    return fmt::format("those given, from the first again behind the last");
+    return fmt::format("those given, from the first again after the last");
   for (std::size_t by = 1; by < n && r.size() == n; ++by)
     if (r.all([&](std::size_t c) { return given[(c + by) % n]; }))
       return fmt::format("those given, shifted: index {} has that of {}", 0, by);

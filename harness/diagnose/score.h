@@ -14,7 +14,7 @@ namespace assay::diagnose {
 struct Score {
   std::string op, dtype, variant;
   std::vector<std::string> cases;  // on which it was planted
-  // 0: it is named first, or nobody can tell the first from it on this data; 1, 2, ..: it stands so far behind; -1: it is not named.
+  // 0: it is named first, or nobody can tell the first from it on this data; 1, 2, ..: it stands so far after; -1: it is not named.
   int place = -1;
   std::string said;  // the summary
 };

@@ -129,7 +129,7 @@ std::vector<Step> steps(const std::string& tensor, std::span<const Snapshot> sna
       else if (const auto says = other_numbers(last.data, s.data))
         all.push_back(step(tensor, last, s, s.blame, *says));
     }
-    // With the one before it in the same shape, so that what happened inside a packed form shows behind it.
+    // With the one before it in the same shape, so that what happened inside a packed form shows after it.
     std::size_t same = k;
     while (same > 0 && snapshots[same - 1].data.shape != s.data.shape) --same;
     if (same == 0 || same_numbers(snapshots[same - 1].data, s.data)) continue;

@@ -52,7 +52,7 @@ struct Step {
   std::string says;  // "weight: what was received is not the source: 3 of 3 elements differ: .."
 };
 
-// From each snapshot to the next. A packed form of another shape is compared as a collection of numbers, and what comes behind it with
+// From each snapshot to the next. A packed form of another shape is compared as a collection of numbers, and what comes after it with
 // what was before it; anything else in another shape is another tensor.
 std::vector<Step> steps(const std::string& tensor, std::span<const Snapshot> snapshots,
                         const std::vector<Source>& writers);

@@ -72,7 +72,7 @@ void add_moves(std::vector<Variant>& all) {
                    return static_cast<std::size_t>(((static_cast<std::int64_t>(i) + by) % n + n) % n);
                  });
                });
-  plant_move(all, "tail_of_128", "stores zero behind the last full vector of 128", [](VariantResult& r) {
+  plant_move(all, "tail_of_128", "stores zero after the last full vector of 128", [](VariantResult& r) {
     r.move([&](std::size_t i) -> std::optional<std::size_t> {
       if (i >= r.size() - r.size() % 128) return std::nullopt;
       return i;
@@ -80,7 +80,7 @@ void add_moves(std::vector<Variant>& all) {
   });
   for (const std::size_t lanes : {4, 8, 16, 32, 64})
     plant_move(all, fmt::format("row_tail_of_{}", lanes),
-               fmt::format("stores zero behind the last full vector of {} of each row", lanes),
+               fmt::format("stores zero after the last full vector of {} of each row", lanes),
                [lanes](VariantResult& r) {
                  const std::size_t n = r.shape.empty() ? 1 : static_cast<std::size_t>(r.shape.back());
                  r.move([&](std::size_t i) -> std::optional<std::size_t> {

@@ -21,7 +21,7 @@ bool change_each(TensorData& t, const std::function<double(std::int64_t, double)
 // Whether it shows in results, and as the same for every call.
 bool shows(const Variant& v);
 
-// Padding that is another one before an image than behind it. What windows make of results of one size, others make that take padding
+// Padding that is another one before an image than after it. What windows make of results of one size, others make that take padding
 // to be another number altogether: these stand before them.
 void add_paddings(const Operator& op, std::vector<Variant>& all);
 // Tensors read in another order, or as other numbers; arguments misread.

@@ -1,6 +1,6 @@
 // Whether a cause is true of every element, and not only of those that it was found with.
 //
-// A cause is found on some hundred elements. "Zero behind the last full vector of 64" explains them even where only the last 20 of 40
+// A cause is found on some hundred elements. "Zero after the last full vector of 64" explains them even where only the last 20 of 40
 // elements are zero, because the others are too few to be among them. So what the cause makes of the whole result is computed: where
 // that is what came, to the bit, it is as the cause says; where the cause changes nothing, and the element does not diverge, too.
 // Of the others intervals are read: of all of them if they are not too many, or else of those that are farthest from what the cause

@@ -138,7 +138,7 @@ Range best_range(const std::vector<Weights>& of, const Weights& total) {
 std::string vector_note(std::int64_t from, std::int64_t size) {
   for (const std::int64_t width : {64, 32, 16, 8, 4})
     if (size % width != 0 && from == size / width * width)
-      return fmt::format(", behind the last whole vector of {}", width);
+      return fmt::format(", after the last whole vector of {}", width);
   return {};
 }
 

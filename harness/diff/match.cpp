@@ -129,7 +129,7 @@ class Matcher {
 
 constexpr std::string_view kWhite = " \t\r\v\f";
 
-// A name in quotation marks, of which this is the text behind the first; `rest` becomes what follows the last. Nothing if that is
+// A name in quotation marks, of which this is the text after the first; `rest` becomes what follows the last. Nothing if that is
 // missing.
 std::optional<std::string> quoted_name(std::string_view& rest) {
   std::string name;

@@ -45,7 +45,7 @@ struct Examined {
 // Runs beside the two of each case and that of its property. See further_runs.h.
 enum class Further : std::uint8_t {
   none,
-  padded,  // of one case for each kernel: rows that have room behind them
+  padded,  // of one case for each kernel: rows that have room after them
   few,     // and tens of calls of one; processes are new, unless they use a device, whose start takes long
   many,    // and thousands of calls of one
   all      // all of it of each case

@@ -132,7 +132,7 @@ Judgement Repeating::judged(const Outcome& outcome) const {
   return j;
 }
 
-// A case with rows that have room behind them, on one kernel.
+// A case with rows that have room after them, on one kernel.
 struct Padded {
   const Passed* of = nullptr;
   const Call* call = nullptr;
@@ -255,7 +255,7 @@ class FurtherRuns {
     Judgement j = judge(*p.kernel, *p.contract, *padded.call, p.expectation, outcome);
     if (!is_fault(j.verdict)) return;
     blame_surroundings(lane_, *p.kernel, *padded.call, outcome, j);
-    j.detail = fmt::format("with rows that have room behind them: {}", j.detail);
+    j.detail = fmt::format("with rows that have room after them: {}", j.detail);
     fault(p, std::move(j));
   }
 

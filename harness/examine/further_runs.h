@@ -1,4 +1,4 @@
-// What a kernel that has passed a case must stand beside it: rows with room behind them, other data at the same addresses, thousands
+// What a kernel that has passed a case must stand beside it: rows with room after them, other data at the same addresses, thousands
 // of calls in one process.
 #pragma once
 

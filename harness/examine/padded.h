@@ -1,4 +1,4 @@
-// The same values in memory with room behind each row.
+// The same values in memory with room after each row.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 namespace assay {
 
 // The call with inputs of two dimensions or more in rows of whole, wider cache lines, as libraries pad them, and contiguous results.
-// What lies behind a row is not the kernel's to read. Nothing where no input has rows, or the operator does not allow it.
+// What lies after a row is not the kernel's to read. Nothing where no input has rows, or the operator does not allow it.
 std::optional<Call> with_padded_rows(const Call& call);
 
 }  // namespace assay

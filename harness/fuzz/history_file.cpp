@@ -20,7 +20,7 @@ bool run(std::string_view input) {
   return accepted([&] {
     for (const HistorySeries& s : history_from_json(input, kInputName).series)
       for (const HistoryChange& c : s.changes)
-        if (c.index >= s.points.size()) broken("a change behind the last point");
+        if (c.index >= s.points.size()) broken("a change after the last point");
   });
 }
 

@@ -13,7 +13,7 @@
 namespace assay::fuzz {
 namespace {
 
-// Takes numbers from the front of the input; zeros behind its end.
+// Takes numbers from the front of the input; zeros after its end.
 class Bytes {
  public:
   explicit Bytes(std::string_view input) : input_(input) {}

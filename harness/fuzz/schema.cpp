@@ -18,7 +18,7 @@ void schema_expects_another_character(std::size_t, char) { throw Malformed("anot
 void schema_expects_a_name(std::size_t) { throw Malformed("a name"); }
 void schema_unknown_type(std::size_t) { throw Malformed("unknown type"); }
 void schema_has_too_many_arguments(std::size_t) { throw Malformed("too many arguments"); }
-void schema_has_text_behind_its_end(std::size_t) { throw Malformed("text behind the end"); }
+void schema_has_text_behind_its_end(std::size_t) { throw Malformed("text after the end"); }
 
 namespace fuzz {
 namespace {

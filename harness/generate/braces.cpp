@@ -90,7 +90,7 @@ class Braces::Reader {
     Piece piece;
     while (true) {
       piece.alternatives.push_back(sequence(depth));
-      if (at_ == text_.size()) throw BraceError(open, "\"{\" without a \"}\" behind it");
+      if (at_ == text_.size()) throw BraceError(open, "\"{\" without a \"}\" after it");
       if (text_[at_] == '}') break;
       ++at_;
     }

@@ -2,7 +2,7 @@
 //
 //   group = "{" [name] text "," text {"," text} "}"   one of these, which may be empty and have groups of their own
 //         | "{" [name] int ".." int [".." int] "}"    from one number to another, by a step of 1 or this one
-//   name  = letter ":="                               of a group that is in no other: "$" letter behind it is what was taken there
+//   name  = letter ":="                               of a group that is in no other: "$" letter after it is what was taken there
 //
 // So self=2x{n:=1..40},other=$nx3 is 40 texts. Unlike in a shell, a comma within brackets or parentheses parts no alternatives:
 // {@step2,@permuted(1,0)} are two.

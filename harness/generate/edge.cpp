@@ -143,7 +143,7 @@ EdgeValues edge_values(Dtype dtype, std::string_view kinks) {
 
 void fill_edge(const Target& t, std::span<double> values) {
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = normal(t.own, i);
-  // What is there of one tensor hides what is there of another: often each has its own places, one behind the other.
+  // What is there of one tensor hides what is there of another: often each has its own places, one after the other.
   const auto tensors = static_cast<std::size_t>(std::max(t.tensors, 1));
   const bool apart = t.tensors > 1 && t.shared.below(7, 3) != 0;
   const auto turn = static_cast<std::size_t>(t.shared.below(8, t.tensors) + t.ordinal);

@@ -24,7 +24,7 @@ Layout expanded(Draw& draw, std::size_t rank) {
   return {Layout::Kind::expanded, dims};
 }
 
-// Dimensions in any order in memory, with up to three unused elements between neighbours and behind each row.
+// Dimensions in any order in memory, with up to three unused elements between neighbours and after each row.
 Layout with_gaps(Draw& draw, const Shape& shape) {
   std::vector<std::int64_t> order = draw.permutation(shape.size());
   if (draw.chance(60)) std::ranges::sort(order);

@@ -22,7 +22,7 @@ constexpr std::uint64_t ones_in(std::uint64_t x) {
 
 // Number i of the stream: mean 0, variance 1. The count of ones in 64 random bits is binomial; the sum of two uniform
 // numbers fills the gaps between counts, so that every significand bit is used. The density is within 1% of the
-// normal one up to 2 standard deviations and within 7% up to 3; no number is beyond 8.3. (The words 3i to 3i+2 lie behind those that families use for choices.)
+// normal one up to 2 standard deviations and within 7% up to 3; no number is beyond 8.3. (The words 3i to 3i+2 lie after those that families use for choices.)
 constexpr double normal(const Stream& s, std::uint64_t i) {
   const std::uint64_t at = (std::uint64_t{1} << 40) + 3 * i;
   const double sum =

@@ -87,7 +87,7 @@ void add_bisect(CLI::App& app, Command& chosen) {
   command->footer(
       "TRACE is what `assay record` wrote; DUMP has what another engine gave for the same program: .npz, .h5, safetensors, or a\n"
       "folder of .npy. Its names are those of calls (\"features.0/convolution\"), or of modules that make one call (\"features.0\");\n"
-      "\":out1\" behind it is another result, \":self\" what the kernel received as that argument, \":packed/weight\" how it was packed\n"
+      "\":out1\" after it is another result, \":self\" what the kernel received as that argument, \":packed/weight\" how it was packed\n"
       "(in the argument's own shape), \":executed/weight\" what the kernel read, \":after/self\" what was there when it had returned,\n"
       "\":read/out\" the result as its consumer read it; and those of parameters (\"features.0.weight\"). --map has a line for each name\n"
       "that is another one, with # for a comment at the start of a line or after a space (act/prelu#2 is a name), and \"..\" around a name\n"
@@ -95,7 +95,7 @@ void add_bisect(CLI::App& app, Command& chosen) {
       "Each call is computed again on the engine's own inputs and parameters, so that a fault is not blamed on what follows it, and\n"
       "several are found. For each: whether it was given other parameters, they were packed wrongly, something changed in between,\n"
       "or the operator is wrong, and then why, as `assay diagnose` says it. Calls that the dump does not have are taken for right, within\n"
-      "their bounds; what is wrong behind one names it as well, as the dump cannot say which of them it is. Without the engine's parameters in the dump, those of the trace are used: what was\n"
+      "their bounds; what is wrong after one names it as well, as the dump cannot say which of them it is. Without the engine's parameters in the dump, those of the trace are used: what was\n"
       "changed on the way to the engine then shows as a fault of the operator. Results in fewer bits than the call computes in (f16 or\n"
       "bf16 of f32) are taken for rounded ones and judged within that rounding, as is what follows from them.\n\n"
       "  assay bisect trace.h5 engine.npz\n"

@@ -5,7 +5,7 @@
 
 namespace assay {
 
-// "-dirty" behind it if files had been changed since; empty if that is not known. Defined by what ci/cmake/write_commit wrote.
+// "-dirty" after it if files had been changed since; empty if that is not known. Defined by what ci/cmake/write_commit wrote.
 extern const std::string_view built_from;
 
 }  // namespace assay

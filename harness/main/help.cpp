@@ -26,7 +26,7 @@ std::vector<std::string> lines_of(std::string_view text) {
 
 std::size_t indentation(std::string_view line) { return std::min(line.find_first_not_of(' '), line.size()); }
 
-// The words of the text, the first behind `first`, others behind so many spaces where a line is full.
+// The words of the text, the first after `first`, others after so many spaces where a line is full.
 std::string filled(std::string_view words, const std::string& first, std::size_t hanging) {
   std::string out, line = first;
   bool begins = true;

@@ -36,7 +36,7 @@ const std::set<std::string, std::less<>> kBeside{"--json", "--junit", "--html", 
 std::vector<std::string> asked() {
   const std::vector<std::string>& given = command_line();
   std::vector<std::string> words;
-  bool of_program = false;  // behind "--"
+  bool of_program = false;  // after "--"
   for (std::size_t i = 1; i < given.size(); ++i) {
     const std::string_view word = given[i];
     of_program = of_program || word == "--";

@@ -122,7 +122,7 @@ void add_record(CLI::App& app, Command& chosen) {
   RecordOptions* const options = &flags->options;
   options->trace = "trace.h5";
   command->add_option("SCRIPT", options->script, "a Python program")->required()->type_name("");
-  command->add_option("ARGS", options->arguments, "its arguments; behind --")->type_name("");
+  command->add_option("ARGS", options->arguments, "its arguments; after --")->type_name("");
   flags->trace = command
                      ->add_option("-o,--output", options->trace,
                                   "the trace to write; default trace.h5, for which an earlier one is moved to trace-2.h5")
@@ -136,7 +136,7 @@ void add_record(CLI::App& app, Command& chosen) {
       ->type_name("GLOB");
   command
       ->add_option("--limit", options->limit,
-                   "bytes of tensors, 2 GiB by default; what comes behind is counted")
+                   "bytes of tensors, 2 GiB by default; what comes after is counted")
       ->check(whole_number())
       ->type_name("BYTES");
   add_resume(*command, flags->resume);

@@ -49,7 +49,8 @@ void fill_poison(std::byte* at, std::size_t n, std::uint16_t pattern) {
     --n;
   }
   const std::uint64_t wide = widened(pattern);
-  if (n >= 1024) {  // what is filled is copied behind itself: memcpy has the widest vectors of the machine
+  if (n >=
+      1024) {  // what is filled is copied to what follows it: memcpy has the widest vectors of the machine
     std::byte* const begin = at;
     for (int i = 0; i < 32; ++i) std::memcpy(begin + 8 * i, &wide, 8);
     std::size_t filled = 256;

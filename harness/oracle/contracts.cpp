@@ -182,7 +182,7 @@ constexpr std::array kEntries{
         "layout_invariant=no -- native/cpu/UpSampleKernel.cpp: HelperInterpNearest computes sources in the dtype of the "
         "tensor, cpu_upsample_nearest_channels_last by native/UpSample.h nearest_idx in f32"},
 
-    // A scale may lead behind the image, and what is read there counts: no contract covers that.
+    // A scale may lead beyond the image, and what is read there counts: no contract covers that.
     Entry{
         "upsample_bilinear2d",
         "layout_invariant=no -- native/cpu/UpSampleKernel.cpp: HelperInterpLinear goes along one dimension after the "

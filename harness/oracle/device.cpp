@@ -11,7 +11,7 @@
 namespace assay::oracle {
 namespace {
 
-// The clock begins behind a kernel that sleeps while calls are asked for: 20 us each, at 2 GHz.
+// The clock begins after a kernel that sleeps while calls are asked for: 20 us each, at 2 GHz.
 constexpr const char* kPython = R"(
 import functools, os, subprocess, sys, time
 

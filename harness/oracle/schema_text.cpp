@@ -9,8 +9,8 @@ bool is_word(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-// An annotation stands directly behind a type, "Tensor(a!)" or "Tensor(a)[]"; the list of arguments, which stands
-// directly behind the operator's name, comes first.
+// An annotation stands directly after a type, "Tensor(a!)" or "Tensor(a)[]"; the list of arguments, which stands
+// directly after the operator's name, comes first.
 std::string without_annotations(std::string_view s) {
   std::string out;
   std::size_t at = s.find('(');
@@ -51,7 +51,7 @@ std::string result_types(std::string_view s) {
       out += c;
       name = false;
     } else if (c == ' ') {
-      // Behind a type; a space in front of one comes after "->" or a comma.
+      // After a type; a space in front of one comes after "->" or a comma.
       name = !out.empty() && out.back() != ',';
     } else if (!name) {
       out += c;

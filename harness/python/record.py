@@ -217,7 +217,7 @@ class Recorder(TorchDispatchMode):
         wholes, size = (wholes, size + more) if size + more <= self.left else ([], size)
         if self.full or size > self.left:
             self.full = True
-            self.passed["behind the limit (--limit)"] += 1
+            self.passed["after the limit (--limit)"] += 1
             return False
         self.left -= size
         if found is None:

@@ -35,7 +35,7 @@ class Parameter(Made):
 
 
 class Parameters:
-    """Of all modules that the program calls. A name that stands for several tensors has "#2" behind it for the second."""
+    """Of all modules that the program calls. A name that stands for several tensors has "#2" after it for the second."""
 
     def __init__(self):
         self.named = {}  # name -> [Parameter], in the order in which they were seen

@@ -49,7 +49,7 @@ std::string_view or_empty(const char* text) { return text == nullptr ? "" : text
 
 constexpr std::chrono::seconds kListTime{120};  // PyTorch from a cold disk beside a build, and more
 
-// Wider vectors first; what is not ours behind.
+// Wider vectors first; what is not ours after.
 int rank(const Kernel& k) {
   constexpr std::array<std::string_view, 7> ours{"cpu.amx",  "cpu.avx512", "cpu.avx2",     "cpu.baseline",
                                                  "cuda.gpu", "cuda.ptx",   "cuda.emulated"};

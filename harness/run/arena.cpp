@@ -127,7 +127,7 @@ void Arena::shrink(std::size_t bytes) {
   shrink_file(bytes);
 }
 
-// What lies behind is given back, though the file stays as long: it is sealed against shrinking.
+// What lies after is given back, though the file stays as long: it is sealed against shrinking.
 void Arena::shrink_file(std::size_t large_bytes) {
   const auto from = static_cast<off_t>(kLargePlace.file + large_bytes);
   struct stat now {};

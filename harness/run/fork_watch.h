@@ -13,7 +13,7 @@ class ForkWatch {
   ForkWatch();
   // The process that may go on; where the fork is said.
   void begin(pid_t worker, Crash& crash);
-  // Behind every return from a kernel. In a child it does not come back; in the worker it does once the children that
+  // After every return from a kernel. In a child it does not come back; in the worker it does once the children that
   // the kernel forked have ended or had their time.
   void returned();
 

@@ -1,5 +1,5 @@
 // Runs kernels in worker processes, each call twice: run A with every buffer ending at a guard page and poison 1, run B
-// with every buffer starting behind one and poison 2. What comes back has passed or failed every memory check.
+// with every buffer starting after one and poison 2. What comes back has passed or failed every memory check.
 #pragma once
 
 #include <assay/device_timing.h>

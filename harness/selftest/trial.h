@@ -55,7 +55,7 @@ class Trial {
                const std::vector<Suspect*>& suspects);
   // Whether the suspect does something in a case, whose finding this is.
   static bool fits(const Suspect& suspect, const Finding& finding, const Call& call);
-  // Cases behind those of the run, for a variant that changes few of those.
+  // Cases after those of the run, for a variant that changes few of those.
   void examine_further(Examiner& examiner, std::mutex& generator, const std::atomic<bool>& interrupted,
                        Suspect& suspect);
 

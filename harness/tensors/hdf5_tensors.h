@@ -14,7 +14,7 @@
 
 namespace assay::tensors {
 
-// Whether the file begins with HDF5's signature, or has it behind a block of the user's.
+// Whether the file begins with HDF5's signature, or has it after a block of the user's.
 bool looks_like_hdf5(const FileBytes& file);
 // HDF5 opens the file by its name, so that it reads no more than it needs.
 std::unique_ptr<TensorFile> open_hdf5(FileBytes file);

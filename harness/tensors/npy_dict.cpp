@@ -33,12 +33,12 @@ class Parser {
       } else {
         fail(fmt::format("the key {}, which no header of .npy has", in_quotes(key)));
       }
-      if (!take(',') && peek() != '}') fail("neither ',' nor '}' behind a value");
+      if (!take(',') && peek() != '}') fail("neither ',' nor '}' after a value");
     }
     if (!has_descr) fail("no descr");
     if (!has_order) fail("no fortran_order");
     if (!has_shape) fail("no shape");
-    if (peek() != '\0' || at_ < text_.size()) fail("text behind its end");
+    if (peek() != '\0' || at_ < text_.size()) fail("text after its end");
     return d;
   }
 

@@ -51,7 +51,7 @@ class EntryReader {
     if (entry_ == nullptr)
       place_.fail(fmt::format("it is damaged (zip: {})", ::zip_error_strerror(::zip_get_error(archive))));
   }
-  // As many bytes as there are, up to those of `to`. Behind the last, the checksum has been compared.
+  // As many bytes as there are, up to those of `to`. After the last, the checksum has been compared.
   std::size_t read(std::span<std::byte> to) {
     std::size_t total = 0;
     while (total < to.size()) {
@@ -98,7 +98,7 @@ class Npz : public TensorFile {
     if (!all_of_header || reader.read(data) != data.size())
       place.fail(fmt::format("its data is cut short: {} bytes are needed", stored.header.size));
     std::byte behind;
-    if (reader.read({&behind, 1}) != 0) place.fail("its data goes on behind the size that the archive says");
+    if (reader.read({&behind, 1}) != 0) place.fail("its data goes on beyond the size that the archive says");
     if (!is_plain(stored.header.layout, entry.dtype, entry.shape))
       return unpack(data, entry.dtype, entry.shape, stored.header.layout);
     return {entry.dtype, entry.shape, std::move(data)};

@@ -155,7 +155,7 @@ std::unique_ptr<TensorFile> open_safetensors(const FileBytes& file) {
   if (length > kMostHeader)
     whole.fail(fmt::format("the header's length is {}; safetensors allows {}", length, kMostHeader));
   if (length > file.bytes.size() - kLengthBytes)
-    whole.fail(fmt::format("it is cut short: the header's length is {}, and there are {} bytes behind it",
+    whole.fail(fmt::format("it is cut short: the header's length is {}, and there are {} bytes after it",
                            length, file.bytes.size() - kLengthBytes));
   const std::span<const std::byte> data = file.bytes.subspan(kLengthBytes + static_cast<std::size_t>(length));
   const json header = parse_header(file.text().substr(kLengthBytes, static_cast<std::size_t>(length)), whole);

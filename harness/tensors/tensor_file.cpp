@@ -71,7 +71,7 @@ std::unique_ptr<TensorFile> open_any(FileBytes file, bool is_path) {
   if (text.starts_with(tensors::kNpyMagic)) return tensors::open_npy(file);
   if (tensors::looks_like_zip(file)) return tensors::open_npz(std::move(file));
   if (tensors::looks_like_safetensors(file)) return tensors::open_safetensors(file);
-  // Last of those with a signature, which may also stand behind a block of anything.
+  // Last of those with a signature, which may also stand after a block of anything.
   if (tensors::looks_like_hdf5(file)) {
     if (is_path) return tensors::open_hdf5(std::move(file));
     whole.fail("HDF5 is read from files only; save it under a name");
@@ -116,7 +116,7 @@ std::unique_ptr<TensorFile> open_tensors_at(const std::string& place) {
   std::string_view tensor = std::string_view(place).substr(colon + 1);
   if (tensor.starts_with('/')) tensor.remove_prefix(1);
   if (tensor.empty())
-    throw FileError(fmt::format("cannot read {}: no tensor is named behind the colon", place));
+    throw FileError(fmt::format("cannot read {}: no tensor is named after the colon", place));
   return std::make_unique<Picked>(open_tensors(place.substr(0, colon)), tensor);
 }
 

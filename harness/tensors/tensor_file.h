@@ -8,7 +8,7 @@
 //   ONNX TensorProto  none of these, and it can be read      as in the message, or else by the file's stem
 //   a folder          being one                              by the stems of its *.npy; other files are not looked at
 //   raw:DTYPE[SHAPE]@PATH   "raw:f32[2x3x4]@weights.bin", "raw:bf16[]@one.bin": bytes that say neither dtype nor
-//                     shape. Row-major, little-endian, nothing before or behind. "./raw:x" is a path.
+//                     shape. Row-major, little-endian, nothing before or after. "./raw:x" is a path.
 //
 // Files are mapped, not read: they must not be cut short while they are looked at. One thread at a time for a file.
 #pragma once

@@ -91,7 +91,7 @@ if not recording: dump(MORE sigmoid=c)
   const json absent = json_of(with(model, "MORE", ""));
   EXPECT_EQ(call(absent, "sigmoid")["status"], "wrong");
   EXPECT_THAT(call(absent, "sigmoid")["one_of"], ElementsAre("relu", "tanh"));
-  // What it was given clears it, and what its results are clears what comes behind.
+  // What it was given clears it, and what its results are clears what comes after.
   const json given = json_of(with(model, "MORE", "**{'sigmoid:self': b},"));
   EXPECT_EQ(call(given, "sigmoid")["status"], "changed");
   EXPECT_THAT(call(given, "sigmoid")["one_of"], ElementsAre("relu", "tanh"));

@@ -1,4 +1,4 @@
-// Padding that is another one before an image than behind it has a name.
+// Padding that is another one before an image than after it has a name.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -82,7 +82,7 @@ TEST(DiagnosePadding, IsNamedWhereItIsAsymmetric) {
     Padding padding;
     std::string name;
   } kEngines[] = {
-      // PyTorch pads one on each side, and TensorFlow's SAME none before and one behind.
+      // PyTorch pads one on each side, and TensorFlow's SAME none before and one after.
       {convolution("2x3x8x8,weight=4x3x3x3", 2, 1), 3, 2, {{0, 0}, {1, 1}}, "padding.as_same"},
       {convolution("1x2x16x16,weight=3x2x7x7", 2, 3), 7, 2, {{2, 2}, {3, 3}}, "padding.as_same"},
       {convolution("1x2x16x16,weight=3x2x5x5", 4, 2), 5, 4, {{0, 0}, {1, 1}}, "padding.as_same"},

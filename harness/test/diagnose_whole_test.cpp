@@ -30,7 +30,7 @@ Experiment& fill_with_right(Experiment& e) {
   return e.fill([&](std::int64_t i) { return right.values(0)[static_cast<std::size_t>(i)]; });
 }
 
-// 1,000 = 15 * 64 + 40: zero behind the last full vector of 64 would be 40 of them, and the first 20 of these are right. A sample of
+// 1,000 = 15 * 64 + 40: zero after the last full vector of 64 would be 40 of them, and the first 20 of these are right. A sample of
 // some hundred elements has few of those.
 TEST(DiagnoseWhole, ACauseMustBeTrueOfElementsThatWereNotSampled) {
   Experiment e("relu:f32:self=40x25:data=uniform:seed=3");

@@ -24,7 +24,7 @@ std::vector<float> numbers(std::size_t n, unsigned seed) {
   return all;
 }
 
-// Rows of so many elements, each padded to `pitch` by `padding`, behind a header of so many bytes.
+// Rows of so many elements, each padded to `pitch` by `padding`, after a header of so many bytes.
 std::string padded(const std::vector<float>& x, std::size_t row, std::size_t pitch, std::size_t header = 0,
                    float padding = 7) {
   std::vector<float> all;

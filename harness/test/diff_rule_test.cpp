@@ -46,7 +46,7 @@ TEST(Rule, NamesWhatWasPlanted) {
   expect_rule({{2, 6, 5, 7}, [](const Shape& i, double) { return i[1] != 0; }, "dimension 1 is not 0"});
   expect_rule({{4, 67},
                [](const Shape& i, double) { return i[1] >= 64; },
-               "dimension 1 is 64 or more, behind the last whole vector of 64"});
+               "dimension 1 is 64 or more, after the last whole vector of 64"});
   expect_rule({{3, 160},
                [](const Shape& i, double) { return i[1] % 16 >= 13; },
                "dimension 1 modulo 16 is 13 or more"});

@@ -253,7 +253,7 @@ TEST_F(DiffCommand, TakesOneTensorOfAFile) {
   const Finished none = diff({path("a") + ":three", file});
   EXPECT_EQ(none.status, 2);
   EXPECT_THAT(none.err, HasSubstr("\"three\": the file has none of this name, but \"one\", \"two\""));
-  EXPECT_THAT(diff({path("a") + ":", file}).err, HasSubstr("no tensor is named behind the colon"));
+  EXPECT_THAT(diff({path("a") + ":", file}).err, HasSubstr("no tensor is named after the colon"));
 }
 
 TEST_F(DiffCommand, RefusesWhatItCannotRead) {

@@ -27,7 +27,7 @@ struct Counts {
   std::string absent;  // why torch cannot be run here
 };
 
-// Of upsample_bilinear2d: whether a scale leads to the last row or column, or behind it.
+// Of upsample_bilinear2d: whether a scale leads to the last row or column, or after it.
 bool leads_behind_the_image(const Case& c) {
   if (std::get<bool>(c.arguments[2])) return false;  // align_corners: scales are not looked at
   const Shape& self = tensors_of(c).front()->shape;
@@ -82,7 +82,7 @@ bool is_known_fault(const Case& c, const Judgement& j) {
     const TensorSpec& self = *tensors_of(c).front();
     return self.dtype == Dtype::bf16 || self.layout != Layout{} || self.shape[1] == 1;
   }
-  // A scale may lead behind the image (native/UpSample.h compute_source_index_and_lambda).
+  // A scale may lead beyond the image (native/UpSample.h compute_source_index_and_lambda).
   if (op == "upsample_bilinear2d") return leads_behind_the_image(c);
   // Group norm with channels_last divides the difference of two sums, and reads weights as if they had no gaps.
   if (op == "native_group_norm" &&

@@ -275,7 +275,7 @@ TEST_F(RunCrash, ManyLanesShareZygotes) {
   for (std::future<int>& l : lanes) EXPECT_EQ(l.get(), 400);
 }
 
-// What had run when the lane gave up counts; the call that hung and those behind it did not run.
+// What had run when the lane gave up counts; the call that hung and those after it did not run.
 TEST_F(RunCrash, GivingUpEndsTheWait) {
   const auto start = std::chrono::steady_clock::now();
   std::atomic<bool> over{false};

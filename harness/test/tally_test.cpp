@@ -76,7 +76,7 @@ TEST(Tally, KeepsSomeFailuresOfEachCause) {
   for (std::uint64_t n = 0; n < 40; ++n) {
     const bool writes = n >= 20;
     t.add(finding(kernel, Verdict::memory, 0,
-                  writes ? fmt::format("wrote {} bytes behind out", n)
+                  writes ? fmt::format("wrote {} bytes after out", n)
                          : fmt::format("read {} bytes before self", n)),
           std::to_string(n), n);
     t.add(finding(kernel, Verdict::diverged, 0, std::to_string(n)), std::to_string(n), 100 + n);

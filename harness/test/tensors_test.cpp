@@ -132,7 +132,7 @@ TEST(Npy, DamagedHeadersAreErrors) {
            {"{'descr': '\\x3cf4'}", "an escape"},
            {"{'descr': [[[", "without end"},
            {"{'descr': '<f4' 'shape': (1,)}", "neither ',' nor '}'"},
-           {"{'descr': '<f4', 'fortran_order': False, 'shape': (2,)} + f()", "text behind its end"},
+           {"{'descr': '<f4', 'fortran_order': False, 'shape': (2,)} + f()", "text after its end"},
            {"__import__('os').system('x')", "no '{'"}})
     EXPECT_THAT(opening_error(npy(dict, data)), AllOf(HasSubstr("dir/w.npy"), HasSubstr(why)));
   EXPECT_THAT(opening_error(npy("{}", "", 4)), HasSubstr("version of .npy is 4.0"));

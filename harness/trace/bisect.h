@@ -82,7 +82,7 @@ struct BisectOptions {
   Journal* journal = nullptr;  // where calls that are done are kept, and were before this run went on; or none
 };
 
-// The dump's names: a call's ("features.0/convolution"), or that of its module ("features.0") if it made one call; ":out1" behind it
+// The dump's names: a call's ("features.0/convolution"), or that of its module ("features.0") if it made one call; ":out1" after it
 // for another result, ":self" for what the kernel received as an argument, ":packed/weight", ":executed/weight", ":after/self" and
 // ":read/out" for what diagnose/stages.h calls so; and parameters' ("features.0.weight"). Results that are not found so are looked for
 // by shape, if there is one alone and half of its numbers are nearly those that were recorded. Throws FileError, and CaseError for a

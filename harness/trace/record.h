@@ -34,7 +34,7 @@ struct RecordOptions {
   bool keeps_earlier = false;          // a file of that name is moved away before: trace-2.h5
   std::vector<std::string> operators;  // shell globs on names of operators, PyTorch's or Assay's; empty: all
   std::uint64_t limit = std::uint64_t{2}
-                        << 30;  // bytes of tensors; what comes behind is counted, not recorded
+                        << 30;  // bytes of tensors; what comes after is counted, not recorded
 };
 
 struct RecordSummary {

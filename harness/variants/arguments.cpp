@@ -110,7 +110,7 @@ class ArgumentVariants {
   void axes(const Argument& a, const Domain& d) {
     if (a.list) {
       const auto list = [](CallValue& v) { return std::get_if<std::vector<std::int64_t>>(&v); };
-      plant("next", fmt::format("takes the dimensions behind those of {}", a.name),
+      plant("next", fmt::format("takes the dimensions after those of {}", a.name),
             [list, d](CallValue& v, const Call& call) {
               if (auto* dims = list(v); dims != nullptr && rank(call, d) > 0)
                 for (std::int64_t& dim : *dims) dim = (dim + 1) % rank(call, d);
@@ -127,7 +127,7 @@ class ArgumentVariants {
             [](std::int64_t, std::int64_t) { return std::int64_t{0}; });
     becomes("last", fmt::format("takes the last dimension, whatever {} is", a.name),
             [](std::int64_t, std::int64_t rank) { return rank - 1; });
-    becomes("next", fmt::format("takes the dimension behind {}", a.name),
+    becomes("next", fmt::format("takes the dimension after {}", a.name),
             [](std::int64_t dim, std::int64_t rank) { return (dim + 1) % rank; });
     becomes("negative_wrong", fmt::format("counts a negative {} from one place too early", a.name),
             [](std::int64_t dim, std::int64_t rank) { return dim < 0 ? (dim + rank - 1) % rank : dim; });

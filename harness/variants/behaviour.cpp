@@ -54,7 +54,7 @@ void plant_deed(std::vector<Variant>& all, std::string_view what, std::string sa
 }
 
 void add_memory(std::vector<Variant>& all) {
-  plant_deed(all, "writes_behind", "writes one element behind the result", {}, [](const assay_call& c) {
+  plant_deed(all, "writes_behind", "writes one element after the result", {}, [](const assay_call& c) {
     const assay_tensor& out = *c.outputs[0];
     if (numel(out) > 0) std::memset(place(out, last_place(out) + 1), 0, element_bytes(out));
   });
@@ -66,7 +66,7 @@ void add_memory(std::vector<Variant>& all) {
              [](const assay_call& c) {
                const assay_tensor& out = *c.outputs[0];
                if (numel(out) == 0 || is_packed(out)) return;
-               // One element of a gap: behind the first row that has one.
+               // One element of a gap: after the first row that has one.
                for (int d = out.ndim; d-- > 0;)
                  if (out.shape[d] > 1 && out.strides[d] > 1) {
                    std::int64_t covered = 1;
@@ -76,7 +76,7 @@ void add_memory(std::vector<Variant>& all) {
                    if (covered < out.strides[d]) std::memset(place(out, covered), 0, element_bytes(out));
                  }
              });
-  plant_deed(all, "reads_behind", "reads one element behind the first tensor", [](const assay_call& c) {
+  plant_deed(all, "reads_behind", "reads one element after the first tensor", [](const assay_call& c) {
     const assay_tensor* t = first_tensor(c);
     if (t != nullptr && numel(*t) > 0)
       (void)*reinterpret_cast<const volatile char*>(place(*t, last_place(*t) + 1));

@@ -42,7 +42,7 @@ std::size_t outermost(const VariantResult& r) {
 void add_moves(std::vector<Variant>& all) {
   for (const std::size_t lanes : {2, 4, 8, 16, 32, 64})  // from two f64 to an AVX-512 register of bytes
     plant_move(all, fmt::format("tail_of_{}", lanes),
-               fmt::format("stores zero behind the last full vector of {}", lanes),
+               fmt::format("stores zero after the last full vector of {}", lanes),
                [lanes](std::size_t i, const VariantResult& r) -> std::optional<std::size_t> {
                  if (i >= r.size() - r.size() % lanes) return std::nullopt;
                  return i;
@@ -76,7 +76,7 @@ void add_moves(std::vector<Variant>& all) {
                const std::size_t n = innermost(r);
                return i - i % n + (n - 1 - i % n);
              });
-  plant_move(all, "behind_256_lost", "counts elements in 8 bits: those behind the 256th are zero",
+  plant_move(all, "behind_256_lost", "counts elements in 8 bits: those after the 256th are zero",
              [](std::size_t i, const VariantResult&) -> std::optional<std::size_t> {
                if (i >= 256) return std::nullopt;
                return i;

@@ -15,7 +15,7 @@ std::string_view without_spaces(std::string_view s) {
   return s;
 }
 
-// What stands before the first `end` of `rest`, which becomes what stands behind it.
+// What stands before the first `end` of `rest`, which becomes what stands after it.
 std::string_view take_until(std::string_view& rest, char end) {
   const std::size_t at = rest.find(end);
   const std::string_view taken = rest.substr(0, at);
@@ -38,7 +38,7 @@ Excuse parse_excuse(const Operator& op, std::string_view clause) {
   if (variant.empty()) throw malformed("no variant");
   excuse.variant = variant;
   if (variant.size() == what.size()) return excuse;
-  if (!dtypes.ends_with(')')) throw malformed("no ')' behind the dtypes");
+  if (!dtypes.ends_with(')')) throw malformed("no ')' after the dtypes");
   dtypes.remove_suffix(1);
   excuse.dtypes = {};
   while (!(dtypes = without_spaces(dtypes)).empty()) {

@@ -3,7 +3,7 @@
 //   # Sizes around every vector width.
 //   softmax.int:{f64,f32}:self={1,5}x{1..40},dim={0,1}:seed=1
 //
-// A case on each line, or many where it has braces (../generate/braces.h). Empty lines and what stands behind "#" are left out.
+// A case on each line, or many where it has braces (../generate/braces.h). Empty lines and what stands after "#" are left out.
 #pragma once
 
 #include <cstdint>

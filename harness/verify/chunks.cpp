@@ -57,7 +57,7 @@ NumberedCases Chunks::make(const Chosen& s, std::uint64_t chunk) const {
   for (std::uint64_t e = 0; e < errors_in(chunk); ++e) {
     const std::uint64_t error = chunk * (size_ / kCasesForAnError) + e;
     made.cases.push_back(generate_error(*s.op, s.dtype, options_.seed, error).invalid);
-    made.indices.push_back(options_.cases + error);  // behind the valid cases, so that numbers stay unique
+    made.indices.push_back(options_.cases + error);  // after the valid cases, so that numbers stay unique
   }
   return made;
 }

@@ -11,7 +11,7 @@
 // sums over all dimensions.
 //
 // The order of accumulation follows indices alone, so the bits depend neither on layouts nor on threads. Let
-// l count the positions behind dimension 1 and n dimension 0. The longer-stepping axis j is l, if there are
+// l count the positions after dimension 1 and n dimension 0. The longer-stepping axis j is l, if there are
 // at least kChains of them, else n; the other one is i. A piece is up to kPiece values of j (with j = l for
 // one n, with j = n for every l). In a piece term j goes to chain j mod kChains, i outermost; the chains are
 // added as a tree; the pieces of a channel, in order, go to chains in the same way. A term therefore passes
@@ -101,7 +101,7 @@ struct ChannelAxes {
   std::int64_t pieces() const { return along_l() ? n * pieces_of_j() : pieces_of_j(); }
 };
 
-// One piece: i in [0, i_count) and j in [0, j_count) behind an origin.
+// One piece: i in [0, i_count) and j in [0, j_count) after an origin.
 template <std::size_t inputs>
 struct Piece {
   std::int64_t i_count, j_count;

@@ -50,7 +50,7 @@ struct Depthwise {
   using D = hn::ScalableTag<C>;
   using V = hn::Vec<D>;
   static constexpr std::int64_t lanes = HWY_MAX_BYTES / sizeof(C);
-  static constexpr std::int64_t behind = kUnrolled * lanes;  // read and written behind the end of a stream
+  static constexpr std::int64_t behind = kUnrolled * lanes;  // read and written after the end of a stream
 
   const View& input;
   View& out;
@@ -86,7 +86,7 @@ struct Depthwise {
       if (step == 1 && columns.phases == 1) {
         std::int64_t i = 0;
         for (; i + lanes <= n; i += lanes) hn::StoreU(hn::LoadU(d, from + i), d, to + before + i);
-        // Zeros behind it, where zeros are or the next row comes.
+        // Zeros after it, where zeros are or the next row comes.
         if (i < n) hn::StoreU(load_n(d, from + i, n - i), d, to + before + i);
         return;
       }

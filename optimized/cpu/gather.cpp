@@ -56,7 +56,7 @@ void convert_as(C* to, const T* from, Dtype as, std::int64_t n) {
   convert(to, from, n);
 }
 
-// Of from[0], from[2], ... as many as whole vectors can be read without what lies behind the last one; returns how many.
+// Of from[0], from[2], ... as many as whole vectors can be read without what lies after the last one; returns how many.
 template <class C>
 HWY_NOINLINE std::int64_t gather_every_other(C* to, const C* from, std::int64_t n) {
   const hn::ScalableTag<C> d;

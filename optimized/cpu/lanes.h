@@ -1,7 +1,7 @@
 // Vectors of the compute type, to and from memory of any element type. Compiled for each level.
 //
 //   load(d, p)        as many elements as d has lanes, converted exactly
-//   load_n(d, p, n)   n < lanes elements, the other lanes 0; touches no memory behind them
+//   load_n(d, p, n)   n < lanes elements, the other lanes 0; touches no memory after them
 //   store(v, d, p), store_n(v, d, p, n)   the same way back, rounded once to nearest even
 //
 // d is a tag of the compute type; memory needs the alignment of its elements only. f16 and bf16 keep

@@ -35,7 +35,7 @@ struct LayerNormBackward {
   Numbers mean, rstd, weight;     // in row-major order; weight is empty if there is none
   Space rows;                     // of leading dimensions; operands 0 to 2 are grad, input, grad_input
   Space row;                      // of the last ones, with the same operands
-  std::int64_t n = 0, width = 0;  // elements of a row, and with zeros behind it up to whole vectors
+  std::int64_t n = 0, width = 0;  // elements of a row, and with zeros after it up to whole vectors
 
   LayerNormBackward(const View& g, const View& in, const View& m, const View& r, const View* w, View* to,
                     int first)

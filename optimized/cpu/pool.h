@@ -16,7 +16,7 @@
 // where it lies or gathered first, so that any layout and dtype is one code. Where it lies with steps of one or two
 // elements, results that have the same columns of their windows in the plane stay in registers for all their taps. Taps
 // that are neighbours in memory, as their results are not, are transposed together. Taps outside of the plane are left out,
-// not padded. `step` is how far the tap lies behind the window's first one in the plane, in elements; -1 if none was taken.
+// not padded. `step` is how far the tap lies after the window's first one in the plane, in elements; -1 if none was taken.
 #include <span>
 
 #include "gather.h"
@@ -75,7 +75,7 @@ struct PoolAxis {
   }
 
   std::int64_t start(std::int64_t at) const { return at * stride - padding; }
-  // The first tap that does not lie before the plane, and the one behind the last that does not lie behind it.
+  // The first tap that does not lie before the plane, and the one after the last that does not lie after it.
   std::int64_t first(std::int64_t at) const {
     return start(at) >= 0 ? 0 : (dilation - 1 - start(at)) / dilation;
   }
@@ -158,7 +158,7 @@ HWY_INLINE void combine_all(const Op& op, F* value, Step<F>* step, const F* from
   store_lanes(place, di, step + i, n - i);
 }
 
-// from[0], from[kStride], ... for each lane, and nothing behind the last of them.
+// from[0], from[kStride], ... for each lane, and nothing after the last of them.
 template <int kStride, class D>
 HWY_INLINE hn::Vec<D> load_stepped(D d, const hn::TFromD<D>* from) {
   if constexpr (kStride == 1) {
@@ -188,7 +188,7 @@ struct PoolTaps {
         column_step(shape.columns.dilation * shape.in.stride[3]) {}
 };
 
-// `kVectors` vectors of results, which do not wait for each other. Lane i reads kStride * i elements behind the first.
+// `kVectors` vectors of results, which do not wait for each other. Lane i reads kStride * i elements after the first.
 template <int kStride, int kVectors, class D, class Op>
 HWY_INLINE void pool_vectors(D d, const Op& op, const hn::TFromD<D>* window, const PoolTaps& taps,
                              std::int64_t row_places, std::int64_t column_places, hn::TFromD<D>* value,

@@ -13,7 +13,7 @@
 namespace assay::cuda {
 inline namespace ASSAY_CUDA_BACKEND {
 
-// Weights of all groups, row-major: [group][output][tap][input], rows `stride` elements apart, 0 behind their ends: who
+// Weights of all groups, row-major: [group][output][tap][input], rows `stride` elements apart, 0 after their ends: who
 // reads whole vectors reads nothing that was never written.
 // Budget: 40 registers, 4.81 sectors, 1.01 passes.
 template <class W>

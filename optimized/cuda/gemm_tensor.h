@@ -126,7 +126,7 @@ __global__ void __launch_bounds__(Tile::threads, Tile::blocks_at_once)
   const auto steps = static_cast<int>((part.end - part.begin + kTensorDepth - 1) / kTensorDepth);
   A stage_a(a, a_from, part.row, part.begin, grid.rows);
   B stage_b(b, b_from, part.column, part.begin, grid.columns);
-  // Starts on its way what a step multiplies: a group of copies, which is empty behind the last step.
+  // Starts on its way what a step multiplies: a group of copies, which is empty after the last step.
   const auto fetch_terms = [&](int step, int into) {
     if (step < steps) {
       const std::int64_t k = part.begin + static_cast<std::int64_t>(step) * kTensorDepth;

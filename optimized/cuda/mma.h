@@ -50,7 +50,7 @@ __device__ __forceinline__ void multiply_add(float (&d)[4], const unsigned (&a)[
 }
 
 // 16 bytes to shared memory, of which `bytes` are read and the others 0. They are there for this thread once
-// wait_for_copies() has returned, and for others after a barrier behind that (PTX ISA, cp.async).
+// wait_for_copies() has returned, and for others after a barrier after that (PTX ISA, cp.async).
 __device__ __forceinline__ void copy_async(void* shared, const void* global, int bytes) {
   const auto at = static_cast<unsigned>(__cvta_generic_to_shared(shared));
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"

@@ -7,7 +7,7 @@
 
 namespace assay::onednn {
 
-// key.numbers: strides, dilations less one, padding before, padding behind; each for every dimension of the image.
+// key.numbers: strides, dilations less one, padding before, padding after; each for every dimension of the image.
 struct WindowNumbers {
   explicit WindowNumbers(const PrimitiveKey& key) : all(key.numbers) {}
   dnnl::memory::dims part(std::size_t i) const {

@@ -12,7 +12,7 @@ namespace {
 using dnnl::algorithm;
 using Sizes = std::span<const std::int64_t>;
 
-// key.numbers: strides, windows, dilations less one, padding before, padding behind; each for both dimensions.
+// key.numbers: strides, windows, dilations less one, padding before, padding after; each for both dimensions.
 dnnl::primitive_desc_base build(const PrimitiveKey& key, const dnnl::engine& engine) {
   const auto part = [&](std::ptrdiff_t i) {
     return dnnl::memory::dims(key.numbers.begin() + 2 * i, key.numbers.begin() + 2 * i + 2);
@@ -27,7 +27,7 @@ dnnl::primitive_desc_base build(const PrimitiveKey& key, const dnnl::engine& eng
 struct Axis {
   std::int64_t size, out, window, stride, padding, dilation;
 
-  // What the last window reaches over behind the image, less than 0 if it does not come to its end.
+  // What the last window reaches over after the image, less than 0 if it does not come to its end.
   std::int64_t behind() const { return (out - 1) * stride + (window - 1) * dilation + 1 - size - padding; }
   bool misses_the_image() const {
     for (std::int64_t o = 0; o < out; ++o) {

@@ -26,7 +26,7 @@ Descriptor kept(const View& self, const Axes& axes, bool keepdim, const View& ou
     d.sizes[at] = reduced ? 1 : self.size(i);
     if (!reduced) {
       d.strides[at] = result.strides[static_cast<std::size_t>(o)];
-    } else {  // as if the dimensions behind it were dense
+    } else {  // as if the dimensions after it were dense
       const bool last = i == self.rank() - 1;
       d.strides[at] = last ? 1 : d.sizes[at + 1] * d.strides[at + 1];
     }

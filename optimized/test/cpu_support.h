@@ -22,7 +22,7 @@ namespace assay::test {
 // The side of the tensor that touches an unmapped page.
 enum class Guard { behind, before };
 
-// A strided tensor whose memory ends at, or begins behind, a page that faults. Gaps between strides hold kGap
+// A strided tensor whose memory ends at, or begins after, a page that faults. Gaps between strides hold kGap
 // bytes.
 class Tensor {
  public:

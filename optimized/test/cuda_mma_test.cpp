@@ -155,7 +155,7 @@ void expect_the_same_bits(bool binary16) {
       for (std::uint32_t& x : row) x = word(b);
     for (auto& row : fast.d)
       for (float& x : row) x = addend_of_kind(d, random());
-    // Zeros of either sign behind the last row, or the last term; of one operand, or of both.
+    // Zeros of either sign after the last row, or the last term; of one operand, or of both.
     const std::uint64_t rows = random() % 32, words = random() % 16, of_b = random() % 2;
     for (std::size_t i = 0; i < 16; ++i)
       for (std::size_t w = 0; w < 8; ++w) {

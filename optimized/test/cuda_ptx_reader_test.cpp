@@ -11,7 +11,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A kernel whose body begins in line 5, behind `outside`.
+// A kernel whose body begins in line 5, after `outside`.
 std::string read_kernel(const std::string& body, const std::string& outside = "") {
   return ".version 9.0\n.target sm_80\n" + outside +
          ".visible .entry k(.param .u64 p0, .param .u64 p1)\n{ .reg .pred %p<2>; .reg .b32 %r<9>; .reg .b64 %d<2>;\n" +
@@ -46,7 +46,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Bad{".version 9\n.entry k()\n)", "line 3: a word is missing: \")\""},
                     Bad{".version 9\n.entry k()", "line 2: a word is missing: \"\""},
                     Bad{".version 9\n\n.global .b8 x;", "line 3: PTX that is not interpreted: \".global\""},
-                    Bad{".version 9\n.shared .b8 x", "line 2: there is no ; behind: \" .b8 x\""},
+                    Bad{".version 9\n.shared .b8 x", "line 2: there is no ; after: \" .b8 x\""},
                     Bad{".version 9\n.file x \"a\"\n",
                         "line 2: a file without a number and a name: \".file\""},
                     Bad{".version 9\n.func f() { ret; }\n.func f() { ret; }",
@@ -90,7 +90,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"ld.global.v2.u32 %r0, [%d0];", "no vector of 2: \"%r0\""},
         Bad{"ld.global.v2.u32 {%r0, %r1, %r2}, [%d0];", "no vector of 2: \"{%r0, %r1, %r2}\""},
         Bad{"ld.global.u32 %r0, %d0;", "no address: \"%d0\""},
-        Bad{"ld.global.u32 %r0, [%d0+x];", "an address with no number behind its +: \"%d0+x\""},
+        Bad{"ld.global.u32 %r0, [%d0+x];", "an address with no number after its +: \"%d0+x\""},
         Bad{"mov.b32 {%r0, %r1, %r2}, %r3;", "PTX that is not interpreted: \"mov.b32 {%r0, %r1, %r2}, %r3\""},
         Bad{"mov.b32 %r0, 0x1G;", "no number: \"0x1G\""},
         Bad{"mov.f32 %r0, 0f3F80;", "no number: \"0f3F80\""}, Bad{"mov.b32 %r0, 08;", "no number: \"08\""},
@@ -154,7 +154,7 @@ TEST(PtxReader, EndsWhereFunctionsCallEachOther) {
             "line 2: functions that call each other without end: \"f\"");
 }
 
-// Of these, none has a ; behind it. Was one looked for each time, there would be no waiting for it.
+// Of these, none has a ; after it. Was one looked for each time, there would be no waiting for it.
 TEST(PtxReader, ALongKernelIsReadOnce) {
   const auto kernel = [](const std::string& body) {
     return objection(".version 9\n.file 1 \"a\"\n.entry k() {\n" + body + "}\n");

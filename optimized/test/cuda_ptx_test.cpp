@@ -72,7 +72,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"bfi.b32 %d, %x, %y, 24, 8;", {0x1ff, 0x11223344}, 0xff223344u},
         Case{"bfe.u32 %d, %x, 4, 8;", {0xabcde}, 0xcd},
         Case{"bfe.s32 %d, %x, 4, 8;", {0xabcde}, 0xffffffffffffffcdu},
-        // Fields that end behind the last bit, as long as the number or longer.
+        // Fields that end after the last bit, as long as the number or longer.
         Case{"bfe.s32 %d, %x, 4, 32;", {0x80000000u}, 0xfffffffff8000000u},
         Case{"bfe.s32 %d, %x, 0, 40;", {0xffffffffu}, ~0ull},
         Case{"bfe.s32 %d, %x, 40, 8;", {0x80000000u}, ~0ull},
@@ -168,7 +168,7 @@ INSTANTIATE_TEST_SUITE_P(Numbers, Instructions,
                                          Case{"mov.b64 %d, -9223372036854775808;", {}, 1ull << 63},
                                          Case{"ld.global.u64 %d, [%in+010];", {5, 6}, 6}));
 
-// Lanes leave a loop one after another, and meet behind it.
+// Lanes leave a loop one after another, and meet after it.
 TEST(PtxInterpreter, LanesThatPartMeetAgain) {
   const std::string body =
       "mov.u32 %n, %tid.x;\nmov.u32 %sum, 0;\n$again:\nsetp.eq.s32 %p, %n, 0;\n@%p bra $done;\n"

@@ -44,9 +44,9 @@ TEST(CudaShared, WhatIsWrittenBesideAVariableIsFound) {
                   HasSubstr("written in front of shared memory part, in block "));
     for (const int index : {64, 95})
       EXPECT_THAT(fault_of_writing_shared(index, false),
-                  HasSubstr("written behind shared memory part, which has 256 bytes, in block "));
-    EXPECT_THAT(fault_of_writing_shared(-1, true), HasSubstr("written behind shared memory part"));
-    EXPECT_THAT(fault_of_writing_shared(64, true), HasSubstr("written behind shared memory (dynamic)"));
+                  HasSubstr("written after shared memory part, which has 256 bytes, in block "));
+    EXPECT_THAT(fault_of_writing_shared(-1, true), HasSubstr("written after shared memory part"));
+    EXPECT_THAT(fault_of_writing_shared(64, true), HasSubstr("written after shared memory (dynamic)"));
     EXPECT_EQ(fault_of_writing_shared(63, false), "");
   }
   emulation::options() = {};
@@ -72,7 +72,7 @@ TEST(CudaShared, VariablesLieApartAndStayUntilTheBlockEnds) {
   EXPECT_EQ(memory.variable(&keys[1], 1, "v", nullptr), nullptr);
   EXPECT_EQ(memory.overrun(), "");
   all[emulation::kMaxShared] = std::byte{1};
-  EXPECT_EQ(memory.overrun(), "written behind shared memory all, which has 232448 bytes");
+  EXPECT_EQ(memory.overrun(), "written after shared memory all, which has 232448 bytes");
 }
 
 }  // namespace

@@ -127,7 +127,7 @@ Tracked<V> place_of_largest(std::span<const Tracked<V>> terms) {
   const auto n = static_cast<std::int64_t>(terms.size());
   const auto at = [&](std::int64_t k) -> const Tracked<V>& { return terms[static_cast<std::size_t>(k)]; };
   std::int64_t best = 0;
-  std::vector<V> later(terms.size(), V(-HUGE_VAL));  // the greatest lower end behind each
+  std::vector<V> later(terms.size(), V(-HUGE_VAL));  // the greatest lower end after each
   for (std::int64_t k = n - 1; k > 0; --k) {
     const V low = ends(at(k)).first;
     const V& known = later[static_cast<std::size_t>(k)];

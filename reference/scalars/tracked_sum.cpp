@@ -66,7 +66,7 @@ void charge_additions(Tracked<V>& t) {
       t.error == 0 && t.grid >= to.grid && exponent_of(t.magnitude) < t.grid + to.format.precision;
   if (!exact) {
     if (enters) t.error += static_cast<Bound>(t.terms) * static_cast<Bound>(to.half_subnormal);
-    // The last addition is the rounding to the compute format, unless that is a conversion behind it.
+    // The last addition is the rounding to the compute format, unless that is a conversion after it.
     const double additions =
         (t.summed ? a.chain.additions(t.terms) : t.terms - 1) + (enters ? 1 : 0) - (accumulator ? 0 : 1);
     if (additions > 0) {

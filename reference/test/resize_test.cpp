@@ -1,4 +1,4 @@
-// Images made larger and smaller. The expected results are those of PyTorch 1.13.1 on a CPU, but for what it reads behind
+// Images made larger and smaller. The expected results are those of PyTorch 1.13.1 on a CPU, but for what it reads after
 // an image.
 #include <gtest/gtest.h>
 
@@ -72,7 +72,7 @@ TEST(UpsampleBilinear2d, GoesByTheScaleWhereTheSizeChanges) {
   expect(bilinear({1, 1, 1, 3}, row, {{1, 4}, false, 2.0}), {1, 1.25, 1.75, 2.5});
   expect(bilinear({1, 1, 1, 3}, row, {{1, 3}, false, 8.0}), {1, 2, 4});
   expect(bilinear({1, 1, 1, 3}, row, {{1, 5}, true, 8.0}), {1, 1.5, 2, 3, 4});
-  // Behind the last pixel the last one counts.
+  // After the last pixel the last one counts.
   expect(bilinear({1, 1, 1, 3}, row, {{1, 5}, false, 1.0}), {1, 2, 4, 4, 4});
   expect(bilinear({1, 1, 1, 3}, row, {{1, 2}, false, 0.5}), {1.5, 4});
 }

@@ -189,7 +189,7 @@ TEST(FileKind, IsTheFormatInItsPlace) {
   EXPECT_EQ(
       format_of(R"({"command":["format"],"x":{"format":"deep"},"format":"assay.run/1","results":[)", "x"),
       "assay.run/1")
-      << "what comes behind is not looked at";
+      << "what comes after is not looked at";
   EXPECT_THAT(format_of(R"({"format":1,"a":[{"format":"b"}],"context":{"format":"c"}})", "x"), IsEmpty());
   EXPECT_THAT(format_of("[]", "x"), IsEmpty());
   EXPECT_THAT(reading_error([] { format_of("{\"a\":\n nonsense", "x.json"); }),

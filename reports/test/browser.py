@@ -1,6 +1,6 @@
 """Headless Chromium over a pipe, by its DevTools protocol: nothing but Python's standard library.
 
-Messages are JSON with a zero byte behind each; the browser reads them from its file descriptor 3 and writes to 4.
+Messages are JSON with a zero byte after each; the browser reads them from its file descriptor 3 and writes to 4.
 """
 
 import base64

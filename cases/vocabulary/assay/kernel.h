@@ -177,7 +177,7 @@ typedef struct assay_kernel {
 
   const char* source; /* "file:line" of the code, or NULL */
 
-  /* Space-separated NAME=VALUE environment variables that the library behind the kernel must see when it starts;
+  /* Space-separated NAME=VALUE environment variables that the kernel's library must see when it starts;
    * kernels with different ones run in different processes. NULL: none. */
   const char* environment;
 

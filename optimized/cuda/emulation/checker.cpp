@@ -165,7 +165,7 @@ bool is_own(Address address) {
   if (before < behind && before < kFar)
     where = std::to_string(before) + " bytes before the beginning of " + above->second.name;
   else if (behind < kFar)
-    where = std::to_string(behind) + " bytes behind the end of " + std::prev(above)->second.name;
+    where = std::to_string(behind) + " bytes after the end of " + std::prev(above)->second.name;
   stop(std::string("out of bounds: ") + (write ? "writes " : "reads ") + std::to_string(bytes) + " bytes, " +
        where + ": " + who(c.current[c.thread]) + " at " + place(pc));
 }

@@ -16,7 +16,7 @@ int ReadySet::take(Order order, Random& random) {
     for (std::size_t i = words_.size(); i-- > 0 && found < 0;)
       if (words_[i] != 0) found = static_cast<int>(i * 64) + 63 - std::countl_zero(words_[i]);
   } else if (order == Order::random) {
-    // The first one behind a place that is any.
+    // The first one after a place that is any.
     const std::uint64_t any = random();
     const std::size_t word = any % words_.size();
     const std::uint64_t behind = words_[word] & ~std::uint64_t{0} << (any >> 32) % 64;

@@ -31,7 +31,7 @@ void* SharedMemory::allocate(const void* key, std::size_t bytes, const char* nam
     memory_ = std::make_unique_for_overwrite<std::byte[]>(kMaxShared + (kVariables + 2) * kBetween);
   std::byte* base = memory_.get();
   base += (kBetween - reinterpret_cast<std::uintptr_t>(base) % kBetween) % kBetween;
-  // Those in front of the first one; of others the bytes behind the one before.
+  // Those in front of the first one; of others the bytes after the one before.
   if (variables_.empty()) guard(base, kBetween);
   std::byte* const address = base + kBetween + used_ + variables_.size() * kBetween;
   if (random != nullptr)
@@ -57,8 +57,8 @@ std::string SharedMemory::overrun() const {
     return std::string("written in front of shared memory ") + variables_[0].name;
   for (const Variable& v : variables_)
     if (is_touched(v.address + v.bytes))
-      return std::string("written behind shared memory ") + v.name + ", which has " +
-             std::to_string(v.bytes) + " bytes";
+      return std::string("written after shared memory ") + v.name + ", which has " + std::to_string(v.bytes) +
+             " bytes";
   return "";
 }
 

@@ -1,4 +1,4 @@
-// The shared memory of a block: variables one after another, each with bytes in front and behind that nobody may write.
+// The shared memory of a block: variables one after another, each with bytes in front and after that nobody may write.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ class SharedMemory {
   // The variable of that key. Where there is none yet it is allocated, of random bits, or NaN without a `random`, and the checker
   // is told. Null if that is more than a block can have.
   void* variable(const void* key, std::size_t bytes, const char* name, Random* random);
-  // What was written in front of a variable or behind it, in words; "" if nothing was.
+  // What was written in front of a variable or after it, in words; "" if nothing was.
   std::string overrun() const;
 
  private:

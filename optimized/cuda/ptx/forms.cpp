@@ -6,7 +6,7 @@
 namespace assay::cuda::ptx {
 namespace {
 
-// Names of instructions, with a space behind each, and their operands.
+// Names of instructions, with a space after each, and their operands.
 struct Form {
   std::string_view names;
   const char* operands;

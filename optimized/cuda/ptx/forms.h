@@ -14,7 +14,7 @@ namespace assay::cuda::ptx {
 //   p  "d|p" of shfl: two of those       a  an address in brackets
 //   D  as many d as Instruction::vector says, in braces if more than one; and S
 //
-// A digit behind d or s: as many of them, in braces. Null for what is not interpreted. `parts` as choose_operation()
+// A digit after d or s: as many of them, in braces. Null for what is not interpreted. `parts` as choose_operation()
 // takes them, which has set `instruction`.
 const char* operands_of(const std::vector<std::string_view>& parts, const Instruction& instruction);
 

@@ -254,7 +254,7 @@ class Linker {
     std::uint64_t offset = 0;
     if (plus != Text::npos &&
         (!read_integer(trimmed(inside(where).substr(plus + 1)), offset) || offset > kMostParameters))
-      throw error(where, "an address with no number behind its +");
+      throw error(where, "an address with no number after its +");
     const std::vector<Text> values = what[0] == '{' ? split(inside(what), ',') : std::vector<Text>{what};
     const std::size_t bytes = bytes_of_type("." + std::string(type));
     if (bytes == 0 || !choose_operation({"mov", type}, i)) throw error(s, "PTX that is not interpreted");

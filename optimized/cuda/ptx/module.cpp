@@ -42,7 +42,7 @@ class Reader {
   Text until(char end) {
     const std::size_t at = text_.find(end, at_);
     if (at == Text::npos)
-      throw error_at(text_, text_.substr(at_), std::string("there is no ") + end + " behind");
+      throw error_at(text_, text_.substr(at_), std::string("there is no ") + end + " after");
     const Text found = up_to(at);
     ++at_;
     return found;

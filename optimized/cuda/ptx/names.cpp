@@ -151,7 +151,7 @@ std::int32_t Names::address(Text text, Scopes& scopes, std::int64_t& offset) {
   const auto plus = text.find('+');
   std::uint64_t value = 0;
   if (plus != Text::npos && !read_integer(trimmed(text.substr(plus + 1)), value))
-    throw error_at(whole_, text, "an address with no number behind its +");
+    throw error_at(whole_, text, "an address with no number after its +");
   offset = static_cast<std::int64_t>(value);
   return read(trimmed(text.substr(0, plus)), scopes);
 }

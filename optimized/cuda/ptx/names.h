@@ -47,7 +47,7 @@ class Names {
   std::int32_t address(Text text, Scopes& scopes, std::int64_t& offset);
   bool is_constant(std::int32_t row) const { return constant_rows_.count(row) != 0; }
 
-  // Dynamic shared memory begins behind all static variables, which are known at the end only.
+  // Dynamic shared memory begins after all static variables, which are known at the end only.
   void place_dynamic_memory();
 
  private:

@@ -18,7 +18,7 @@ struct Instruction;
 // What an instruction does to the lanes of a mask.
 using Handler = void (*)(Warp& warp, const Instruction& instruction, std::uint32_t lanes);
 
-// How the interpreter goes on behind an instruction. What waits does so until all lanes of its mask have come.
+// How the interpreter goes on after an instruction. What waits does so until all lanes of its mask have come.
 enum class Flow : std::uint8_t { next, branch, exit, block_barrier, warp_barrier };
 
 enum class StateSpace : std::uint8_t { generic, global, shared, local, param };
@@ -65,7 +65,7 @@ struct Program {
   std::vector<std::int32_t> unwritten;  // rows that may be read where nobody has written: ~0 when a block begins
   std::vector<Parameter> parameters;
   std::size_t parameter_bytes = 0;
-  std::size_t shared_bytes = 0;  // of static variables; dynamic ones begin at a multiple of 16 behind them
+  std::size_t shared_bytes = 0;  // of static variables; dynamic ones begin at a multiple of 16 after them
   std::size_t local_bytes = 0;   // of each lane
   std::int32_t rows = 0;
   std::vector<std::string> texts;   // instructions as nvcc wrote them

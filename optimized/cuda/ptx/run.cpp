@@ -84,7 +84,7 @@ bool are_all(Warp& warp, const Instruction& i, std::uint32_t lanes) {
   return true;
 }
 
-// Runs the lanes that are furthest behind, together, until they part, wait, end or come to others. False if none can run.
+// Runs the lanes that are furthest after, together, until they part, wait, end or come to others. False if none can run.
 bool run_together(Warp& warp, const Program& program) {
   const std::uint32_t ready = warp.live & ~warp.in_warp & ~warp.at_barrier;
   if (ready == 0) return false;
@@ -144,7 +144,7 @@ bool run_together(Warp& warp, const Program& program) {
   return true;
 }
 
-// All threads that have not ended wait for the block: they go on behind the barrier.
+// All threads that have not ended wait for the block: they go on after the barrier.
 void pass_barrier(std::vector<Warp>& warps) {
   for (Warp& warp : warps) {
     for (std::uint32_t lanes = warp.at_barrier; lanes != 0; lanes &= lanes - 1) {

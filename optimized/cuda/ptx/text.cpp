@@ -100,7 +100,7 @@ Declaration declaration(Text whole, Text text) {
     if (all[i] == ".align") {
       std::uint64_t n = 0;
       good = ++i < all.size() && read_integer(all[i], n) && std::has_single_bit(n) && n <= kLargestAlignment;
-      if (!pointer) alignment = n;  // behind .ptr it is of what the parameter points to
+      if (!pointer) alignment = n;  // after .ptr it is of what the parameter points to
     } else if (all[i] == ".param" || all[i] == ".shared" || all[i] == ".local" || all[i] == ".global") {
       continue;
     } else if (all[i] == ".ptr") {

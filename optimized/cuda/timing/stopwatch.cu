@@ -22,7 +22,7 @@ class Event {
   cudaEvent_t event_ = nullptr;
 };
 
-// Work behind it waits until it opens: for the clock to start on a device that need not wait for its host.
+// Work after it waits until it opens: for the clock to start on a device that need not wait for its host.
 struct Gate {
   std::atomic<bool> open{false};
   std::atomic<bool> late{false};

@@ -12,7 +12,7 @@
 namespace assay::cuda {
 inline namespace ASSAY_CUDA_BACKEND {
 
-// A matrix of bf16 in shared memory without swizzling, 16 terms deep: pieces of eight rows by 16 bytes, one behind the other,
+// A matrix of bf16 in shared memory without swizzling, 16 terms deep: pieces of eight rows by 16 bytes, one after the other,
 // the two of eight rows side by side (PTX ISA, matrix descriptor: addresses and distances in units of 16 bytes).
 __device__ __forceinline__ unsigned long long wgmma_matrix(const void* shared) {
   constexpr unsigned long long kPiece = 128, kEightRows = 256;
@@ -24,7 +24,7 @@ __device__ __forceinline__ unsigned long long wgmma_matrix(const void* shared) {
 #define ASSAY_SIXTEEN_(d, i) \
   ASSAY_FOUR_(d, i), ASSAY_FOUR_(d, (i) + 4), ASSAY_FOUR_(d, (i) + 8), ASSAY_FOUR_(d, (i) + 12)
 
-// d += a b, of 64 x 16 and 16 x 256 elements. Asynchronous: d is there behind wgmma_end().
+// d += a b, of 64 x 16 and 16 x 256 elements. Asynchronous: d is there after wgmma_end().
 __device__ __forceinline__ void wgmma(float (&d)[128], unsigned long long a, unsigned long long b) {
   asm volatile(
       "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {"
@@ -46,7 +46,7 @@ __device__ __forceinline__ void wgmma(float (&d)[128], unsigned long long a, uns
 #undef ASSAY_SIXTEEN_
 #undef ASSAY_FOUR_
 
-// Before the first of several wgmma() that have these registers or read shared memory that was written since, and behind the
+// Before the first of several wgmma() that have these registers or read shared memory that was written since, and after the
 // last of them.
 __device__ __forceinline__ void wgmma_begin() {
   asm volatile("fence.proxy.async.shared::cta;\n\twgmma.fence.sync.aligned;" : : : "memory");

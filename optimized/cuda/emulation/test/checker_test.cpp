@@ -26,7 +26,7 @@ struct Ran {
 Ran run(Planted planted, Order order, std::uint64_t seed = 1, bool checked = true) {
   emulation::checker_switch.wanted = checked;
   emulation::options() = {.order = order, .seed = seed};
-  // 16 bytes in front and behind, so that a neighbour's memory is not what a fault touches.
+  // 16 bytes in front and after, so that a neighbour's memory is not what a fault touches.
   std::vector<float> in(kBlocks * kThreads + 8);
   std::iota(in.begin(), in.end(), -3.0f);
   Ran ran;
@@ -69,29 +69,27 @@ void PrintTo(const Expected& e, std::ostream* out) { *out << static_cast<int>(e.
 class EveryFault : public testing::TestWithParam<Expected> {};
 INSTANTIATE_TEST_SUITE_P(
     Faults, EveryFault,
-    testing::Values(Expected{Planted::no_barrier_before_reading, "shared memory part"},
-                    Expected{Planted::no_barrier_before_reuse,
-                             "race, a write and a read, on shared memory part"},
-                    Expected{Planted::barrier_in_a_branch, "divergent __syncthreads()"},
-                    Expected{Planted::barrier_without_all, "deadlock: block "},
-                    Expected{Planted::unwritten_shared, "reads what nobody has written: shared memory part"},
-                    Expected{Planted::behind_shared, "bytes behind the end of part"},
-                    Expected{Planted::behind_global, "bytes behind the end of in"},
-                    Expected{Planted::before_global, "bytes before the beginning of in"},
-                    Expected{Planted::index_in_32_bits, "which belongs to nothing that the kernel was given"},
-                    Expected{Planted::misaligned, "16 bytes read at no multiple of 16"},
-                    Expected{Planted::writes_input, "writes an input"},
-                    Expected{Planted::unwritten_scratch, "reads what nobody has written: scratch"},
-                    Expected{Planted::adds_to_unwritten, "reads what nobody has written: scratch"},
-                    Expected{Planted::plain_update, "race, "},
-                    Expected{Planted::plain_update_across_blocks, "race, "},
-                    Expected{Planted::reads_atomic_sum, "race, a"},
-                    Expected{Planted::warp_without_syncwarp, "race, "},
-                    Expected{Planted::mask_leaves_out_caller, "leaves out the lane that calls"},
-                    Expected{Planted::mask_names_ended_lane, "which has ended"},
-                    Expected{Planted::mask_names_missing_lane, "which the block does not have"},
-                    Expected{Planted::mixed_warp_operations, "__shfl_"},
-                    Expected{Planted::same_slot, "race, two writes, on shared memory part"}));
+    testing::Values(
+        Expected{Planted::no_barrier_before_reading, "shared memory part"},
+        Expected{Planted::no_barrier_before_reuse, "race, a write and a read, on shared memory part"},
+        Expected{Planted::barrier_in_a_branch, "divergent __syncthreads()"},
+        Expected{Planted::barrier_without_all, "deadlock: block "},
+        Expected{Planted::unwritten_shared, "reads what nobody has written: shared memory part"},
+        Expected{Planted::behind_shared, "bytes after the end of part"},
+        Expected{Planted::behind_global, "bytes after the end of in"},
+        Expected{Planted::before_global, "bytes before the beginning of in"},
+        Expected{Planted::index_in_32_bits, "which belongs to nothing that the kernel was given"},
+        Expected{Planted::misaligned, "16 bytes read at no multiple of 16"},
+        Expected{Planted::writes_input, "writes an input"},
+        Expected{Planted::unwritten_scratch, "reads what nobody has written: scratch"},
+        Expected{Planted::adds_to_unwritten, "reads what nobody has written: scratch"},
+        Expected{Planted::plain_update, "race, "}, Expected{Planted::plain_update_across_blocks, "race, "},
+        Expected{Planted::reads_atomic_sum, "race, a"}, Expected{Planted::warp_without_syncwarp, "race, "},
+        Expected{Planted::mask_leaves_out_caller, "leaves out the lane that calls"},
+        Expected{Planted::mask_names_ended_lane, "which has ended"},
+        Expected{Planted::mask_names_missing_lane, "which the block does not have"},
+        Expected{Planted::mixed_warp_operations, "__shfl_"},
+        Expected{Planted::same_slot, "race, two writes, on shared memory part"}));
 
 // Whatever the order is: that is what looking at every access is for.
 TEST_P(EveryFault, IsFoundInEveryOrder) {

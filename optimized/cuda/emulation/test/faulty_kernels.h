@@ -22,7 +22,7 @@ enum class Planted {
   adds_to_unwritten,  // an atomic addition, which reads, too
   plain_update,       // a sum over threads without atomics
   plain_update_across_blocks,
-  reads_atomic_sum,       // plainly, behind its own addition and without waiting for those of others
+  reads_atomic_sum,       // plainly, after its own addition and without waiting for those of others
   warp_without_syncwarp,  // lanes exchange by shared memory and nothing orders them
   mask_leaves_out_caller,
   mask_names_ended_lane,
