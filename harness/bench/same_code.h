@@ -1,4 +1,11 @@
 // Whether a kernel is the same machine code in two builds: then it cannot have become slower, and need not be timed.
+//
+//   CodeComparison code("base/libmine.so", "new/libmine.so");
+//   if (code.same(address_in_base, address_in_new)) return;  // not timed
+//
+// A hash of each object file, embedded by the build, would be less work, and say less: libraries come from anybody's build; a kernel's object
+// changes with a sentence in its contract, with a line number in its debug information, and with each of the other kernels that its source
+// has; and it does not change with the shared driver that the kernel calls, or with the helper that the linker took from elsewhere.
 #pragma once
 
 #include <compare>
