@@ -215,6 +215,43 @@ struct WrongConvolution {
   }
 };
 
+// Where the elements of the input are spread over the result.
+enum class Spread : std::uint8_t { overwritten, flipped, padded_in_front };
+
+template <Spread wrong>
+struct WrongTransposedConvolution {
+  template <class S>
+  S operator()(const Tensor<S>& input, const Tensor<S>& weight, const Tensor<S>* bias,
+               std::span<const std::int64_t> stride, std::span<const std::int64_t> padding,
+               std::span<const std::int64_t> dilation, bool transposed,
+               std::span<const std::int64_t> output_padding, std::int64_t groups, const Index& i) const {
+    if (!transposed)
+      return Convolution{}(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups,
+                           i);
+    std::vector<std::int64_t> before(static_cast<std::size_t>(i.rank()) - 2);
+    for (std::size_t d = 0; d < before.size(); ++d)
+      before[d] = padding[padding.size() == 1 ? 0 : d] -
+                  (wrong == Spread::padded_in_front ? output_padding[output_padding.size() == 1 ? 0 : d] : 0);
+    const Window window{stride, before, dilation};
+    const std::int64_t image = inner(input, 2), taps = inner(weight, 2), channels = input.size(1) / groups;
+    const std::int64_t outputs = weight.size(1), group = i[1] / outputs;
+    std::vector<Factors> met;  // the element of the input, and the tap that spreads it here
+    for (std::int64_t r = 0; r < taps; ++r)
+      if (const std::int64_t at = window.source(i, r, weight.shape(), input.shape()); at >= 0)
+        met.push_back({at, wrong == Spread::flipped ? taps - 1 - r : r});
+    // Whoever comes last stays.
+    if (wrong == Spread::overwritten && !met.empty()) met = {*std::ranges::max_element(met, {}, &Factors::a)};
+    const auto n = static_cast<std::int64_t>(met.size());
+    const S total = sum<S>(n * channels, [&](std::int64_t k) {
+      const std::int64_t c = group * channels + k / n;
+      const Factors& at = met[static_cast<std::size_t>(k % n)];
+      return input.at((i[0] * input.size(1) + c) * image + at.a) *
+             weight.at((c * outputs + i[1] % outputs) * taps + at.b);
+    });
+    return bias == nullptr ? total : total + (*bias)(i[1]);
+  }
+};
+
 struct ConvolutionReluBeforeBias {
   template <class S>
   S operator()(const Tensor<S>& input, const Tensor<S>& weight, const Tensor<S>* bias,
@@ -253,7 +290,14 @@ const EnrolledWrong convolution_wrong[] = {
     EnrolledWrong{wrong_formula<ops::convolution, WrongConvolution<Repeated>>(
         "padded_by_the_edge", "pads with the elements at the image's border, instead of zeros")},
     EnrolledWrong{wrong_formula<ops::convolution, WrongConvolution<Periodic>>(
-        "padded_by_wrapping", "pads with the image's other side, as if it were periodic, instead of zeros")}};
+        "padded_by_wrapping", "pads with the image's other side, as if it were periodic, instead of zeros")},
+    EnrolledWrong{wrong_formula<ops::convolution, WrongTransposedConvolution<Spread::overwritten>>(
+        "overlaps_overwritten",
+        "transposed, stores where it had to add: of windows that overlap the last one stays")},
+    EnrolledWrong{wrong_formula<ops::convolution, WrongTransposedConvolution<Spread::flipped>>(
+        "transposed_flipped", "turns the window round where it is transposed")},
+    EnrolledWrong{wrong_formula<ops::convolution, WrongTransposedConvolution<Spread::padded_in_front>>(
+        "output_padding_in_front", "puts what output_padding adds before the image, and not after it")}};
 
 }  // namespace
 }  // namespace assay

@@ -14,6 +14,7 @@
 #include "fused.h"
 #include "gathered.h"
 #include "in_part.h"
+#include "misread.h"
 #include "moved.h"
 #include "named.h"
 #include "narrow.h"
@@ -136,8 +137,8 @@ class Diagnoser {
   // The quickest first; those that hold for every operator's results are named first.
   std::span<const Variant> read_off_all() {
     try {
-      for (const auto some :
-           {moved_of, turned_of, exchanged_of, gathered_of, fused_of, outside_of, tiles_of, terms_of}) {
+      for (const auto some : {moved_of, turned_of, exchanged_of, misread_of, gathered_of, fused_of,
+                              outside_of, tiles_of, terms_of}) {
         std::vector<Variant> found = some(evidence_);
         guessed_.insert(some == terms_of ? guessed_.begin() : guessed_.end(),
                         std::move_iterator(found.begin()), std::move_iterator(found.end()));
