@@ -1,5 +1,7 @@
 #include "ops/clamp.h"
 
+#include <cmath>
+
 #include "reference_of.h"
 
 namespace assay {
@@ -9,6 +11,9 @@ struct Clamp {
   template <class S>
   S operator()(const Tensor<S>& self, std::optional<Scalar> min, std::optional<Scalar> max,
                const Index& i) const {
+    // Of two bounds that are given, one that is NaN makes every result NaN; alone it is no bound.
+    if (min && max && (std::isnan(min->real) || std::isnan(max->real)))
+      return param<S>(std::isnan(min->real) ? *min : *max);
     S x = self[i];
     if (min) x = select(x < param<S>(*min), param<S>(*min), x);  // NaN stays, and -0 beside 0
     if (max) x = select(x > param<S>(*max), param<S>(*max), x);

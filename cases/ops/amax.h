@@ -8,7 +8,8 @@ namespace assay::ops {
 inline constexpr Operator amax{
     .schema = parse_schema("amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor"),
     .formula =
-        "the largest number of self over the dimensions dim, all of them if none is named; NaN if there is one",
+        "the largest number of self over the dimensions dim, all of them if none is named; NaN if there is one; 0 is "
+        "larger than -0",
     .dtypes = kFloatingPoint | kArithmeticIntegers,
     .in_integers = true,
     .shapes = "self=[*] -> [reduced(*,dim,keepdim)]",

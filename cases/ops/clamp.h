@@ -11,7 +11,9 @@ namespace assay::ops {
 // of integers there, and is an error here.
 inline constexpr Operator clamp{
     .schema = parse_schema("clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor"),
-    .formula = "min(max(self, min), max), a bound that is None left out",
+    .formula =
+        "min(max(self, min), max), a bound that is None left out, and one that is NaN; of two bounds, one that is NaN makes "
+        "every result NaN",
     .dtypes = kFloatingPoint | kArithmeticIntegers,
     .in_integers = true,
     .shapes = "self=[*] -> [*]",
@@ -19,7 +21,7 @@ inline constexpr Operator clamp{
     .properties = kElementwise,
     .kinks = "0, 1, -1",
     .in_place = "self",
-    .source = "torch.clamp",
+    .source = "torch.clamp; ATen/native/TensorCompare.cpp, clamp_out",
 };
 
 }  // namespace assay::ops

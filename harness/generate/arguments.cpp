@@ -84,7 +84,12 @@ Shape broadcastable(Draw& draw, const Shape& full) {
   return shape;
 }
 
-CaseValue draw_scalar(Draw& draw, bool integers_only) {
+CaseValue draw_scalar(Draw& draw, Dtype result) {
+  const bool integers_only = !is_float(result);
+  // Beyond what numbers of 24, 32 and 53 bits tell apart.
+  if (result == Dtype::i64 && draw.chance(25))
+    return draw.pick(
+        std::array<std::int64_t, 4>{16'777'217, 4'294'967'297, 9'007'199'254'740'993, -16'777'219});
   if (integers_only || draw.chance(30)) return draw.pick(std::array<std::int64_t, 6>{0, 1, -1, 2, 3, -7});
   return draw.chance(80) ? draw.pick(kSmallReals) : draw.pick(kFarReals);
 }
@@ -200,7 +205,7 @@ CaseValue draw_attribute(Draw& draw, const Case& c, std::size_t i, Dtype result_
   if (d.kind == Domain::Kind::real) {
     if ((may_be_none || (a.has_default && !a.optional)) && draw.chance(35))
       return a.has_default ? default_value(a) : None{};
-    const CaseValue drawn = draw_scalar(draw, !is_float(result_dtype));
+    const CaseValue drawn = draw_scalar(draw, result_dtype);
     const auto* integer = std::get_if<std::int64_t>(&drawn);
     return a.type == Type::real && integer != nullptr ? CaseValue{static_cast<double>(*integer)} : drawn;
   }

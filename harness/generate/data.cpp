@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "case_size.h"
@@ -87,6 +88,25 @@ void to_integers(Dtype dtype, std::span<double> values) {
   }
 }
 
+// Whether integers of the family are large ones that differ in their last digits alone: of these a kernel that takes them through
+// floating-point numbers of 24 or 53 bits makes one number.
+bool are_close(Dtype dtype, const Family& family, const Target& target) {
+  return (dtype == Dtype::i32 || dtype == Dtype::i64) && family.name == "wide" && !target.nonzero &&
+         (target.shared.word(1u << 27) & 1) != 0;
+}
+
+void fill_close(TensorData& t, const Target& target) {
+  constexpr std::int64_t kOne = 1;
+  constexpr std::array kOf32{kOne << 24, -(kOne << 24), kOne << 30, (kOne << 31) - 8};
+  constexpr std::array kOf64{kOne << 24, kOne << 32, kOne << 53, -(kOne << 53), kOne << 62};
+  const std::int64_t base =
+      t.dtype == Dtype::i32
+          ? kOf32[static_cast<std::size_t>(target.shared.below((1u << 27) + 1, std::ssize(kOf32)))]
+          : kOf64[static_cast<std::size_t>(target.shared.below((1u << 27) + 1, std::ssize(kOf64)))];
+  for (std::int64_t i = 0; i < t.numel(); ++i)
+    store_integer(t.element(i), t.dtype, base + target.own.below(static_cast<std::uint64_t>(i), 9) - 4);
+}
+
 void store_rows(TensorData& t, std::span<const double> values) {
   const std::size_t rank = t.shape.size();
   const std::int64_t inner = rank == 0 ? 1 : t.shape[rank - 1];
@@ -116,6 +136,10 @@ TensorData filled(const TensorSpec& spec, const Family& family, const Target& ta
   TensorData t(spec.dtype, spec.shape, spec.layout);
   std::vector<double> values(static_cast<std::size_t>(t.numel()));
   if (values.empty()) return t;
+  if (target.rows <= 0 && !target.scales && !target.zero_points && are_close(spec.dtype, family, target)) {
+    fill_close(t, target);
+    return t;
+  }
   if (target.rows > 0)
     fill_index(target, family.name, values);
   else if (target.scales)

@@ -56,14 +56,17 @@ struct Layer {
 using Least = std::map<const std::int64_t*, std::int64_t>;
 
 // Windows are given by a list of ints, or by a tensor's dimensions. An image has room for two of them.
+constexpr std::int64_t kFewChannels = 4;
+
 Least least_sizes(const Layer& layer, ShapeBinding& binding) {
   Least least;
-  // Channels in groups stay in groups, and those of a group several or one.
+  // Channels in groups stay in groups, and those of a group several or one. Of an image, 3 for its colours stay 3: kernels know that number.
   for (const ShapePattern& p : layer.alternative.inputs)
     for (const DimPattern& d : p.dims)
       if (d.kind == DimPattern::Kind::product)
         for (const std::string& name : {d.name, d.operands[0]})
-          least[&binding.sizes.at(name)] = std::min<std::int64_t>(binding.sizes.at(name), 2);
+          least[&binding.sizes.at(name)] =
+              binding.sizes.at(name) <= kFewChannels ? binding.sizes.at(name) : 2;
   for (const std::string& name : layer.alternative.runs())
     if (const std::string* in = layer.alternative.window_in(name)) {
       const Shape& window = binding.runs.at(name);

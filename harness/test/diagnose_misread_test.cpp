@@ -46,8 +46,8 @@ TEST(DiagnoseMisread, RowsAtAnotherPitch) {
 TEST(DiagnoseMisread, OneRowForSeveral) {
   expect_cause(of_product([](std::int64_t row, std::int64_t column) { return row / 2 * 40 + column; }),
                "mat2.one_for_2_in_dimension_0", "reads index i / 2 of dimension 0 of mat2 for index i");
-  expect_cause(of_product([](std::int64_t row, std::int64_t column) { return row % 16 * 40 + column; }),
-               "mat2.first_16_again_in_dimension_0", "reads index i % 16 of dimension 0 of mat2 for index i");
+  expect_cause(of_product([](std::int64_t row, std::int64_t column) { return row % 8 * 40 + column; }),
+               "mat2.first_8_again_in_dimension_0", "reads index i % 8 of dimension 0 of mat2 for index i");
 }
 
 // Heads that share keys are counted so; here each has its own.

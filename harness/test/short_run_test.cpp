@@ -49,6 +49,11 @@ TEST(ShortRun, TakesTwoMinutesForAllAndSecondsForFew) {
     for (int d = 0; d < kDtypes; ++d) all += op->dtypes.contains(static_cast<Dtype>(d)) ? 1 : 0;
   EXPECT_EQ(budget_for(all).count(), 120);
   EXPECT_EQ(budget_for(1).count(), 10);
+  EXPECT_EQ(budget_for(1, 4).count(), 10);
+  EXPECT_EQ(budget_for(1, 30).count(), 75)
+      << "each kernel of a large library is judged on as many cases as one alone";
+  EXPECT_EQ(budget_for(1, 400).count(), 120);
+  EXPECT_EQ(budget_for(all, 30).count(), 120);
   EXPECT_NEAR(budget_for(all / 2).count(), 60, 1);
 }
 

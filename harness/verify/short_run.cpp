@@ -13,6 +13,7 @@ using Seconds = Budget::Seconds;
 
 constexpr Seconds kMost{120};
 constexpr Seconds kLeast{10};
+constexpr double kKernelsInTheLeast = 4;  // of somebody's library, of one operator
 
 std::size_t all_operators_and_dtypes() {
   std::size_t n = 0;
@@ -23,9 +24,11 @@ std::size_t all_operators_and_dtypes() {
 
 }  // namespace
 
-Seconds budget_for(std::size_t operators_and_dtypes) {
+Seconds budget_for(std::size_t operators_and_dtypes, std::size_t plugin_kernels) {
   const auto all = static_cast<double>(std::max<std::size_t>(all_operators_and_dtypes(), 1));
-  return std::clamp(kMost * (static_cast<double>(operators_and_dtypes) / all), kLeast, kMost);
+  const Seconds least = kLeast * std::max(1.0, static_cast<double>(plugin_kernels) / kKernelsInTheLeast);
+  return std::clamp(std::max(kMost * (static_cast<double>(operators_and_dtypes) / all), least), kLeast,
+                    kMost);
 }
 
 bool is_left_out(const Kernel& kernel, const std::vector<std::string>& globs) {

@@ -20,7 +20,8 @@ inline constexpr std::uint64_t kLeastRounds = 3;
 inline constexpr std::uint64_t kPeerRounds = kLeastRounds;
 
 // Two minutes for all operators and dtypes, less for few.
-std::chrono::duration<double> budget_for(std::size_t operators_and_dtypes);
+// Two minutes at most also where a library has many kernels of one operator: each four of them get as much as one operator.
+std::chrono::duration<double> budget_for(std::size_t operators_and_dtypes, std::size_t plugin_kernels = 0);
 
 // Whether the short run does without the kernel: a CUDA kernel on the processor, which takes up to fifty times as long as
 // another, unless a glob of --impl names it.

@@ -63,6 +63,14 @@ std::vector<Chosen> subjects(const Registry& registry, const VerifyOptions& opti
   return all;
 }
 
+std::size_t most_plugin_kernels(const std::vector<Chosen>& subjects) {
+  std::ptrdiff_t most = 0;
+  for (const Chosen& s : subjects)
+    most = std::max(most, std::ranges::count_if(
+                              s.kernels, [](const Kernel* k) { return k->name.starts_with(kPluginPrefix); }));
+  return static_cast<std::size_t>(most);
+}
+
 ShortRun part_that_ran(const std::vector<Chosen>& subjects, const VerifyOptions& options,
                        const std::map<std::uint64_t, std::uint64_t>& done, std::uint64_t chunk, double budget) {
   ShortRun part;

@@ -24,6 +24,9 @@ struct Chosen {
 // Those that the options select, of generated or of listed cases. Throws SelectionError.
 std::vector<Chosen> subjects(const Registry& registry, const VerifyOptions& options);
 
+// Of libraries' kernels, as many as one operator and dtype has at most.
+std::size_t most_plugin_kernels(const std::vector<Chosen>& subjects);
+
 // Of a short run: which part of the thorough one it was, if `done` says how many operators and dtypes had each lot of `chunk` cases.
 ShortRun part_that_ran(const std::vector<Chosen>& subjects, const VerifyOptions& options,
                        const std::map<std::uint64_t, std::uint64_t>& done, std::uint64_t chunk, double budget);

@@ -62,7 +62,7 @@ class Run {
     if (options_.is_short) {
       const auto rows = static_cast<std::size_t>(
           std::ranges::count_if(subjects_, [](const Chosen& s) { return !s.kernels.empty(); }));
-      progress_.budget = options_.budget.value_or(budget_for(rows));
+      progress_.budget = options_.budget.value_or(budget_for(rows, most_plugin_kernels(subjects_)));
       budget_.emplace(*progress_.budget);
     }
   }

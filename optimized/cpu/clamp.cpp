@@ -4,6 +4,8 @@
 #define HWY_TARGET_INCLUDE "cpu/clamp.cpp"
 #include "levels.h"
 
+#include <cmath>
+
 #include "../geometry/wrap.h"
 #include "elementwise.h"
 #include "ops/clamp.h"
@@ -15,11 +17,13 @@ namespace {
 struct Clamp {
   static constexpr bool cheap = true;
   double min, max;
+  bool all_nan;  // of two bounds one is
   std::int64_t integer_min, integer_max;
   template <class D, class V>
   HWY_INLINE V operator()(D d, V x) const {
     const V least = hn::Set(d, static_cast<hn::TFromD<D>>(min)),
             most = hn::Set(d, static_cast<hn::TFromD<D>>(max));
+    if (all_nan) return hn::NaN(d);
     x = hn::IfThenElse(hn::Lt(x, least), least, x);
     return hn::IfThenElse(hn::Gt(x, most), most, x);
   }
@@ -32,6 +36,7 @@ void run(const View& self, std::optional<Scalar> min, std::optional<Scalar> max,
   constexpr double infinity = std::numeric_limits<double>::infinity();
   const Dtype type = out.type();
   elementwise(Clamp{min ? min->real : -infinity, max ? max->real : infinity,
+                    min && max && (std::isnan(min->real) || std::isnan(max->real)),
                     min ? wrapped_to(type, min->integer) : INT64_MIN,
                     max ? wrapped_to(type, max->integer) : INT64_MAX},
               out, self);

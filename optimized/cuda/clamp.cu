@@ -2,6 +2,8 @@
 // that is not given is an infinity, which no number crosses.
 #include "ops/clamp.h"
 
+#include <cmath>
+
 #include "contracts.h"
 #include "elementwise.h"
 #include "geometry/wrap.h"
@@ -11,9 +13,11 @@ inline namespace ASSAY_CUDA_BACKEND {
 
 struct Clamp {
   double min, max;
+  bool all_nan;  // of two bounds one is
   std::int64_t integer_min, integer_max;
   template <class C>
   __device__ C operator()(C x) const {
+    if (all_nan) return static_cast<C>(NAN);
     const C least = static_cast<C>(min), most = static_cast<C>(max);
     x = x < least ? least : x;
     return x > most ? most : x;
@@ -31,6 +35,7 @@ void clamp(const View& self, std::optional<Scalar> min, std::optional<Scalar> ma
   constexpr double infinity = std::numeric_limits<double>::infinity();
   const Dtype type = out.type();
   elementwise(Clamp{min ? min->real : -infinity, max ? max->real : infinity,
+                    min && max && (std::isnan(min->real) || std::isnan(max->real)),
                     min ? cpu::wrapped_to(type, min->integer) : INT64_MIN,
                     max ? cpu::wrapped_to(type, max->integer) : INT64_MAX},
               out, self);
