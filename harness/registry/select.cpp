@@ -91,6 +91,21 @@ void check_patterns(const Registry& registry, const std::vector<std::string>& gl
           p, fmt::join(globs, ","), p));
 }
 
+namespace {
+
+// The nearest ones first, and no more than can be read.
+std::string listed(const std::set<std::string>& names, std::string_view meant) {
+  constexpr std::size_t kMost = 12;
+  std::vector<std::string> all(names.begin(), names.end());
+  if (all.size() <= kMost) return fmt::format("{}", fmt::join(all, ", "));
+  std::ranges::stable_sort(all, {}, [&](const std::string& name) { return edit_distance(name, meant); });
+  const std::size_t more = all.size() - kMost;
+  all.resize(kMost);
+  return fmt::format("{}, and {} more, which `assay ops NAME` lists", fmt::join(all, ", "), more);
+}
+
+}  // namespace
+
 void check_impls(const Registry& registry, const std::vector<const Operator*>& operators,
                  const std::vector<std::string>& globs) {
   std::set<std::string> all;
@@ -108,12 +123,11 @@ void check_impls(const Registry& registry, const std::vector<const Operator*>& o
       }
       if (std::ranges::any_of(operators, [](const Operator* op) { return op->schema.ns == "aten"; }))
         all.insert("torch");
-      throw SelectionError(
-          fmt::format("no kernel matches --impl \"{}\"; there are: {}", g, fmt::join(all, ", ")));
+      throw SelectionError(fmt::format("no kernel matches --impl \"{}\"; there are: {}", g, listed(all, g)));
     }
   if (!globs.empty() && std::ranges::none_of(all, [&](const std::string& n) { return selects(globs, n); }))
     throw SelectionError(fmt::format("--impl \"{}\" leaves no kernel; there are: {}", fmt::join(globs, ","),
-                                     fmt::join(all, ", ")));
+                                     listed(all, globs.front())));
 }
 
 }  // namespace assay
