@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <utility>
 
 #include "arguments.h"
 #include "check_case.h"
@@ -193,6 +194,29 @@ bool may_fit(const ShapeAlternative& alternative, const Factors& wish, const Siz
   return fits(alternative, binding, budget);
 }
 
+// Some get as many equal sizes as their wish leaves: what takes one dimension for another of its length, or a tensor that broadcasts along
+// columns for one that does along rows, is right where they differ, for shapes forbid it then. Nothing is drawn for it.
+void make_alike(const ShapeAlternative& alternative, const std::vector<WishedSize>& wished,
+                const std::vector<std::int64_t*>& free, const SizeBudget& budget, ShapeBinding& binding) {
+  constexpr std::int64_t kLargestAlike = 64;
+  const std::vector<std::string> runs = alternative.runs();
+  if (std::ranges::any_of(runs, [&](const std::string& r) { return alternative.window_in(r) != nullptr; }))
+    return;
+  std::int64_t sum = 0;
+  for (const std::int64_t* size : sizes_of(alternative, binding)) sum += *size;
+  const auto becomes = [&](std::int64_t& other, std::int64_t size) {
+    if (size < 2 || size > kLargestAlike) return;
+    const std::int64_t before = std::exchange(other, size);
+    if (!fits(alternative, binding, budget)) other = before;
+  };
+  if (sum % 2 == 0)
+    for (std::size_t w = 1; w < wished.size(); ++w)
+      for (std::size_t first = 0; first < w; ++first)
+        if (wished[w].of == wished[first].of) becomes(*wished[w].size, *wished[first].size);
+  if (sum % 3 != 0) return;
+  for (std::int64_t* other : free) becomes(*other, wished.empty() ? *free[0] : *wished[0].size);
+}
+
 std::optional<ShapeBinding> draw_wished_binding(Draw& draw, const ShapeAlternative& alternative,
                                                 const Factors& wish, const SizeBudget& budget) {
   ShapeBinding binding = with_runs(alternative, lengths_wished(&draw, alternative, wish));
@@ -224,6 +248,7 @@ std::optional<ShapeBinding> draw_wished_binding(Draw& draw, const ShapeAlternati
     size = std::max(draw.chance(50) ? draw.range(least_rank(wish) > 0 ? 2 : 1, 8) : draw_size(draw), least);
     while (size > least && !fits(alternative, binding, budget)) size = std::max(size / 2, least);
   }
+  make_alike(alternative, wished, free, budget, binding);
   return binding;
 }
 
