@@ -77,7 +77,7 @@ struct BenchRow {
   std::uint64_t calls = 0;
   std::string clock;      // of `ns`: "cpu", the thread's own; "wall", with several threads; "device"
   Estimate ns;            // of one call
-  double contention = 0;  // wall over the thread's own time: above 1, others had the processor
+  double contention = 1;  // wall over the thread's own time: above 1, others had the processor
   std::int64_t bytes = 0;
   std::int64_t operations = 0;  // elementary functions not among them
   std::int64_t functions = 0;

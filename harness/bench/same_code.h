@@ -29,7 +29,7 @@ namespace assay {
 // libraries are the same if name and version are, or, without a version, both files are linked with the same libraries.
 //
 // Not seen is what writes into a variable by a pointer that a function gave it, or that it read, what other functions write into a
-// thread's variables, and what differs after these 4 KiB.
+// thread's variables, and what differs beyond these 4 KiB.
 class CodeComparison {
  public:
   // Throws FileError for files that are no libraries, and std::runtime_error if objdump is missing.

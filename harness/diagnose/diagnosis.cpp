@@ -137,7 +137,7 @@ class Diagnoser {
   // The quickest first; those that hold for every operator's results are named first.
   std::span<const Variant> read_off_all() {
     try {
-      for (const auto some : {moved_of, turned_of, exchanged_of, misread_of, gathered_of, fused_of,
+      for (const auto some : {moved_of, turned_of, exchanged_of, gathered_of, misread_of, fused_of,
                               outside_of, tiles_of, terms_of}) {
         std::vector<Variant> found = some(evidence_);
         guessed_.insert(some == terms_of ? guessed_.begin() : guessed_.end(),

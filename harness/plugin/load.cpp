@@ -21,7 +21,7 @@ namespace assay {
 
 namespace {
 
-// What an entry of the first ABI holds; later ones only add fields after.
+// What an entry of the first ABI holds; later ones only add fields at the end.
 constexpr std::uint32_t kLeastKernelBytes = offsetof(assay_kernel, context) + sizeof(assay_kernel::context);
 // Beyond any table of this ABI and of later ones: such numbers are not what they should be, and what they lead to is not
 // the library's memory.

@@ -347,5 +347,26 @@ TEST(GenerateData, AnUnknownFamilyNamesTheKnownOnes) {
   }
 }
 
+// A kernel that takes integers through floating-point numbers makes one number of several.
+TEST(GenerateData, SomeIntegersDifferWhereDoublesAndFloatsDoNot) {
+  const auto merge = [](const char* dtype, auto narrow) {
+    for (int seed = 1; seed <= 20; ++seed) {
+      const Call call = materialise(parse_case("argmax:" + std::string(dtype) +
+                                               ":self=64,dim=0:data=wide:seed=" + std::to_string(seed)));
+      const auto& t = std::get<TensorData>(call.arguments[0]);
+      std::set<std::int64_t> all;
+      std::set<decltype(narrow(0))> narrowed;
+      for (std::int64_t i = 0; i < t.numel(); ++i) {
+        all.insert(load_integer(t.element(i), t.dtype));
+        narrowed.insert(narrow(load_integer(t.element(i), t.dtype)));
+      }
+      if (narrowed.size() < all.size()) return true;
+    }
+    return false;
+  };
+  EXPECT_TRUE(merge("i64", [](std::int64_t n) { return static_cast<double>(n); }));
+  EXPECT_TRUE(merge("i32", [](std::int64_t n) { return static_cast<float>(n); }));
+}
+
 }  // namespace
 }  // namespace assay

@@ -106,7 +106,7 @@ TEST_F(OracleCopy, IsTimedOnADevice) {
   for (const char* impl : {"torch", "torch.cuda"}) {
     const Timed alike = timed("clone:f32:self=[64x32]", impl),
                 otherwise = timed("clone:f32:self=[64x32]@permuted(1,0)", impl);
-    EXPECT_LT(alike.copies, kRounds) << impl;
+    EXPECT_LT(alike.copies, 2 * kRounds) << impl;  // before and after the rounds, when data change
     EXPECT_GE(otherwise.copies, alike.copies + kRounds) << impl;
     EXPECT_THAT(alike.out, ::testing::Not(HasSubstr("a copy is in its time"))) << impl;
     EXPECT_THAT(otherwise.out, HasSubstr("a copy is in its time")) << impl;

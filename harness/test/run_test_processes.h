@@ -1,4 +1,4 @@
-// Kernels of run_test_worker.cpp that do something to processes: end, hold up or copy their own, stop another, or leave some after.
+// Kernels of run_test_worker.cpp that do something to processes: end, hold up or copy their own, stop another, or leave some at work.
 #pragma once
 
 #include <sys/wait.h>

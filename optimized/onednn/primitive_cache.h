@@ -3,7 +3,7 @@
 // The key holds everything that shapes a primitive, attributes with their values and the number of OpenMP
 // threads included. A builder sees nothing but the key: what is not in the key cannot shape the primitive.
 //
-// oneDNN has a cache of its own after this one. It stores primitives but not their descriptors, which cost
+// oneDNN has a cache of its own beside this one. It stores primitives but not their descriptors, which cost
 // 1.5 to 15 us a call, counts nothing and cannot be asked what it holds.
 #pragma once
 

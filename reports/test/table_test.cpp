@@ -21,7 +21,7 @@ TEST(Table, HasThisText) {
 relu             f32                    cases
   onednn (peer)  crashed 1                 10
 
-Behind "pass": the largest error seen, where 1 is the most that is allowed. Behind a fault: how many cases show it.
+After "pass": the largest error seen, where 1 is the most that is allowed. After a fault: how many cases show it.
 ~: the share of elements for which any result would have passed.
 
 Not run: this machine lacks something that these kernels need.

@@ -84,7 +84,7 @@ bool are_all(Warp& warp, const Instruction& i, std::uint32_t lanes) {
   return true;
 }
 
-// Runs the lanes that are furthest after, together, until they part, wait, end or come to others. False if none can run.
+// Runs the lanes that are furthest behind, together, until they part, wait, end or come to others. False if none can run.
 bool run_together(Warp& warp, const Program& program) {
   const std::uint32_t ready = warp.live & ~warp.in_warp & ~warp.at_barrier;
   if (ready == 0) return false;
