@@ -40,16 +40,13 @@ macro(assay_compiled_as_released)
 endmacro()
 
 # Reading headers is half of what a compiler does with a short source. Each source must stand without them, too: ci/nightly
-# builds with this option off, and without joining.
+# builds with this option off, and without joining. Headers are named in <>, so that checkouts share what ccache has of them.
 option(ASSAY_PRECOMPILED_HEADERS "Precompile headers" ON)
 function(assay_precompile name)
   if(NOT ASSAY_PRECOMPILED_HEADERS)
     return()
   endif()
-  if(ASSAY_SHARED_CACHE)  # not another launcher, which somebody named
-    set_target_properties(${name} PROPERTIES CXX_COMPILER_LAUNCHER
-      "${ASSAY_SHARED_CACHE};CCACHE_SLOPPINESS=pch_defines,time_macros;${ASSAY_CCACHE}")
-  endif()
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_precompile_headers(${name} PRIVATE
     <algorithm> <array> <chrono> <cmath> <filesystem> <functional> <map> <memory> <optional> <random> <set> <span>
     <sstream> <string> <vector> <fmt/format.h> ${ARGN})
