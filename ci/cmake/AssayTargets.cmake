@@ -89,7 +89,7 @@ endfunction()
 
 function(assay_compile_quickly name)
   if(CMAKE_BUILD_TYPE STREQUAL "Release" OR ASSAY_AS_RELEASED)
-    target_compile_options(${name} PRIVATE -O1)
+    target_compile_options(${name} PRIVATE -Og)
   endif()
 endfunction()
 
