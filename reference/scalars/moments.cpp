@@ -231,7 +231,7 @@ Moments<Tracked<V>> tracked_moments(std::span<const double> x) {
     m.squares.may_be &= kMayBePositiveInfinity;
   keep_positive(m.squares);
   if (arithmetic().updates_moments && n >= 2) admit_merging(m, n, sizes_of(x, m.mean));
-  if (arithmetic().one_pass && n >= 2) admit_one_pass(m, n, sizes_of(x, m.mean));
+  if (arithmetic().one_pass && n >= 1) admit_one_pass(m, n, sizes_of(x, m.mean));
   return m;
 }
 

@@ -53,7 +53,7 @@ Moments<S> two_passes(std::int64_t n, const X& x) {
 template <class V, class X>
 void settle_moments(Moments<Adversary<V>>& m, std::int64_t n, const X& x) {
   const bool updates = arithmetic().updates_moments && arithmetic().chain.kind != Chain::Kind::pairwise;
-  if ((!updates && !arithmetic().one_pass) || n < 2 || assay::attack_state().coin()) return;
+  if ((!updates && !arithmetic().one_pass) || n < (updates ? 2 : 1) || assay::attack_state().coin()) return;
   std::vector<Adversary<V>> all;
   all.reserve(static_cast<std::size_t>(n));
   for (std::int64_t k = 0; k < n; ++k) all.push_back(x(k));

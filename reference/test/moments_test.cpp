@@ -114,6 +114,22 @@ TEST(MomentsByOnePass, AreAdmittedByTheirClauseAndByNoOther) {
       }
 }
 
+// The square of one number may overflow, and be rounded: nothing less itself is then NaN, or not 0.
+TEST(MomentsByOnePass, OfOneNumber) {
+  const auto interval = [](double x, const Contract& contract) {
+    Call c("var.correction");
+    c.tensor(Dtype::f32, {1}, {x}).none().integer(0).boolean(false);
+    return c.evaluate().interval(0, 0, contract);
+  };
+  const Contract one_pass = contract("moments=one_pass");
+  EXPECT_TRUE(interval(3e19, one_pass).contains(NAN));
+  EXPECT_TRUE(interval(3e19, one_pass).contains(0));
+  EXPECT_FALSE(interval(3e19, {}).contains(NAN));
+  const double x = 1 + 0x1p-23;
+  EXPECT_TRUE(interval(x, one_pass).contains(static_cast<float>(x * x) - x * x));
+  EXPECT_FALSE(interval(x, one_pass).contains(1e-6));
+}
+
 // The bound is that of an error, and no more: twice the worst result is outside.
 TEST(MomentsByOnePass, AdmitNoMoreThanTheirErrors) {
   const Contract one_pass = contract("moments=one_pass");
