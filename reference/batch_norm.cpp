@@ -4,6 +4,7 @@
 
 #include "norm.h"
 #include "reference_of.h"
+#include "wrong_statistics.h"
 
 namespace assay {
 namespace {
@@ -122,29 +123,39 @@ struct RunningVar {
 
 // ---- Wrong ones ----------------------------------------------------------------------------------------------
 
-struct EpsilonBesideTheRoot {
+// In training and outside it.
+template <class Wrong>
+struct BatchNormWith {
   template <class S>
   S operator()(const Tensor<S>& input, const Tensor<S>* weight, const Tensor<S>* bias,
                const Tensor<S>* running_mean, const Tensor<S>* running_var, bool training, double, double eps,
                const Index& i) const {
     const std::int64_t c = i[1], n = Channel{Fibers(input.shape(), 1), c}.size();
-    Statistics<S> s = training ? Statistics<S>::of(channel_moments(input, c), n, 0)
-                               : Statistics<S>(running_mean->at(c), running_var->at(c), 0);
-    s.rstd = S(1) / (S(1) / s.rstd + param<S>(eps));
+    const Statistics<S> s = training ? Wrong::template of<S>(channel_moments(input, c), n, eps)
+                                     : Wrong::template given<S>(running_mean->at(c), running_var->at(c), eps);
     return s.normal(input.at(i.number()), weight, bias, c);
   }
 };
+template <class Wrong>
+struct BatchNormRstdWith {
+  static constexpr bool on_the_way = true;
 
-struct BatchVarianceOrEpsilon {
   template <class S>
-  S operator()(const Tensor<S>& input, const Tensor<S>* weight, const Tensor<S>* bias,
-               const Tensor<S>* running_mean, const Tensor<S>* running_var, bool training, double, double eps,
-               const Index& i) const {
-    const std::int64_t c = i[1], n = Channel{Fibers(input.shape(), 1), c}.size();
-    const Moments<S> m = training ? channel_moments(input, c) : Moments<S>{};
-    const Statistics<S> s = Statistics<S>::clipped(training ? m.mean : running_mean->at(c),
-                                                   training ? m.squares / S(n) : running_var->at(c), eps);
-    return s.normal(input.at(i.number()), weight, bias, c);
+  S operator()(const Tensor<S>& input, const Tensor<S>*, const Tensor<S>*, const Tensor<S>*, const Tensor<S>*,
+               bool, double, double eps, const Index& i) const {
+    const std::int64_t n = Channel{Fibers(input.shape(), 1), i[0]}.size();
+    return Wrong::template of<S>(channel_moments(input, i[0]), n, eps).rstd;
+  }
+};
+template <class Saved>
+struct BatchSaves {
+  static constexpr bool on_the_way = true;
+
+  template <class S>
+  S operator()(const Tensor<S>& input, const Tensor<S>*, const Tensor<S>*, const Tensor<S>*, const Tensor<S>*,
+               bool, double, double eps, const Index& i) const {
+    const std::int64_t n = Channel{Fibers(input.shape(), 1), i[0]}.size();
+    return Saved::template of<S>(channel_moments(input, i[0]), n, eps);
   }
 };
 
@@ -170,20 +181,7 @@ struct VarianceAsDeviation {
   }
 };
 
-// In training: with squares divided by n - 1; or each image by itself.
-struct BatchUnbiased {
-  template <class S>
-  S operator()(const Tensor<S>& input, const Tensor<S>* weight, const Tensor<S>* bias,
-               const Tensor<S>* running_mean, const Tensor<S>* running_var, bool training, double momentum,
-               double eps, const Index& i) const {
-    if (!training)
-      return BatchNorm{}(input, weight, bias, running_mean, running_var, training, momentum, eps, i);
-    const std::int64_t c = i[1], n = Channel{Fibers(input.shape(), 1), c}.size();
-    const Moments<S> m = channel_moments(input, c);
-    const Statistics<S> s{m.mean, m.squares / S(std::max<std::int64_t>(n - 1, 1)), eps};
-    return s.normal(input.at(i.number()), weight, bias, c);
-  }
-};
+// In training: each image by itself.
 struct EachImage {
   template <class S>
   S operator()(const Tensor<S>& input, const Tensor<S>* weight, const Tensor<S>* bias,
@@ -198,13 +196,16 @@ struct EachImage {
   }
 };
 
-struct BatchDeviation {
+// With squares divided by n, as in the result, where they are divided by n - 1.
+struct RunningVarByN {
   static constexpr bool on_the_way = true;
 
   template <class S>
-  S operator()(const Tensor<S>& input, const Tensor<S>*, const Tensor<S>*, const Tensor<S>*, const Tensor<S>*,
-               bool, double, double eps, const Index& i) const {
-    return S(1) / channel_statistics(input, i[0], eps).rstd;
+  S operator()(const Tensor<S>& input, const Tensor<S>*, const Tensor<S>*, const Tensor<S>&,
+               const Tensor<S>& running_var, bool training, double momentum, double, const Index& i) const {
+    if (!training) return running_var[i];
+    const std::int64_t n = Channel{Fibers(input.shape(), 1), i[0]}.size();
+    return updated(running_var[i], channel_moments(input, i[0]).squares / S(n), momentum);
   }
 };
 
@@ -214,24 +215,51 @@ const EnrolledReference batch_norm_reference[] = {
         reference<ops::native_batch_norm_legit_functional, FunctionalBatchNorm, Functional<BatchNormMean>,
                   Functional<BatchNormRstd>, RunningMean, RunningVar>()}};
 
+// With the same mistake in the result and in what is saved.
+template <class Wrong>
+WrongFormula batch_norm_with() {
+  return wrong_formula<ops::native_batch_norm, BatchNormWith<Wrong>, BatchNormMean, BatchNormRstdWith<Wrong>>(
+      Wrong::name, Wrong::says);
+}
+template <class Saved>
+WrongFormula batch_norm_that_saves() {
+  return wrong_formula<ops::native_batch_norm, BatchNorm, BatchNormMean, BatchSaves<Saved>>(Saved::name,
+                                                                                            Saved::says);
+}
+template <class Result, class Rstd, class Var>
+WrongFormula functional_batch_norm(std::string_view name, std::string_view says) {
+  return wrong_formula<ops::native_batch_norm_legit_functional, Functional<Result>, Functional<BatchNormMean>,
+                       Functional<Rstd>, RunningMean, Var>(name, says);
+}
+template <class Wrong>
+WrongFormula functional_batch_norm_with() {
+  return functional_batch_norm<BatchNormWith<Wrong>, BatchNormRstdWith<Wrong>, RunningVar>(Wrong::name,
+                                                                                           Wrong::says);
+}
+
 const EnrolledWrong batch_norm_wrong[] = {
-    EnrolledWrong{wrong_formula<ops::native_batch_norm, EpsilonBesideTheRoot, BatchNormMean, BatchNormRstd>(
-        "epsilon_beside_the_root", "divides by sqrt(var) + eps")},
-    EnrolledWrong{wrong_formula<ops::native_batch_norm, BatchVarianceOrEpsilon, BatchNormMean, BatchNormRstd>(
-        "variance_or_epsilon", "divides by sqrt(max(var, eps))")},
+    EnrolledWrong{batch_norm_with<EpsilonBesideTheRoot>()},
+    EnrolledWrong{batch_norm_with<VarianceOrEpsilon>()},
+    EnrolledWrong{batch_norm_with<UnbiasedVariance>().as_defined_by(UnbiasedVariance::definition)},
+    EnrolledWrong{batch_norm_that_saves<DeviationForRstd>()},
+    EnrolledWrong{batch_norm_that_saves<VarianceForRstd>()},
+    EnrolledWrong{batch_norm_that_saves<RstdWithoutEpsilon>()},
+    EnrolledWrong{functional_batch_norm_with<EpsilonBesideTheRoot>()},
+    EnrolledWrong{functional_batch_norm_with<VarianceOrEpsilon>()},
+    EnrolledWrong{functional_batch_norm_with<UnbiasedVariance>().as_defined_by(UnbiasedVariance::definition)},
+    EnrolledWrong{functional_batch_norm<BatchNorm, BatchNormRstd, RunningVarByN>(
+        "running_variance_by_n", "updates running_var with squares divided by n, not by n - 1")},
+    EnrolledWrong{functional_batch_norm<EachImage, BatchNormRstd, RunningVar>(
+                      "each_image", "takes mean and variance of each image by itself")
+                      .as_defined_by("instance normalisation")},
     EnrolledWrong{wrong_formula<ops::native_batch_norm, VarianceAsDeviation, BatchNormMean, BatchNormRstd>(
         "variance_as_deviation", "divides by the running variance, without the root")},
     EnrolledWrong{wrong_formula<ops::native_batch_norm, StatisticsOfTheBatch, BatchNormMean, BatchNormRstd>(
         "statistics_of_the_batch",
         "takes the mean and variance of the batch for the running ones, as in training")},
-    EnrolledWrong{wrong_formula<ops::native_batch_norm, BatchUnbiased, BatchNormMean, BatchNormRstd>(
-                      "unbiased_variance", "divides squares by n - 1")
-                      .as_defined_by("normalisation by torch.var with its default correction")},
     EnrolledWrong{wrong_formula<ops::native_batch_norm, EachImage, BatchNormMean, BatchNormRstd>(
                       "each_image", "takes mean and variance of each image by itself")
-                      .as_defined_by("instance normalisation")},
-    EnrolledWrong{wrong_formula<ops::native_batch_norm, BatchNorm, BatchNormMean, BatchDeviation>(
-        "deviation_for_rstd", "gives the standard deviation where 1 / it is asked for")}};
+                      .as_defined_by("instance normalisation")}};
 
 }  // namespace
 }  // namespace assay

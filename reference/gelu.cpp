@@ -46,12 +46,14 @@ struct BySigmoid {
   }
 };
 
-struct ShortConstant {
+// Literals of other implementations.
+template <double root, double cubic>
+struct WithLiterals {
   template <class S>
   S operator()(const Tensor<S>& self, std::string_view approximate, const Index& i) const {
     if (approximate == "none") return Gelu{}(self, approximate, i);
     const S x = self[i];
-    return S(0.5) * x * (S(1) + tanh(S(kSqrtTwoOverPi) * (x + S(0.0447) * (x * x * x))));
+    return S(0.5) * x * (S(1) + tanh(S(root) * (x + S(cubic) * (x * x * x))));
   }
 };
 
@@ -99,8 +101,12 @@ const EnrolledWrong gelu_wrong[] = {
         kComputedInF32)},
     EnrolledWrong{wrong_formula<ops::gelu, BySigmoid>("by_sigmoid", "gives x sigmoid(1.702 x)")
                       .as_defined_by("QuickGELU of OpenAI's CLIP")},
-    EnrolledWrong{wrong_formula<ops::gelu, ShortConstant>("short_constant", "takes 0.0447 for 0.044715",
-                                                          only(Dtype::f64) | only(Dtype::f32))},
+    EnrolledWrong{wrong_formula<ops::gelu, WithLiterals<kSqrtTwoOverPi, 0.0447>>(
+        "short_constant", "takes 0.0447 for 0.044715", only(Dtype::f64) | only(Dtype::f32))},
+    EnrolledWrong{wrong_formula<ops::gelu, WithLiterals<kSqrtTwoOverPi, 0.04715>>(
+        "lost_digit", "takes 0.04715 for 0.044715", only(Dtype::f64) | only(Dtype::f32))},
+    EnrolledWrong{wrong_formula<ops::gelu, WithLiterals<0.79788, kCubic>>(
+        "short_root", "takes 0.79788 for sqrt(2 / pi)", only(Dtype::f64) | only(Dtype::f32))},
     EnrolledWrong{wrong_formula<ops::gelu, SquareForCube>("square_for_cube",
                                                           "takes x^2 for x^3 in the argument of tanh")},
     EnrolledWrong{wrong_formula<ops::gelu, WithoutTheRoot>("without_the_root",

@@ -4,6 +4,7 @@
 
 #include "norm.h"
 #include "reference_of.h"
+#include "wrong_statistics.h"
 
 namespace assay {
 namespace {
@@ -125,38 +126,6 @@ struct GroupedBy {
   }
 };
 
-struct GroupDeviation {
-  static constexpr bool on_the_way = true;
-
-  template <class S>
-  S operator()(const Tensor<S>& input, const Tensor<S>*, const Tensor<S>*, std::int64_t, std::int64_t C,
-               std::int64_t HxW, std::int64_t group, double eps, const Index& i) const {
-    return S(1) / group_statistics(input, i.number(), of_group(C, HxW, group), eps).rstd;
-  }
-};
-
-// Of a group's squares of n elements.
-struct ClippedVariance {
-  template <class S>
-  static Statistics<S> of(const Moments<S>& m, std::int64_t n, double eps) {
-    return Statistics<S>::clipped(m.mean, m.squares / S(n), eps);
-  }
-};
-struct EpsilonOutside {
-  template <class S>
-  static Statistics<S> of(const Moments<S>& m, std::int64_t n, double eps) {
-    Statistics<S> s = Statistics<S>::of(m, n, 0);
-    s.rstd = S(1) / (S(1) / s.rstd + param<S>(eps));
-    return s;
-  }
-};
-struct DividedByOneLess {
-  template <class S>
-  static Statistics<S> of(const Moments<S>& m, std::int64_t n, double eps) {
-    return {m.mean, m.squares / S(std::max<std::int64_t>(n - 1, 1)), eps};
-  }
-};
-
 template <class Wrong>
 struct GroupNormWith {
   template <class S>
@@ -169,12 +138,47 @@ struct GroupNormWith {
   }
 };
 
+template <class Wrong>
+struct GroupNormRstdWith {
+  static constexpr bool on_the_way = true;
+
+  template <class S>
+  S operator()(const Tensor<S>& input, const Tensor<S>*, const Tensor<S>*, std::int64_t, std::int64_t C,
+               std::int64_t HxW, std::int64_t group, double eps, const Index& i) const {
+    const std::int64_t n = of_group(C, HxW, group);
+    return Wrong::template of<S>(moments(n, input, i.number() * n), n, eps).rstd;
+  }
+};
+template <class Saved>
+struct GroupSaves {
+  static constexpr bool on_the_way = true;
+
+  template <class S>
+  S operator()(const Tensor<S>& input, const Tensor<S>*, const Tensor<S>*, std::int64_t, std::int64_t C,
+               std::int64_t HxW, std::int64_t group, double eps, const Index& i) const {
+    const std::int64_t n = of_group(C, HxW, group);
+    return Saved::template of<S>(moments(n, input, i.number() * n), n, eps);
+  }
+};
+
 const EnrolledReference group_norm_reference{
     reference<ops::native_group_norm, GroupNorm, GroupNormMean, GroupNormRstd>()};
 
 template <class Wrong>
 WrongFormula wrong_group_norm(std::string_view name, std::string_view says) {
   return wrong_formula<ops::native_group_norm, Wrong, GroupNormMean, GroupNormRstd>(name, says);
+}
+
+// With the same mistake in the result and in what is saved.
+template <class Wrong>
+WrongFormula group_norm_with() {
+  return wrong_formula<ops::native_group_norm, GroupNormWith<Wrong>, GroupNormMean, GroupNormRstdWith<Wrong>>(
+      Wrong::name, Wrong::says);
+}
+template <class Saved>
+WrongFormula group_norm_that_saves() {
+  return wrong_formula<ops::native_group_norm, GroupNorm, GroupNormMean, GroupSaves<Saved>>(Saved::name,
+                                                                                            Saved::says);
 }
 
 const EnrolledWrong group_norm_wrong[] = {
@@ -194,15 +198,12 @@ const EnrolledWrong group_norm_wrong[] = {
         "statistics_of_the_first_group", "takes mean and variance of an image's first group for all")},
     EnrolledWrong{wrong_group_norm<GroupedBy<SizesOfGroups>>(
         "group_as_size", "takes group for the number of channels in each group")},
-    EnrolledWrong{wrong_formula<ops::native_group_norm, GroupNorm, GroupNormMean, GroupDeviation>(
-        "deviation_for_rstd", "gives the standard deviation where 1 / it is asked for")},
-    EnrolledWrong{wrong_group_norm<GroupNormWith<ClippedVariance>>("variance_or_epsilon",
-                                                                   "divides by sqrt(max(var, eps))")},
-    EnrolledWrong{wrong_group_norm<GroupNormWith<EpsilonOutside>>("epsilon_beside_the_root",
-                                                                  "divides by sqrt(var) + eps")},
-    EnrolledWrong{
-        wrong_group_norm<GroupNormWith<DividedByOneLess>>("unbiased_variance", "divides squares by n - 1")
-            .as_defined_by("normalisation by torch.var with its default correction")},
+    EnrolledWrong{group_norm_that_saves<DeviationForRstd>()},
+    EnrolledWrong{group_norm_that_saves<VarianceForRstd>()},
+    EnrolledWrong{group_norm_that_saves<RstdWithoutEpsilon>()},
+    EnrolledWrong{group_norm_with<VarianceOrEpsilon>()},
+    EnrolledWrong{group_norm_with<EpsilonBesideTheRoot>()},
+    EnrolledWrong{group_norm_with<UnbiasedVariance>().as_defined_by(UnbiasedVariance::definition)},
     EnrolledWrong{wrong_formula<ops::native_group_norm, WeightWithinTheGroup, GroupNormMean, GroupNormRstd>(
         "weight_within_the_group", "counts weight and bias from the first channel of the group")}};
 

@@ -6,6 +6,7 @@
 
 #include "norm.h"
 #include "reference_of.h"
+#include "wrong_statistics.h"
 
 namespace assay {
 namespace {
@@ -116,26 +117,11 @@ struct LayerNormGradBias {
 // ---- Wrong ones ----------------------------------------------------------------------------------------------
 
 // What a row of n elements is multiplied with, wrongly.
-struct LayerEpsilonBesideTheRoot {
+template <class Wrong>
+struct OfMoments {
   template <class S>
   static Statistics<S> of(std::int64_t n, double eps, const Tensor<S>& input, std::int64_t first) {
-    Statistics<S> s = Statistics<S>::of(n, 0, input, first);
-    s.rstd = S(1) / (S(1) / s.rstd + param<S>(eps));
-    return s;
-  }
-};
-struct LayerVarianceOrEpsilon {
-  template <class S>
-  static Statistics<S> of(std::int64_t n, double eps, const Tensor<S>& input, std::int64_t first) {
-    const Moments<S> m = moments(n, input, first);
-    return Statistics<S>::clipped(m.mean, m.squares / S(n), eps);
-  }
-};
-struct Unbiased {
-  template <class S>
-  static Statistics<S> of(std::int64_t n, double eps, const Tensor<S>& input, std::int64_t first) {
-    const Moments<S> m = moments(n, input, [&](std::int64_t k) { return first + k; });
-    return {m.mean, m.squares / S(std::max<std::int64_t>(n - 1, 1)), eps};
+    return Wrong::template of<S>(moments(n, input, first), n, eps);
   }
 };
 // Of whole vectors of `size` alone.
@@ -208,13 +194,37 @@ struct LayerNormWith {
   }
 };
 
-struct LayerDeviation {
+template <class Wrong>
+struct LayerNormMeanWith {
   static constexpr bool on_the_way = true;
 
   template <class S>
   S operator()(const Tensor<S>& input, Sizes normalized_shape, const Tensor<S>*, const Tensor<S>*, double eps,
                const Index& i) const {
-    return S(1) / layer_statistics(input, i.number(), numel(normalized_shape), eps).rstd;
+    const std::int64_t n = numel(normalized_shape);
+    return Wrong::template of<S>(n, eps, input, i.number() * n).mean;
+  }
+};
+template <class Wrong>
+struct LayerNormRstdWith {
+  static constexpr bool on_the_way = true;
+
+  template <class S>
+  S operator()(const Tensor<S>& input, Sizes normalized_shape, const Tensor<S>*, const Tensor<S>*, double eps,
+               const Index& i) const {
+    const std::int64_t n = numel(normalized_shape);
+    return Wrong::template of<S>(n, eps, input, i.number() * n).rstd;
+  }
+};
+template <class Saved>
+struct LayerSaves {
+  static constexpr bool on_the_way = true;
+
+  template <class S>
+  S operator()(const Tensor<S>& input, Sizes normalized_shape, const Tensor<S>*, const Tensor<S>*, double eps,
+               const Index& i) const {
+    const std::int64_t n = numel(normalized_shape);
+    return Saved::template of<S>(moments(n, input, i.number() * n), n, eps);
   }
 };
 
@@ -234,42 +244,50 @@ const EnrolledReference layer_norm_reference[] = {
     EnrolledReference{reference<ops::native_layer_norm_backward, LayerNormGradInput, LayerNormGradWeight,
                                 LayerNormGradBias>()}};
 
+// With the same mistake in all three results.
+template <class Wrong>
+WrongFormula layer_norm_with(std::string_view name, std::string_view says) {
+  return wrong_formula<ops::native_layer_norm, LayerNormWith<Wrong>, LayerNormMeanWith<Wrong>,
+                       LayerNormRstdWith<Wrong>>(name, says);
+}
+template <class Wrong>
+WrongFormula layer_norm_with_moments() {
+  return wrong_formula<ops::native_layer_norm, LayerNormWith<OfMoments<Wrong>>, LayerNormMean,
+                       LayerNormRstdWith<OfMoments<Wrong>>>(Wrong::name, Wrong::says);
+}
+template <class Saved>
+WrongFormula layer_norm_that_saves() {
+  return wrong_formula<ops::native_layer_norm, LayerNorm, LayerNormMean, LayerSaves<Saved>>(Saved::name,
+                                                                                            Saved::says);
+}
+
 const EnrolledWrong layer_norm_wrong[] = {
-    EnrolledWrong{
-        wrong_formula<ops::native_layer_norm, LayerNormWith<LayerEpsilonBesideTheRoot>, LayerNormMean,
-                      LayerNormRstd>("epsilon_beside_the_root", "divides by sqrt(var) + eps")},
-    EnrolledWrong{wrong_formula<ops::native_layer_norm, LayerNormWith<LayerVarianceOrEpsilon>, LayerNormMean,
-                                LayerNormRstd>("variance_or_epsilon", "divides by sqrt(max(var, eps))")},
-    EnrolledWrong{
-        wrong_formula<ops::native_layer_norm, LayerNormWith<Unbiased>, LayerNormMean, LayerNormRstd>(
-            "unbiased_variance", "divides squares by n - 1")
-            .as_defined_by("normalisation by torch.var with its default correction")},
-    EnrolledWrong{wrong_formula<ops::native_layer_norm, LayerNormWith<StatisticsWithoutTail<8>>,
-                                LayerNormMean, LayerNormRstd>(
+    EnrolledWrong{layer_norm_with_moments<EpsilonBesideTheRoot>()},
+    EnrolledWrong{layer_norm_with_moments<VarianceOrEpsilon>()},
+    EnrolledWrong{layer_norm_with_moments<UnbiasedVariance>().as_defined_by(UnbiasedVariance::definition)},
+    EnrolledWrong{layer_norm_that_saves<DeviationForRstd>()},
+    EnrolledWrong{layer_norm_that_saves<VarianceForRstd>()},
+    EnrolledWrong{layer_norm_that_saves<RstdWithoutEpsilon>()},
+    EnrolledWrong{layer_norm_with<StatisticsWithoutTail<8>>(
         "statistics_without_tail_of_8",
         "takes mean and variance of whole vectors of 8, and leaves the rest of a row out")},
-    EnrolledWrong{wrong_formula<ops::native_layer_norm, LayerNormWith<StatisticsWithoutTail<16>>,
-                                LayerNormMean, LayerNormRstd>(
+    EnrolledWrong{layer_norm_with<StatisticsWithoutTail<16>>(
         "statistics_without_tail_of_16",
         "takes mean and variance of whole vectors of 16, and leaves the rest of a row out")},
-    EnrolledWrong{wrong_formula<ops::native_layer_norm, LayerNormWith<StatisticsWithoutTail<32>>,
-                                LayerNormMean, LayerNormRstd>(
+    EnrolledWrong{layer_norm_with<StatisticsWithoutTail<32>>(
                       "statistics_without_tail_of_32",
                       "takes mean and variance of whole vectors of 32, and leaves the rest of a row out")
                       .looked_for_only()},
-    EnrolledWrong{wrong_formula<ops::native_layer_norm, LayerNormWith<StatisticsWithoutTail<64>>,
-                                LayerNormMean, LayerNormRstd>(
+    EnrolledWrong{layer_norm_with<StatisticsWithoutTail<64>>(
                       "statistics_without_tail_of_64",
                       "takes mean and variance of whole vectors of 64, and leaves the rest of a row out")
                       .looked_for_only()},
     EnrolledWrong{wrong_formula<ops::native_layer_norm, BiasBeforeWeight, LayerNormMean, LayerNormRstd>(
         "bias_before_weight", "adds bias first, and multiplies with weight then")},
-    EnrolledWrong{
-        wrong_formula<ops::native_layer_norm, LayerNormWith<OfTheRowBefore>, LayerNormMean, LayerNormRstd>(
-            "statistics_of_the_row_before", "takes mean and variance of the row before")},
-    EnrolledWrong{
-        wrong_formula<ops::native_layer_norm, LayerNormWith<OfTheFirstRow>, LayerNormMean, LayerNormRstd>(
-            "statistics_of_the_first_row", "takes mean and variance of the first row for every one")},
+    EnrolledWrong{layer_norm_with<OfTheRowBefore>("statistics_of_the_row_before",
+                                                  "takes mean and variance of the row before")},
+    EnrolledWrong{layer_norm_with<OfTheFirstRow>("statistics_of_the_first_row",
+                                                 "takes mean and variance of the first row for every one")},
     EnrolledWrong{
         wrong_formula<ops::native_layer_norm, LayerNormWith<RootMeanSquare>, LayerNormMean, LayerNormRstd>(
             "root_mean_square", "does not take the mean away")
@@ -278,8 +296,6 @@ const EnrolledWrong layer_norm_wrong[] = {
         wrong_formula<ops::native_layer_norm, LayerNormOverRows<false>, LayerNormMean, LayerNormRstd>(
             "over_the_other_dimensions",
             "takes mean and variance over the dimensions in front of the normalised ones")},
-    EnrolledWrong{wrong_formula<ops::native_layer_norm, LayerNorm, LayerNormMean, LayerDeviation>(
-        "deviation_for_rstd", "gives the standard deviation where 1 / it is asked for")},
     EnrolledWrong{
         wrong_formula<ops::native_layer_norm, LayerNormOverRows<true>, LayerNormMean, LayerNormRstd>(
             "over_everything", "takes mean and variance over all dimensions")},

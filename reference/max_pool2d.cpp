@@ -161,6 +161,40 @@ struct PlaceDownColumns {
   }
 };
 
+// Found with > alone, for which NaN is not larger: after the window's first element, or after less than every number.
+template <bool kFromFirst>
+struct WithoutNan {
+  template <class S>
+  static Largest<S> of(const Tensor<S>& self, const Pooled& window) {
+    if (window.size() == 0) return largest(self, window);
+    Largest<S> best{kFromFirst ? self.at(window.number(0)) : self.least(), exactly<S>(window.place(0))};
+    for (std::int64_t k = kFromFirst ? 1 : 0; k < window.size(); ++k) {
+      const S x = self.at(window.number(k));
+      best.place = select(x > best.value, exactly<S>(window.place(k)), best.place);
+      best.value = select(x > best.value, x, best.value);
+    }
+    return best;
+  }
+};
+template <class By>
+struct ValueBy {
+  template <class S>
+  S operator()(const Tensor<S>& self, Sizes kernel_size, Sizes stride, Sizes padding, Sizes dilation, bool,
+               const Index& i) const {
+    return By::template of<S>(self, Pooled(self.shape(), {kernel_size, stride, padding, dilation}, i)).value;
+  }
+};
+template <class By>
+struct PlaceBy {
+  static constexpr bool on_the_way = true;
+
+  template <class S>
+  S operator()(const Tensor<S>& self, Sizes kernel_size, Sizes stride, Sizes padding, Sizes dilation, bool,
+               const Index& i) const {
+    return By::template of<S>(self, Pooled(self.shape(), {kernel_size, stride, padding, dilation}, i)).place;
+  }
+};
+
 // Counted in the plane with its padding around it.
 struct PlaceInThePadding {
   template <class S>
@@ -217,6 +251,14 @@ const EnrolledWrong max_pool2d_wrong[] = {
         "padded_with_zeros", "takes the padding to be zeros, and not below every number", kSigned)},
     EnrolledWrong{
         wrong_formula<ops::max_pool2d, Least>("least_number", "gives the least number of a window")},
+    EnrolledWrong{
+        wrong_formula<ops::max_pool2d_with_indices, ValueBy<WithoutNan<false>>, PlaceBy<WithoutNan<false>>>(
+            "nan_ignored", "looks for the largest number beside NaN, as fmax does", kFloatingPoint)},
+    EnrolledWrong{
+        wrong_formula<ops::max_pool2d_with_indices, ValueBy<WithoutNan<true>>, PlaceBy<WithoutNan<true>>>(
+            "nan_unless_first",
+            "compares with > alone: NaN stays where it comes first, and is passed over elsewhere",
+            kFloatingPoint)},
     EnrolledWrong{wrong_formula<ops::max_pool2d_with_indices, Value, LastPlace>(
         "last_of_equal", "gives the place of the last of equal numbers, and not of the first")},
     EnrolledWrong{

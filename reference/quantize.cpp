@@ -1,5 +1,6 @@
 #include "ops/quantize.h"
 
+#include "in_f32.h"
 #include "reference_of.h"
 #include "roundings.h"
 
@@ -78,6 +79,41 @@ struct ZeroPointLast {
   }
 };
 
+// By 1 / scale in f32, which is infinite for a subnormal scale.
+struct ByReciprocal {
+  template <class S>
+  S operator()(const Tensor<S>& self, double scale, std::int64_t zero_point, Dtype dtype,
+               const Index& i) const {
+    const IntegerRange range = integer_range(dtype);
+    const S product = self[i] * in_f32(S(1) / param<S>(scale));
+    const S q = cast<S>(maximum(minimum(product, S(1024)), S(-1024)), Dtype::i32) +
+                S(static_cast<double>(zero_point));
+    return select(is_nan(product), S(range.least), maximum(minimum(q, S(range.greatest)), S(range.least)));
+  }
+};
+
+// x86 gives the least integer for each number that an i32 does not hold.
+struct Overflowing {
+  template <class S>
+  S operator()(const Tensor<S>& self, double scale, std::int64_t zero_point, Dtype dtype,
+               const Index& i) const {
+    const S q = QuantizePerTensor{}(self, scale, zero_point, dtype, i);
+    return select(self[i] / param<S>(scale) >= S(0x1p31), S(integer_range(dtype).least), q);
+  }
+};
+
+struct SaturatedFirst {
+  template <class S>
+  S operator()(const Tensor<S>& self, double scale, std::int64_t zero_point, Dtype dtype,
+               const Index& i) const {
+    const IntegerRange range = integer_range(dtype);
+    const S least(range.least), greatest(range.greatest);
+    const S steps = maximum(minimum(self[i] / param<S>(scale), greatest), least);
+    const S q = cast<S>(steps, Dtype::i32) + S(static_cast<double>(zero_point));
+    return select(is_nan(self[i]), least, maximum(minimum(q, greatest), least));
+  }
+};
+
 const EnrolledReference quantize_reference[] = {
     EnrolledReference{reference<ops::quantize_per_tensor, QuantizePerTensor>()},
     EnrolledReference{reference<ops::dequantize_per_tensor, DequantizePerTensor>()}};
@@ -100,6 +136,12 @@ const EnrolledWrong quantize_wrong[] = {
             .as_defined_by("symmetric quantisation, as TensorRT and TensorFlow Lite have it for weights")},
     EnrolledWrong{wrong_formula<ops::quantize_per_tensor, Wrapped>(
         "wrapped", "keeps the low 8 bits of what does not fit")},
+    EnrolledWrong{wrong_formula<ops::quantize_per_tensor, ByReciprocal>(
+        "by_reciprocal", "multiplies with 1 / scale, in f32, instead of dividing by scale")},
+    EnrolledWrong{wrong_formula<ops::quantize_per_tensor, Overflowing>(
+        "overflows", "gives the least integer where x / scale is from 2^31 on, as x86 converts to 32 bits")},
+    EnrolledWrong{wrong_formula<ops::quantize_per_tensor, SaturatedFirst>(
+        "saturated_first", "saturates before it adds the zero point, and after it")},
     EnrolledWrong{wrong_formula<ops::dequantize_per_tensor, ZeroPointLast>(
         "zero_point_last", "takes the zero point away after scaling")}};
 

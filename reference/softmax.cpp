@@ -200,6 +200,35 @@ struct Causal {
   }
 };
 
+// A row of -infinity alone, all of which a mask has taken away.
+struct ZerosForMaskedRows {
+  static constexpr std::string_view row = "dim";
+
+  template <class S>
+  void operator()(const Tensor<S>& self, std::int64_t dim, std::optional<Dtype> dtype, Row<S>& out) const {
+    Softmax{}(self, dim, dtype, out);
+    if (out.size() == 0) return;
+    const S max = largest(self, out);
+    for (std::int64_t k = 0; k < out.size(); ++k)
+      out[k] = select(is_nan(max), out[k], select(max < S(-1e300), S(0), out[k]));
+  }
+};
+
+// The exponent of the largest number is 0 without a subtraction.
+struct OneForInfinity {
+  static constexpr std::string_view row = "dim";
+
+  template <class S>
+  void operator()(const Tensor<S>& self, std::int64_t, std::optional<Dtype>, Row<S>& out) const {
+    if (out.size() == 0) return;
+    const S max = largest(self, out);
+    const auto exponent = [&](const S& x) { return select(x > S(1e300), S(0), x - max); };
+    for (std::int64_t k = 0; k < out.size(); ++k) out[k] = exp(exponent(self[out.index(k)]));
+    const S total = sum<S>(out.size(), [&](std::int64_t k) { return out[k]; });
+    for (std::int64_t k = 0; k < out.size(); ++k) out[k] = out[k] / total;
+  }
+};
+
 template <bool f32>
 struct LogOfSoftmax {
   static constexpr std::string_view row = "dim";
@@ -222,17 +251,7 @@ struct SumOfGradients {
   }
 };
 
-struct WithoutExponential {
-  static constexpr std::string_view row = "dim";
-
-  template <class S>
-  void operator()(const Tensor<S>& grad, const Tensor<S>& output, std::int64_t, Dtype, Row<S>& out) const {
-    const S total = sum<S>(out.size(), [&](std::int64_t k) { return grad[out.index(k)]; });
-    for (std::int64_t k = 0; k < out.size(); ++k) out[k] = grad[out.index(k)] - output[out.index(k)] * total;
-  }
-};
-
-// The gradient of a part of the formula alone, or of its logarithm.
+// The gradient of a part of the formula alone; or that of the logarithm, where the output is the probability.
 struct WithoutTheSum {
   static constexpr std::string_view row = "dim";
 
@@ -350,6 +369,11 @@ const EnrolledWrong softmax_wrong[] = {
     EnrolledWrong{wrong_formula<ops::log_softmax_int, LogOfSoftmax<true>>(
         "log_of_softmax_f32", "takes the logarithm of softmax, which may be 0 in f32", kComputedInF32)},
     EnrolledWrong{wrong_formula<ops::softmax_int, NotDivided>("not_divided", "does not divide by the sum")},
+    EnrolledWrong{wrong_formula<ops::softmax_int, ZerosForMaskedRows>(
+                      "zeros_for_masked_rows", "gives 0 for a row of -infinity alone, which is NaN")
+                      .as_defined_by("torch's _safe_softmax, and FlashAttention")},
+    EnrolledWrong{wrong_formula<ops::softmax_int, OneForInfinity>(
+        "one_for_infinity", "gives 1 for infinity, or what several of them share, which is NaN")},
     EnrolledWrong{wrong_formula<ops::softmax_int, SumWithoutTail<8>>(
         "sum_without_tail_of_8", "adds up whole vectors of 8, and leaves the rest of a row out of the sum")},
     EnrolledWrong{wrong_formula<ops::softmax_int, SumWithoutTail<16>>(
@@ -371,7 +395,7 @@ const EnrolledWrong softmax_wrong[] = {
         "of_the_logarithm", "gives the gradient of log_softmax")},
     EnrolledWrong{wrong_formula<ops::softmax_backward_data, SumOfGradients>(
         "sum_of_gradients", "does not weigh gradients with the output before it adds them")},
-    EnrolledWrong{wrong_formula<ops::log_softmax_backward_data, WithoutExponential>(
+    EnrolledWrong{wrong_formula<ops::log_softmax_backward_data, OfTheLogarithm>(
         "without_exponential", "takes the output, a logarithm, for the probability")}};
 
 }  // namespace

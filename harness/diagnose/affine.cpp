@@ -142,7 +142,16 @@ void line_of(const Call& call, std::size_t i, const Observations& observed, cons
   const double scale = std::max(std::fabs(low->came), std::fabs(high->came));
   const std::string_view name = call.op->schema.argument_storage[i].name;
   const bool sloped = std::fabs(factor) * apart > 1e-6 * scale, moved = std::fabs(offset) > 1e-6 * scale;
-  std::string says = sloped ? fmt::format("{} times {}", few_digits(factor, unsure), name) : std::string();
+  const std::string times = few_digits(factor, unsure);
+  std::string says = sloped ? fmt::format("{} times {}", times, name) : std::string();
+  if (sloped && times == "1") {
+    double apart_from_it = 0;
+    for (const Observed& o : observed.elements)
+      if (o.diverges && t->get(o.at) != 0)
+        apart_from_it = std::max(apart_from_it, std::fabs(o.came / t->get(o.at) - 1));
+    says = apart_from_it == 0 || moved ? std::string(name)
+                                       : fmt::format("{} to within {:.1g} of it", name, apart_from_it);
+  }
   if (moved && sloped)
     says += fmt::format(" {} {}", offset < 0 ? "minus" : "plus",
                         few_digits(std::fabs(offset), unsure * std::fabs(x0) + low->within));

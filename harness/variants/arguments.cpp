@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 
 #include "variant.h"
@@ -213,6 +214,7 @@ class ArgumentVariants {
     becomes("zero", fmt::format("computes as if {} were 0", a.name), [](double) { return 0.0; });
     becomes("one", fmt::format("computes as if {} were 1", a.name), [](double) { return 1.0; });
     becomes("truncated", fmt::format("takes {} as an integer", a.name), [](double x) {
+      if (std::isnan(x)) return x;
       return std::clamp(static_cast<double>(static_cast<std::int64_t>(std::clamp(x, -0x1p52, 0x1p52))),
                         -0x1p52, 0x1p52);
     });
@@ -222,6 +224,11 @@ class ArgumentVariants {
       const double m = std::frexp(x, &exponent);
       return std::isfinite(x) ? std::ldexp(std::nearbyint(std::ldexp(m, 4)), exponent - 4) : x;
     });
+    if (a.type == Type::scalar)  // assay_value has either in a union
+      plant("bits_as_real", fmt::format("reads the bits of {}, an integer, as those of a double", a.name),
+            [](CallValue& v, const Call&) {
+              if (const auto* n = std::get_if<std::int64_t>(&v)) v = std::bit_cast<double>(*n);
+            });
     if (a.optional)
       plant("dropped", fmt::format("computes as if {} were None", a.name),
             [](CallValue& v, const Call&) { v = None{}; });

@@ -121,6 +121,20 @@ void add_integers(std::vector<Variant>& all, DtypeSet results) {
       });
 }
 
+// Of operators that give places: those of results whose bit is set.
+void add_places(std::vector<Variant>& all, std::uint32_t which) {
+  all.push_back({.name = "results.place_in_8_bits",
+                 .says = "keeps the low 8 bits of a place: 256 becomes 0",
+                 .results = [which](std::vector<VariantResult>& results, const Call&) {
+                   for (std::size_t k = 0; k < results.size(); ++k) {
+                     if ((which >> k & 1) == 0) continue;
+                     for (std::int64_t& n : results[k].integers) n &= 0xFF;
+                     for (double& x : results[k].values)
+                       x = static_cast<double>(static_cast<std::int64_t>(x) & 0xFF);
+                   }
+                 }});
+}
+
 void add_numbers(std::vector<Variant>& all) {
   const DtypeSet halves = only(Dtype::f16) | only(Dtype::bf16), wide = only(Dtype::f64) | only(Dtype::f32);
   plant_each(all, "truncated", "cuts off bits instead of rounding to nearest", halves,
@@ -187,6 +201,7 @@ void add_result_variants(const Operator& op, std::vector<Variant>& all) {
     add_integers(all, kFloatingPoint | kArithmeticIntegers);
   else
     add_numbers(all);
+  if (op.positions != 0) add_places(all, op.positions);
   for (std::size_t k = 0; k < op.schema.result_count; ++k) {
     const std::string which = op.schema.result_count == 1 ? std::string() : fmt::format("_{}", k);
     const std::string says = op.schema.result_count == 1 ? "the result" : fmt::format("result {}", k);

@@ -123,6 +123,22 @@ class TensorVariants {
     });
   }
 
+  // Integers of 64 bits, of which neither format holds all. What is too large after rounding becomes the least one, as on x86.
+  void through(std::string_view what, std::string_view format, double (*rounded)(std::int64_t)) {
+    plant(what, fmt::format("reads {} through {}", name_, format), only(Dtype::i64),
+          [rounded](TensorData& t, Dtype) {
+            bool changed = false;
+            for (std::int64_t i = 0; i < t.numel(); ++i) {
+              const std::int64_t n = load_integer(t.element(i), t.dtype);
+              const double x = rounded(n);
+              const std::int64_t now = x < 0x1p63 ? static_cast<std::int64_t>(x) : INT64_MIN;
+              changed = changed || now != n;
+              store_integer(t.element(i), t.dtype, now);
+            }
+            return changed;
+          });
+  }
+
   void numbers() {
     const DtypeSet wide = only(Dtype::f64) | only(Dtype::f32);
     each("as_bf16", fmt::format("rounds {} to bf16 first", name_), wide,
@@ -162,6 +178,8 @@ class TensorVariants {
               store_integer(t.element(i), t.dtype, load_integer(t.element(i), t.dtype) & 0x7f);
             return true;
           });
+    through("through_f32", "f32", [](std::int64_t n) { return static_cast<double>(static_cast<float>(n)); });
+    through("through_f64", "f64", [](std::int64_t n) { return static_cast<double>(n); });
     plant("in_half_the_bits", fmt::format("keeps half the bits of {}", name_), kArithmeticIntegers,
           [](TensorData& t, Dtype) {
             const int lost = 64 - 4 * bytes(t.dtype);
