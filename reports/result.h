@@ -38,7 +38,8 @@ struct Failure {
   std::uint64_t index = 0;    // which case of the row, for a stable order
   std::string contract = {};  // what --contract said, for a command that judges the case again; else empty
   std::string plugin = {};    // path of a plugin kernel's library, which a replay has to name; else empty
-  std::optional<Harmed> harmed = {};  // of a kernel that damaged its process
+  bool harms_others = false;  // the call is wrong only in what it does to calls after it
+  std::optional<Harmed> harmed = {};  // and to which, where that is known
 };
 
 // Cases of other parts of a row in whose place cases of this part stand: in `cases` and `counts` both are until replace_cases().

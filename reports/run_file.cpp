@@ -54,6 +54,7 @@ Json to_json(const Failure& f) {
                {"detail", f.detail},  {"replay", f.replay}, {"diagnosis", f.diagnosis}};
   if (!f.plugin.empty()) failure["plugin"] = f.plugin;
   if (!f.contract.empty()) failure["contract"] = f.contract;
+  if (f.harms_others) failure["harms_others"] = true;
   if (f.harmed) failure["harmed"] = to_json(*f.harmed);
   return failure;
 }

@@ -8,7 +8,7 @@
 //                 "classes": {"judged": {class: cases}, "refused": {class: cases}, "reasons": {class: [reason]}},
 //                 "strict", "may_refuse": [glob], "gaps": [text],
 //                 "failures": [{"case", "index", "kind", "detail", "replay", "plugin", "contract", "diagnosis",
-//                               "harmed": {"impl", "case", "repeated", "before": [case], "after_repeats"}}],
+//                               "harms_others", "harmed": {"impl", "case", "repeated", "before": [case], "after_repeats"}}],
 //                 "replaced": {"counts", "refused", "undeclared", "needs"}}],
 //    "ordinary_classes": {operator: [class]}, "summary": {token: rows}, "passed_by_declaration": {field: rows}, "fixtures": {"source", "found", "left_out"},
 //    "accesses": [{"place", "kernel", "access", "requests", "units", "least"}]}
@@ -37,6 +37,7 @@
 //   worst        largest error/bound seen
 //   contract     of a run with --contract: its text, which every kernel was judged by; absent: each was by what it declares. The same
 //                of a failure, for whoever judges its case again
+//   harms_others the call is wrong only in what it does to calls after it. Absent: as `harmed` is
 //   harmed       of a kernel that damaged its process: whose call, of which case, went wrong after it. `before`: its own cases that must
 //                be called before its `case`; `repeated`, `after_repeats`: that call, or its own, is made again and again. Absent: none
 //   replaced     of a part of a row, in a journal alone: cases of other parts, by verdict, in whose place cases of this one stand

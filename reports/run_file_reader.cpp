@@ -42,6 +42,9 @@ Failure read_failure(const JsonReader& value) {
   f.contract = value.text_or("contract", "");
   f.diagnosis = value.at("diagnosis").text();
   if (const JsonReader::Optional harmed = value.find("harmed")) f.harmed = read_harmed(*harmed);
+  const JsonReader::Optional harms_others = value.find("harms_others");
+  f.harms_others =
+      harms_others ? harms_others->boolean() : f.harmed.has_value();  // older files have the other one
   return f;
 }
 

@@ -69,10 +69,11 @@ struct PackedResult {
   std::optional<Derived> derived;
 };
 
+bool works_late(const Outcome& outcome) { return outcome.doing == Doing::after_return; }
+
 // Whether the lane has seen that what runs after this call in its process may suffer for it.
 bool spoils(const Outcome& outcome) {
-  return !outcome.left.empty() || outcome.detail.starts_with(kDamagedItsProcess) ||
-         outcome.detail.starts_with(kThreadOfIts);
+  return !outcome.left.empty() || outcome.doing == Doing::to_others || works_late(outcome);
 }
 
 // The findings of a call that there was no time for.
@@ -210,7 +211,9 @@ std::vector<Examined> Examiner::examine(std::vector<Call> calls, std::span<const
 
   lane_.post(tasks);
   if (options.only_runs) {
-    lane_.collect();
+    const std::vector<Outcome> outcomes = lane_.collect();
+    for (std::size_t t = 0; t < tasks.size(); ++t)
+      if (works_late(outcomes[t])) known_->note_spoils(tasks[t].kernel->name, true);
     return all;
   }
   std::vector<std::unique_ptr<Expectation>> expectations(all.size());
@@ -256,6 +259,7 @@ std::vector<Examined> Examiner::examine(std::vector<Call> calls, std::span<const
         const Judgement judged = judge(*r.kernel, r.contract, call, expectations[r.call].get(), other);
         if (other.kind == Outcome::Kind::ok && !is_fault(judged.verdict)) return;
         j.verdict = judged.verdict;
+        j.doing = judged.doing;
         j.detail = judged.detail;
         j.given_up = judged.given_up;
         r.finding->harmed = harmed_by(other);
@@ -299,7 +303,10 @@ std::vector<Examined> Examiner::examine(std::vector<Call> calls, std::span<const
   std::set<std::string> spoilers;
   if (options.confirm)
     for (std::size_t t = 0; t < tasks.size(); ++t)
-      if (spoils(outcomes[t])) spoilers.insert(tasks[t].kernel->name);
+      if (spoils(outcomes[t])) {
+        spoilers.insert(tasks[t].kernel->name);
+        if (works_late(outcomes[t])) known_->note_spoils(tasks[t].kernel->name, true);
+      }
   for (const std::string& kernel : spoilers) lane_.keep_apart(kernel);
   Examination examination{all, choices, kernels, options, made_of, {}};
   if (options.confirm)

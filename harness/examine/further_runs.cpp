@@ -245,6 +245,7 @@ class FurtherRuns {
   static void fault(const Passed& p, Judgement j) {
     if (!is_fault(j.verdict) || is_fault(p.finding->judgement.verdict)) return;
     p.finding->judgement.verdict = j.verdict;
+    p.finding->judgement.doing = j.doing;
     p.finding->judgement.detail = std::move(j.detail);
   }
 

@@ -25,20 +25,25 @@ class KnownCulprits {
     return wrong_alone_.contains(row);
   }
 
-  // Kernels that spoil their process, by their names.
-  void note_spoils(const std::string& kernel) {
+  // Kernels that spoil their process, by their names. `late`: with a thread that goes on after the call.
+  void note_spoils(const std::string& kernel, bool late = false) {
     const std::scoped_lock lock(mutex_);
     spoil_.insert(kernel);
+    if (late) late_.insert(kernel);
   }
   std::set<std::string> that_spoil() const {
     const std::scoped_lock lock(mutex_);
     return spoil_;
   }
+  bool works_late(const std::string& kernel) const {
+    const std::scoped_lock lock(mutex_);
+    return late_.contains(kernel);
+  }
 
  private:
   mutable std::mutex mutex_;
   std::set<Row> wrong_alone_;
-  std::set<std::string> spoil_;
+  std::set<std::string> spoil_, late_;
 };
 
 }  // namespace assay

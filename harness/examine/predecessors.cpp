@@ -22,9 +22,8 @@ constexpr std::size_t kFewToRepeat = 4;  // calls, each of which is made by the 
 bool is_doubtful(const Finding& f) {
   if (!f.applicable || f.stopped || f.kernel->on_device) return false;
   const Judgement& j = f.judgement;
-  const auto says = [&](std::string_view what) { return j.detail.find(what) != std::string::npos; };
-  return is_fault(j.verdict) && (j.verdict != Verdict::timeout || says(kNotAgain)) &&
-         j.verdict != Verdict::wrongly_accepted && !says(kDamagedItsProcess);
+  return is_fault(j.verdict) && (j.verdict != Verdict::timeout || j.doing == Doing::after_others) &&
+         j.verdict != Verdict::wrongly_accepted && j.doing != Doing::to_others;
 }
 
 // Of calls that a fault may be counted for in place of what they came to, which are best: none that has a fault of its own.
@@ -157,8 +156,13 @@ std::string Examiner::find_culprits(Culprits& c, std::size_t call, std::size_t k
 }
 
 // A heap that somebody has spoiled shows in whoever uses it next, and not each time. Where a kernel crashed or was at fault for memory
-// itself, the crash of one that is right alone says nothing of that one. From now on nothing runs after such a kernel.
+// itself, the crash of one that is right alone says nothing of that one. Nor does any fault where the thread of another kernel was still
+// at work: where that thread writes depends on the time. From now on nothing runs after such a kernel.
 bool Examiner::is_collateral(const Trial& trial, std::span<const Suspect> suspects) const {
+  if (std::ranges::any_of(suspects, [&](const Suspect& s) {
+        return s.kernel != trial.victim().kernel && known_->works_late(s.kernel->name);
+      }))
+    return true;
   if (trial.victim().judgement.verdict != Verdict::crashed) return false;
   bool some = false;
   for (const Suspect& s : suspects)
@@ -228,6 +232,7 @@ void Examiner::blame(Culprits& c, const Trial& trial, const Suspect& suspect, co
   if (shown != deed.call) before.push_back(deed.call);
   Judgement j;
   j.verdict = Verdict::unstable;
+  j.doing = Doing::to_others;
   j.detail =
       harm_text(victim.kernel->name, e.made_of.empty() ? "" : text(e.made_of[trial.call]), victim.judgement);
   std::optional<Harmed> harmed;

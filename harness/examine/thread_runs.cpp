@@ -106,6 +106,7 @@ void run_with_threads(Lane& lane, std::span<const Passed> passed, const Threaded
     if (Judgement j = runs[i].judged(outcomes[i]); is_fault(j.verdict)) {
       blame_surroundings(lane, *runs[i].kernel, *runs[i].of->call, outcomes[i], j);
       f.judgement.verdict = j.verdict;
+      f.judgement.doing = j.doing;
       f.judgement.detail = std::move(j.detail);
     }
   }

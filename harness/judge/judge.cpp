@@ -223,11 +223,11 @@ Judgement judge(const Kernel& kernel, const Contract& contract, const Call& call
       if (expectation == nullptr) return {};
       return {.verdict = Verdict::wrongly_rejected, .detail = outcome.detail};
     case Outcome::Kind::memory:
-      return {.verdict = Verdict::memory, .detail = outcome.detail};
+      return {.verdict = Verdict::memory, .detail = outcome.detail, .doing = outcome.doing};
     case Outcome::Kind::crashed:
-      return {.verdict = Verdict::crashed, .detail = outcome.detail};
+      return {.verdict = Verdict::crashed, .detail = outcome.detail, .doing = outcome.doing};
     case Outcome::Kind::timeout:
-      return {.verdict = Verdict::timeout, .detail = outcome.detail};
+      return {.verdict = Verdict::timeout, .detail = outcome.detail, .doing = outcome.doing};
     case Outcome::Kind::not_run:
       // Kernels that this machine lacks something for say so when they are listed: these were loaded then.
       return {.verdict = outcome.by_kernels ? Verdict::crashed : Verdict::not_run,

@@ -17,6 +17,7 @@ namespace assay {
 struct Judgement {
   Verdict verdict = Verdict::pass;
   std::string detail;  // a plain sentence; for refused and not_run the reason
+  Doing doing = Doing::its_own;
   std::uint64_t elements = 0;
   std::uint64_t undecidable = 0;
   double worst = 0;  // largest error/bound among the elements whose interval was needed

@@ -33,6 +33,14 @@ struct RepeatedCalls {
   std::string unwritten;  // of the call that differed: "left element 0 of its output ... unwritten", or empty
 };
 
+// Whose doing it is that a call came to grief, as far as the worker's side has found out.
+enum class Doing : std::uint8_t {
+  its_own,       // or nobody has looked
+  after_others,  // it came to grief after others alone, and nobody knows after which; the detail has kNotAgain
+  to_others,    // it did nothing wrong but to whoever ran after it; the detail begins with kDamagedItsProcess
+  after_return  // a thread that it had started did it when the call had returned
+};
+
 struct Outcome {
   enum class Kind : std::uint8_t {
     ok,       // returned ASSAY_OK twice and kept to its memory
@@ -44,6 +52,7 @@ struct Outcome {
     not_run,  // the worker process could not be had; detail says why and what to do
   } kind = Kind::not_run;
   std::string detail;
+  Doing doing = Doing::its_own;
   bool stopped = false;     // not_run: give_up said so, and nothing is known of the kernel
   bool given_up = false;    // not_run: calls before it did not return, again and again
   bool by_kernels = false;  // not_run: the process ended, hung or failed while it loaded its kernels

@@ -314,11 +314,13 @@ void Lane::State::conclude(Side& side, std::uint32_t task) {
       return decide(p, Outcome::Kind::memory, std::move(missing));
     }
   if (!p.crash.empty() && begin_trial(side, task)) return;
-  if (!p.crash.empty())
-    return decide(
-        p, p.crash_kind,
-        fmt::format("{}; {}, so an earlier call may have damaged the first one ({} ran there)", p.crash, kNotAgain,
-                    p.predecessors));
+  if (!p.crash.empty()) {
+    decide(p, p.crash_kind,
+           fmt::format("{}; {}, so an earlier call may have damaged the first one ({} ran there)", p.crash,
+                       kNotAgain, p.predecessors));
+    p.outcome.doing = Doing::after_others;
+    return;
+  }
   decide(p, Outcome::Kind::ok, {});
 }
 

@@ -59,6 +59,7 @@ void Lane::State::settle(Side& side, std::span<const Entry> entries) {
     decide(p, Outcome::Kind::memory,
            fmt::format("{} wrote to {} after the call had returned, in run {}",
                        kThreadOfIts, described(*left.buffer, op), letter(left.entry->run)));
+    p.outcome.doing = Doing::after_return;
   }
 }
 
@@ -69,6 +70,7 @@ void Lane::State::blame_thread(Side& side, std::span<const Entry> entries) {
   side.vandals.insert(tasks[first].prepared->task.kernel->name);
   decide(tasks[first], Outcome::Kind::crashed,
          fmt::format("{} ended the process after the call had returned", kThreadOfIts));
+  tasks[first].outcome.doing = Doing::after_return;
 }
 
 // False where there is nobody to try.
@@ -142,6 +144,7 @@ void Lane::State::go_on_with_trials(Side& side) {
     if (!when.empty()) {
       decide(victim, victim.crash_kind,
              fmt::format("{}; {} ({} had run there)", victim.crash, when, victim.predecessors));
+      if (trial.guilty.empty()) victim.outcome.doing = Doing::after_others;
       continue;
     }
     for (const std::uint32_t task : trial.guilty) {
@@ -150,6 +153,7 @@ void Lane::State::go_on_with_trials(Side& side) {
       decide(tasks[task], victim.crash_kind,
              fmt::format("{}: {}, called after it, {}; in a fresh process that does not happen",
                          kDamagedItsProcess, victim.prepared->task.kernel->name, victim.crash));
+      tasks[task].outcome.doing = Doing::to_others;
       tasks[task].outcome.harmed = trial.victim;
     }
     decide(victim, Outcome::Kind::ok, {});

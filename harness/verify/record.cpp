@@ -25,10 +25,6 @@ Examined not_run(const Case& c, const Kernel& kernel) {
   return e;
 }
 
-bool harms_others(const Failure& failure) {
-  return failure.detail.find(kDamagedItsProcess) != std::string::npos;
-}
-
 }  // namespace
 
 void record_failure(Examiner& examiner, const Kernel& kernel, Failure& failure, const std::string& dtype,
@@ -44,7 +40,7 @@ void record_failure(Examiner& examiner, const Kernel& kernel, Failure& failure, 
   const Case original = parse_case(failure.case_text);
   Case smallest = original;
   std::string unfinished;
-  if (options.run && failure.kind != Verdict::timeout && !harms_others(failure)) {
+  if (options.run && failure.kind != Verdict::timeout && !failure.harms_others) {
     examiner.start_afresh();
     if (const Finding f = examine(original).findings[0]; !f.stopped && f.judgement.verdict != failure.kind) {
       further = Further::all;
@@ -57,7 +53,7 @@ void record_failure(Examiner& examiner, const Kernel& kernel, Failure& failure, 
   std::optional<Consequence> consequence;
   if (sequence && options.run) consequence = examiner.consequence_of(*sequence);
   // What shows in others stays as it is.
-  if (options.shrink_budget > 0 && !harms_others(failure)) {
+  if (options.shrink_budget > 0 && !failure.harms_others) {
     using Clock = std::chrono::steady_clock;
     // A hang costs the whole time limit at each try.
     const auto begin = Clock::now(), end = std::min(options.until, begin + kShrinkTime);
@@ -111,12 +107,12 @@ void write_failure(const Examined& shown, const Kernel& kernel, const Case& c, c
   if (!failure.diagnosis.empty()) call.notes["diagnosis"] = failure.diagnosis;
   if (sequence != nullptr)
     record_sequence(*sequence, consequence != nullptr && !stopped ? &consequence->after : nullptr, call);
-  if (again && !harms_others(failure)) {
+  if (again && !failure.harms_others) {
     failure.detail = shown.findings[0].judgement.detail;
   } else {
     call.verdict = token(failure.kind);
     call.detail = failure.detail;
-    if (!again && (!harms_others(failure) || consequence != nullptr))
+    if (!again && (!failure.harms_others || consequence != nullptr))
       failure.detail += stopped ? " (the run was stopped before the call was recorded with its results)"
                                 : " (it did not show again when the call was recorded)";
   }

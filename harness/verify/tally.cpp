@@ -48,7 +48,15 @@ void Tally::add(const Finding& finding, const std::string& case_text, std::uint6
     if (j.undeclared_refusal) ++row_.undeclared[j.detail];
   }
   if (j.verdict == Verdict::not_run) row_.reason = j.detail;
-  if (is_fault(j.verdict) || j.undeclared_refusal) keep({.case_text = case_text, .kind = j.verdict, .detail = j.detail, .replay = {}, .diagnosis = {}, .index = index, .harmed = finding.harmed});
+  if (is_fault(j.verdict) || j.undeclared_refusal)
+    keep({.case_text = case_text,
+          .kind = j.verdict,
+          .detail = j.detail,
+          .replay = {},
+          .diagnosis = {},
+          .index = index,
+          .harms_others = j.doing == Doing::to_others,
+          .harmed = finding.harmed});
 }
 
 void Tally::replace(const Finding& other) {
