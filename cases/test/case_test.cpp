@@ -213,6 +213,17 @@ TEST_F(CaseText, SurvivesRandomText) {
   EXPECT_GT(parsed, 100);
 }
 
+TEST_F(CaseText, IsOfOneCaseWhateverItsNumbersAre) {
+  const auto same = [](std::string_view a, std::string_view b) {
+    const std::string add = "add.Tensor:f32:self=2,other=2,alpha=";
+    return parse_case(add + std::string(a)) == parse_case(add + std::string(b));
+  };
+  EXPECT_TRUE(same("nan", "nan"));
+  EXPECT_FALSE(same("nan", "inf"));
+  EXPECT_FALSE(same("0.0", "-0.0"));
+  EXPECT_FALSE(same("2", "2.0"));
+}
+
 TEST(Layouts, GiveTheStridesTheyName) {
   const auto strides = [](const Shape& s, Layout::Kind k, std::vector<std::int64_t> p = {}) {
     return strided(s, {k, std::move(p)}).strides;

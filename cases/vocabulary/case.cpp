@@ -336,6 +336,21 @@ Case parse_case(std::string_view whole) {
   return c;
 }
 
+bool operator==(const Case& a, const Case& b) {
+  const auto same_number = [](double x, double y) {
+    return x == y ? std::signbit(x) == std::signbit(y) : std::isnan(x) && std::isnan(y);
+  };
+  const auto same = [&](const CaseValue& x, const CaseValue& y) {
+    if (x.index() != y.index()) return false;
+    if (const auto* number = std::get_if<double>(&x)) return same_number(*number, std::get<double>(y));
+    if (const auto* list = std::get_if<std::vector<double>>(&x))
+      return std::ranges::equal(*list, std::get<std::vector<double>>(y), same_number);
+    return x == y;
+  };
+  return a.op == b.op && a.data == b.data && a.seed == b.seed &&
+         std::ranges::equal(a.arguments, b.arguments, same);
+}
+
 std::string text(const CaseValue& value) {
   struct Printer {
     std::string operator()(None) const { return "none"; }

@@ -39,7 +39,8 @@ struct Case {
   std::vector<CaseValue> arguments;  // one for each schema argument, defaults filled in
   std::string data = "normal";       // the data family, see harness/generate/data.h
   std::uint64_t seed = 0;
-  friend bool operator==(const Case&, const Case&) = default;
+  // Whether both are one call: a NaN equals a NaN, and -0 is not 0.
+  friend bool operator==(const Case& a, const Case& b);
 };
 
 // Throws CaseError that names the field and the text that is wrong; an unknown operator names the nearest one.

@@ -11,16 +11,17 @@ namespace assay {
 namespace {
 
 constexpr std::size_t kMostNeighbourBytes = 64 << 10;
+constexpr std::int64_t kMostKeptAtEnds = 16;  // elements
 
 TensorData other_data(const TensorData& t) {
   TensorData other = t;
   const std::int64_t n = t.numel();
   const double factor = is_float(t.dtype) ? 0.5 : 1;
   const auto size = static_cast<std::size_t>(bytes(t.dtype));
-  // Who knows a tensor by its first and last element does not notice then.
-  const bool keeps_ends = n >= 4 && n % 2 == 0;
+  // A kernel that knows a tensor by its first and last elements does not notice then.
+  const std::int64_t kept = n % 2 == 0 ? std::min(n / 4, kMostKeptAtEnds) : 0;
   for (std::int64_t i = 0; i < n; ++i) {
-    if (keeps_ends && (i == 0 || i == n - 1)) continue;
+    if (i < kept || i >= n - kept) continue;
     const std::byte* const from = t.element(n - 1 - i);
     if (factor == 1)  // to the bit: doubles do not hold every integer
       std::copy_n(from, size, other.element(i));

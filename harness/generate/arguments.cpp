@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <stdexcept>
 
 #include "check_case.h"
@@ -17,6 +18,9 @@ namespace {
 constexpr std::array kSmallReals{0.0,  1.0,     -1.0, 2.0, -2.0, 0.5, -0.5, 0.25, 3.14159265358979,
                                  -0.1, 1.0 / 3, 1e-3};
 constexpr std::array kFarReals{1e3, -1e4, 1e-6, 1e30, -1e-30};
+constexpr std::array kSpecialReals{std::numeric_limits<double>::quiet_NaN(),
+                                   std::numeric_limits<double>::infinity(),
+                                   -std::numeric_limits<double>::infinity()};
 
 // The arguments of a case whose tensors are all contiguous: what everything else starts from.
 CaseValue default_of(const Operator& op, std::size_t i, Dtype dtype) {
@@ -91,7 +95,8 @@ CaseValue draw_scalar(Draw& draw, Dtype result) {
     return draw.pick(
         std::array<std::int64_t, 4>{16'777'217, 4'294'967'297, 9'007'199'254'740'993, -16'777'219});
   if (integers_only || draw.chance(30)) return draw.pick(std::array<std::int64_t, 6>{0, 1, -1, 2, 3, -7});
-  return draw.chance(80) ? draw.pick(kSmallReals) : draw.pick(kFarReals);
+  if (draw.chance(80)) return draw.pick(kSmallReals);
+  return draw.chance(75) ? draw.pick(kFarReals) : draw.pick(kSpecialReals);
 }
 
 // Different axes of a tensor, negative ones counted from the end; of dimensions with elements, if that is asked for.

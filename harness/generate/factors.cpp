@@ -20,10 +20,18 @@ bool is_beside_vector(std::int64_t size) {
                              [size](std::int64_t width) { return std::abs(size - width) <= 1; });
 }
 
-// Windows of 1, 2 and 3 have code of their own, and so have strides, paddings and dilations of 0, 1 and 2.
+constexpr std::int64_t kMostOfWindows = 3;
+
+// Windows of 1, 2 and 3 have code of their own, those of 1 x N and N x 1, too, and so have strides, paddings and dilations of 0, 1
+// and 2.
 std::string numbers(const std::vector<std::int64_t>& list, std::int64_t most) {
   if (list.empty()) return "no items";
-  if (std::ranges::any_of(list, [&](std::int64_t n) { return n != list[0]; })) return "that differ";
+  if (std::ranges::any_of(list, [&](std::int64_t n) { return n != list[0]; })) {
+    const bool are_windows = most == kMostOfWindows && list.size() == 2;
+    return are_windows && list[0] == 1   ? "1 by more"
+           : are_windows && list[1] == 1 ? "more by 1"
+                                         : "that differ";
+  }
   return list[0] > most ? fmt::format("all above {}", most) : fmt::format("all {}", list[0]);
 }
 
@@ -64,7 +72,7 @@ struct ValueClass {
   std::string operator()(MemoryFormat v) const { return text(CaseValue{v}); }
   std::string operator()(const TensorSpec&) const { return "given"; }
   std::string operator()(const std::vector<std::int64_t>& v) const {
-    if (d.is_spatial()) return numbers(v, d.kind == Domain::Kind::window ? 3 : 2);
+    if (d.is_spatial()) return numbers(v, d.kind == Domain::Kind::window ? kMostOfWindows : 2);
     if (d.has_axes() && v.size() == 1) return axis(v[0], rank());
     return v.empty() ? "no items" : v.size() == 1 ? "one item" : "several items";
   }
@@ -81,7 +89,7 @@ void add_sizes(const ShapeAlternative& alternative, const ShapeBinding& binding,
     if (found == binding.runs.end()) continue;
     const Shape& dims = found->second;
     if (alternative.window_in(run) != nullptr) {
-      all.emplace("window " + run, numbers(dims, 3));
+      all.emplace("window " + run, numbers(dims, kMostOfWindows));
       continue;
     }
     all.emplace("rank *" + run, dims.size() > 4 ? "above 4" : std::to_string(dims.size()));

@@ -148,10 +148,16 @@ void normals(const Target& t, Values values) {
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = t.parameter ? slope(t, i) : normal(t.own, i);
 }
 
-// What a formula does not read must not reach the result: among NaN and infinities in every tensor nobody would see it.
-void first_special(const Target& t, Values values) {
+// What a formula does not read must not reach the result: among NaN and infinities in every tensor nobody would see it. What it does
+// read must: a kernel that leaves products with 0 out loses the NaN of 0 times infinity, so that half of the others are sometimes 0.
+void one_special(const Target& t, Values values) {
   normals(t, values);
-  if (t.ordinal > 0 || !is_float(t.dtype)) return;
+  const bool zeros = (t.shared.word(1u << 26) & 1) != 0;
+  const int which = t.shared.below((1u << 26) + 1, 4) == 0 ? t.tensors - 1 : 0;
+  if (t.ordinal != which && zeros && !t.parameter)
+    for (std::size_t i = 0; i < values.size(); ++i)
+      if ((t.own.word((1u << 27) + i) & 1) != 0) values[i] = 0;
+  if (t.ordinal != which || !is_float(t.dtype)) return;
   const double kinds[] = {std::nan(""), HUGE_VAL, -HUGE_VAL};
   // One at least, and few others: where they reach the result nothing else is seen.
   const auto n = static_cast<std::int64_t>(values.size());
@@ -251,7 +257,9 @@ constexpr Family kFamilies[] = {
     {"edge",
      "zeros and NaN of both signs, infinities, subnormals, the largest and smallest numbers, kinks and their neighbours",
      28, fill_edge},
-    {"special", "NaN and infinities in the first tensor, numbers as normal in the others", 4, first_special},
+    {"special",
+     "NaN and infinities in one tensor, mostly the first; in the others numbers as normal, or half of them 0",
+     6, one_special},
     {kMasked, "lines of a reduction that begin or end with -inf, as under attention masks", 10, fill_masked},
     {"tiny", "zeros, and subnormal numbers or those whose products are, beside tensors as normal", 16, tiny},
     {"long", "positive numbers for long sums", 0, accumulation},
@@ -325,7 +333,7 @@ int weight_for(const Operator& op, const Family& family) {
   if (family.fill == fill_masked && !has_lines(op)) return 0;
   const auto tensors =
       static_cast<int>(std::ranges::count(op.schema.arguments(), Type::tensor, &Argument::type));
-  if (family.fill == first_special && tensors < 2) return 0;  // there is no other tensor
+  if (family.fill == one_special && tensors < 2) return 0;  // there is no other tensor
   if (family.fill != fill_edge && family.fill != tiny) return family.weight;
   return family.weight + kWeightOfATensor * std::max(tensors - 2, 0);
 }

@@ -13,6 +13,7 @@
 #include "layer_lists.h"
 #include "layouts.h"
 #include "shapes.h"
+#include "small_layer.h"
 #include "tensor_copy.h"
 #include "vocabulary/operators.h"
 
@@ -43,115 +44,6 @@ std::map<const Operator*, std::vector<Case>> by_operator() {
   std::map<const Operator*, std::vector<Case>> lists;
   for (Case& c : parsed()) lists[c.op].push_back(std::move(c));
   return lists;
-}
-
-// A layer with what its shape rule makes of it.
-struct Layer {
-  const Case& c;
-  const ShapeAlternative& alternative;
-  ShapeBinding binding;
-};
-
-// What a size of the binding must not fall below.
-using Least = std::map<const std::int64_t*, std::int64_t>;
-
-// Windows are given by a list of ints, or by a tensor's dimensions. An image has room for two of them.
-constexpr std::int64_t kFewChannels = 4;
-
-Least least_sizes(const Layer& layer, ShapeBinding& binding) {
-  Least least;
-  // Channels in groups stay in groups, and those of a group several or one. Of an image, 3 for its colours stay 3: kernels know that number.
-  for (const ShapePattern& p : layer.alternative.inputs)
-    for (const DimPattern& d : p.dims)
-      if (d.kind == DimPattern::Kind::product)
-        for (const std::string& name : {d.name, d.operands[0]})
-          least[&binding.sizes.at(name)] =
-              binding.sizes.at(name) <= kFewChannels ? binding.sizes.at(name) : 2;
-  for (const std::string& name : layer.alternative.runs())
-    if (const std::string* in = layer.alternative.window_in(name)) {
-      const Shape& window = binding.runs.at(name);
-      Shape& image = binding.runs.at(*in);
-      for (std::size_t d = 0; d < window.size(); ++d) {
-        least[&window[d]] = window[d];
-        least[&image[d]] = std::min(image[d], window[d] == 1 ? 4 : 2 * window[d]);
-      }
-    }
-  for (std::size_t i = 0; i < layer.c.arguments.size(); ++i) {
-    if (domain(*layer.c.op, layer.c.op->schema.argument_storage[i].name).kind != Domain::Kind::window)
-      continue;
-    const auto& window = std::get<std::vector<std::int64_t>>(layer.c.arguments[i]);
-    const std::vector<DimPattern>& dims = layer.alternative.inputs.front().dims;
-    for (std::size_t k = 0; k < 2 && k < dims.size(); ++k) {  // from the last one on
-      const DimPattern& dim = dims[dims.size() - 1 - k];
-      if (dim.kind != DimPattern::Kind::symbol || window.empty()) continue;
-      std::int64_t& image = binding.sizes.at(dim.name);
-      const std::int64_t size = window[k < window.size() ? window.size() - 1 - k : 0];
-      least[&image] = size >= image ? 2 : std::min(image, 2 * size);
-    }
-  }
-  return least;
-}
-
-// Two sizes, one of them a multiple of the other: an image and what it is resized to. Twice as large is code of its own.
-struct Scaled {
-  std::int64_t *smaller, *larger;
-};
-
-// Those of the last dimensions of the first tensor and of a list of sizes beside it.
-std::vector<Scaled> scaled_sizes(const Layer& layer, ShapeBinding& binding) {
-  std::vector<Scaled> all;
-  const auto size_in = [&](const std::vector<DimPattern>& dims, std::size_t from_last) -> std::int64_t* {
-    if (from_last >= dims.size()) return nullptr;
-    const DimPattern& dim = dims[dims.size() - 1 - from_last];
-    return dim.kind == DimPattern::Kind::symbol ? &binding.sizes.at(dim.name) : nullptr;
-  };
-  const ShapePattern* tensor = nullptr;
-  for (const ShapePattern& p : layer.alternative.inputs)
-    if (tensor == nullptr &&
-        layer.c.op->schema.argument_storage[static_cast<std::size_t>(p.argument)].is_tensor())
-      tensor = &p;
-  for (const ShapePattern& p : layer.alternative.inputs) {
-    if (tensor == nullptr ||
-        layer.c.op->schema.argument_storage[static_cast<std::size_t>(p.argument)].is_tensor())
-      continue;
-    for (std::size_t k = 0; k < p.dims.size(); ++k) {
-      std::int64_t *a = size_in(p.dims, k), *b = size_in(tensor->dims, k);
-      if (a == nullptr || b == nullptr || a == b || *a == 0 || *b == 0) continue;
-      if (*a > *b) std::swap(a, b);
-      if (*b % *a == 0) all.push_back({a, b});
-    }
-  }
-  return all;
-}
-
-// Halves sizes until all fits: the largest one again and again, or with `draw` any of them. Half of the time one size that was drawn
-// stays as it is as long as there are others: kernels know the 768 of a network's rows, and not its half. Three of four times sizes
-// that are multiples stay so.
-bool make_small(Draw* draw, const Layer& layer, ShapeBinding& binding, const SizeBudget& budget) {
-  const Least least = least_sizes(layer, binding);
-  std::vector<std::int64_t*> sizes = sizes_of(layer.alternative, binding);
-  const auto bound = [&](const std::int64_t* size) {
-    const auto found = least.find(size);
-    return found == least.end() ? std::int64_t{1} : found->second;
-  };
-  std::int64_t* kept = draw != nullptr && !sizes.empty() && draw->chance(50) ? draw->pick(sizes) : nullptr;
-  std::erase(sizes, kept);
-  std::vector<Scaled> scaled = scaled_sizes(layer, binding);
-  if (draw != nullptr && draw->chance(25)) scaled.clear();
-  for (const Scaled& pair : scaled) std::erase(sizes, pair.larger);  // goes with the smaller one
-  if (kept != nullptr && std::ranges::count(scaled, kept, &Scaled::larger) > 0) kept = nullptr;
-  while (!fits(layer.alternative, binding, budget)) {
-    std::erase_if(sizes, [&](const std::int64_t* size) { return *size <= bound(size); });
-    if (sizes.empty() && kept != nullptr) sizes.push_back(std::exchange(kept, nullptr));
-    if (sizes.empty() || *sizes[0] <= bound(sizes[0])) return false;
-    std::int64_t* size = draw != nullptr
-                             ? draw->pick(sizes)
-                             : *std::ranges::max_element(sizes, {}, [](const std::int64_t* s) { return *s; });
-    const std::int64_t before = std::exchange(*size, std::max(*size / 2, bound(size)));
-    for (const Scaled& pair : scaled)
-      if (pair.smaller == size) *pair.larger = *pair.larger / before * *size;
-  }
-  return true;
 }
 
 // A tensor that broadcasts does so where it did.

@@ -105,8 +105,11 @@ void draw_windows_wished(Draw& draw, const ShapeAlternative& alternative, const 
     if (alternative.window_in(name) == nullptr) continue;
     const std::string* wished = find(wish, "window " + name);
     const std::int64_t same = draw_window(draw);
+    const std::int64_t long_side = draw.pick(std::array{2, 3, 4, 5, 7});
     for (std::size_t d = 0; d < window.size(); ++d)
       window[d] = wished == nullptr             ? draw_window(draw)
+                  : *wished == "1 by more"      ? (d == 0 ? 1 : long_side)
+                  : *wished == "more by 1"      ? (d == 0 ? long_side : 1)
                   : *wished == "all above 3"    ? draw.pick(std::array{5, 7})
                   : wished->starts_with("all ") ? (*wished)[4] - '0'
                                                 : same + static_cast<std::int64_t>(d % 2);
