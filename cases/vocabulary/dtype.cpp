@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <limits>
 
 namespace assay {
@@ -35,6 +36,7 @@ constexpr Format kFormats[] = {
     make_format(52, 51, 0x1p52 - 1, false),                      // u8
     make_format(52, 51, 0x1p52 - 1, false),                      // bool
 };
+static_assert(std::size(kFormats) == kDtypes);  // in the order of Dtype
 
 // x as a multiple of the format's spacing at x, to nearest even, and that spacing. Of a format that is narrower than f32
 // or f32, and an x that is not far beyond its range: a double of that size has the spacing for its unit.
