@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kFormats =
+constexpr std::string_view kNoFormat =
     "its bytes are those of no .npy, .npz, safetensors, HDF5 file or TensorProto of ONNX; raw bytes can be given as "
     "raw:DTYPE[SHAPE]@PATH";
 
@@ -82,7 +82,7 @@ std::unique_ptr<TensorFile> open_any(FileBytes file, bool is_path) {
     // Any bytes are a bad message of ONNX. A file that its name calls one is worth the details.
     if (fs::path(file.name).extension() == ".pb") throw;
   }
-  whole.fail(std::string(kFormats));
+  whole.fail(std::string(kNoFormat));
 }
 
 }  // namespace
