@@ -36,10 +36,11 @@ namespace {
 
 bool is_complete(const Examined& e) { return std::ranges::none_of(e.findings, &Finding::stopped); }
 
-class Run {
+// One run on generated or listed cases. Its parts, in order: run() below.
+class VerifyRun {
  public:
-  Run(std::vector<Chosen> subjects, const VerifyOptions& options, const std::atomic<bool>& interrupted,
-      const std::function<void(const Progress&)>& progress)
+  VerifyRun(std::vector<Chosen> subjects, const VerifyOptions& options, const std::atomic<bool>& interrupted,
+            const std::function<void(const Progress&)>& progress)
       : subjects_(std::move(subjects)),
         options_(options),
         chunks_(options),
@@ -72,8 +73,8 @@ class Run {
     RunOptions running = options_.run;
     running.give_up = [this](auto) { return stretch_.ends_cases(); };
     running.hangs = std::make_shared<Hangs>();
-    parallel(running, [this](Examiner& examiner) { generate_and_examine(examiner); });
-    replace_refused(running);
+    parallel(running, [this](Examiner& examiner) { examine_chunks(examiner); });
+    replace_refused_of_all_rows(running);
     draw_towards_code(running);
     RunResult result;
     result.rows = rows_of(rows_, options_);
@@ -108,7 +109,7 @@ class Run {
     return result;
   }
 
-  // What a journal has of it is done; or a journal begins.
+  // Takes over what the journal has of finished chunks, and takes these out of the work; a new journal begins without any.
   void go_on() {
     options_.journal->begin(nlohmann::json::parse(to_json(result_so_far())));
     std::erase_if(work_, [this](const ChunkOfCases& item) {
@@ -142,7 +143,8 @@ class Run {
     if (!key.first->peer) progress_.faults += faults;
   }
 
-  // What belongs together and is done; without a key, a part of that, which is done again where the run goes on. Locked.
+  // Adds to rows what has finished together, and keeps it in the journal under the key. An empty key: it is not complete, so it is not
+  // kept, and a run that is resumed does it again. Precondition: mutex_ is held.
   void finished(const std::string& key, const KeptParts& parts, std::uint64_t cases) {
     for (const auto& [row, part] : parts) add(row, part);
     if (options_.journal != nullptr && !key.empty())
@@ -158,14 +160,14 @@ class Run {
     examiners_.run(lanes(), options, work);
   }
 
-  void generate_and_examine(Examiner& examiner) {
+  void examine_chunks(Examiner& examiner) {
     const StopScope scope([this] { return stretch_.stops_cases(); });
     while (!stretch_.cases_over() && !examiners_.has_failed()) {
       const std::optional<ChunkOfCases> item = next_item();
       if (!item) return;
       Chosen& s = subjects_[item->subject];
       try {
-        generate_and_examine(examiner, s, item->chunk);
+        examine_chunk(examiner, s, item->chunk);
       } catch (const Stopped&) {
         return;
       } catch (const std::exception& e) {
@@ -197,7 +199,7 @@ class Run {
     return kernels;
   }
 
-  void generate_and_examine(Examiner& examiner, Chosen& s, std::uint64_t chunk) {
+  void examine_chunk(Examiner& examiner, Chosen& s, std::uint64_t chunk) {
     NumberedCases made;
     {
       const std::scoped_lock lock(generator_);  // RapidCheck's generators run on one thread at a time
@@ -248,8 +250,8 @@ class Run {
 
   bool decides(const Kernel& kernel) const { return !kernel.peer || names(options_.impls, kernel.name); }
 
-  // Of each row that refused cases, as many others. A short run has half of its budget more for them.
-  void replace_refused(const RunOptions& running) {
+  // Each row that refused cases gets as many others. A short run takes up to half of its budget more for them.
+  void replace_refused_of_all_rows(const RunOptions& running) {
     std::vector<std::pair<RowKey, std::vector<SeenCase>>> rows;
     for (auto& [key, seen] : seen_)
       if (std::ranges::any_of(seen, &SeenCase::refused)) rows.emplace_back(key, std::move(seen));
@@ -259,7 +261,8 @@ class Run {
     parallel(running, [&](Examiner& examiner) {
       const StopScope scope([this] { return stretch_.stops_cases(); });
       for (std::size_t i = next++; i < rows.size() && !over(); i = next++)
-        if (!was_replaced(rows[i].first)) replace_refused(examiner, rows[i].first, std::move(rows[i].second), over);
+        if (!was_replaced(rows[i].first))
+          replace_refused_of_row(examiner, rows[i].first, std::move(rows[i].second), over);
     });
     replacing_was_cut_ = stretch_.cases_over();
   }
@@ -273,8 +276,8 @@ class Run {
     return true;
   }
 
-  void replace_refused(Examiner& examiner, const RowKey& key, std::vector<SeenCase> seen,
-                       const std::function<bool()>& over) {
+  void replace_refused_of_row(Examiner& examiner, const RowKey& key, std::vector<SeenCase> seen,
+                              const std::function<bool()>& over) {
     const Operator& op = *key.first->op;
     std::ranges::sort(seen, {}, &SeenCase::index);  // whichever chunk was done first
     Steering steering(op, key.second, mix(options_.seed, options_.shard), options_.cases);
@@ -291,10 +294,10 @@ class Run {
                            static_cast<std::uint64_t>(std::ranges::count_if(seen, &SeenCase::refused)),
                            2 * options_.cases};
     Tally part(*key.first, key.second);
-    assay::replace_refused(examiner, steering, what, over,
-                           [&](const Finding& f, const Case& c, std::uint64_t index) {
-                             add_extra(f, key, c, index, true, part);
-                           });
+    replace_refused(examiner, steering, what, over,
+                    [&](const Finding& f, const Case& c, std::uint64_t index) {
+                      add_extra(f, key, c, index, true, part);
+                    });
     const std::scoped_lock lock(mutex_);
     KeptParts parts{{key, {std::move(part)}}};
     add_blamed(examiner, options_.cases, parts);
@@ -328,7 +331,7 @@ class Run {
   }
 
   bool draws(const Kernel& kernel) const { return decides(kernel) && !chunks_.is_listed(); }
-  // Of each row whose code workers record, up to as many more cases as it had. A short run has half of its budget more for them.
+  // Each row whose code workers record gets up to as many more cases as it had. A short run takes up to half of its budget more for them.
   void draw_towards_code(const RunOptions& running) {
     if (!covered_) return;
     std::vector<CoveredCalls::Row> rows = covered_->take_rows();
@@ -390,7 +393,7 @@ class Run {
 
 RunResult verify(const Registry& registry, const VerifyOptions& options, const std::atomic<bool>& interrupted,
                  const std::function<void(const Progress&)>& progress) {
-  RunResult result = Run(subjects(registry, options), options, interrupted, progress).run();
+  RunResult result = VerifyRun(subjects(registry, options), options, interrupted, progress).run();
   if (result.short_run)
     for (const Part& part : parts())
       if (!is_built(registry.program(), part) &&
