@@ -177,9 +177,9 @@ std::string progress_line(const Progress& p) {
                      p.faults, p.doing);
 }
 
-}  // namespace
-
-int verify_command(VerifyFlags& flags) {
+// What can be said of the flags before kernels are loaded. Returns the recorded cases, if the run is of these; `inputs` gets the files that
+// the run reads.
+std::optional<Fixtures> take_flags(VerifyFlags& flags, std::vector<std::string>& inputs) {
   VerifyOptions& options = flags.options;
   options.dtypes = parse_dtypes(flags.dtypes);
   if (!flags.time.empty()) options.time = parse_time(flags.time);
@@ -188,14 +188,13 @@ int verify_command(VerifyFlags& flags) {
   if (flags.check && flags.timeout_given->count() == 0) flags.timeout = kSecondsOfACheckedCall;
   options.run.time_limit = time_limit(flags.timeout);
   choose_folder(flags);
-  std::vector<std::string> inputs = flags.plugins;
+  inputs = flags.plugins;
   if (!flags.list.empty()) inputs.push_back(flags.list);
   std::ranges::move(files_at(flags.fixtures, {".h5", ".onnx", ".pb"}, kDepthOfFixtures),
                     std::back_inserter(inputs));
   check_files({{"--json", flags.json}, {"--junit", flags.junit}, {"--html", flags.html}}, inputs);
   options.out = flags.out;
 
-  const bool with_torch = selects_torch(options.impls);
   if (!flags.only.empty() && !options.patterns.empty())
     throw UsageError("--case and PATTERN exclude each other: the case names its operator");
   if (!flags.only.empty() && !flags.dtypes.empty())
@@ -205,7 +204,41 @@ int verify_command(VerifyFlags& flags) {
   take_contract(flags, fixtures);
   check_variables(flags);
   check_sanitized(flags);
-  const auto registry = load_registry(flags.plugins, with_torch);
+  return fixtures;
+}
+
+// The table, and the files that were asked for. False if one could not be written, which is said.
+bool write_results(const RunResult& result, const VerifyFlags& flags, KeptRun& kept) {
+  bool complained = false;
+  if (flags.json != "-" && flags.junit != "-") {
+    std::string text = table(result, {}, {.colour = use_colour()});
+    if (!flags.only.empty())
+      if (const Checked checked = check_case(flags.options.listed[0]); !checked.ok())
+        text = fmt::format("Wrong arguments, which a kernel must reject: {}\n\n{}", checked.error, text);
+    if (flags.classes) text = fmt::format("{}{}", class_table(result, {}), text);
+    if (!result.accesses.empty()) text = fmt::format("{}\n{}", access_table(result.accesses), text);
+    write_or_complain(complained, [&] { write_file("-", text); });
+  }
+  // Nobody goes on with a run that is complete, or that --time gave an end, which it came to.
+  const bool finished = result.complete || result.incomplete == kOutOfTime;
+  const std::string document = kept.last(to_json(result), finished);
+  if (!flags.json.empty()) write_or_complain(complained, [&] { write_file(flags.json, document); });
+  if (!kept.file().empty() && !same_place(flags.json, kept.file()))
+    write_or_complain(complained, [&] { kept.write(document); });
+  kept.end(finished && !complained);
+  if (!flags.junit.empty()) write_or_complain(complained, [&] { write_file(flags.junit, junit(result)); });
+  if (!flags.html.empty())
+    write_or_complain(complained, [&] { write_file(flags.html, page_of(result, flags)); });
+  return !complained;
+}
+
+}  // namespace
+
+int verify_command(VerifyFlags& flags) {
+  VerifyOptions& options = flags.options;
+  std::vector<std::string> inputs;
+  std::optional<Fixtures> fixtures = take_flags(flags, inputs);
+  const auto registry = load_registry(flags.plugins, selects_torch(options.impls));
   std::optional<AccessFile> accesses;
   if (flags.check) {
     checked_library();
@@ -259,29 +292,10 @@ int verify_command(VerifyFlags& flags) {
         return r.impl == kChecked && row_verdict(r) != Verdict::not_run;
       }))
     complain(fmt::format("--check: no kernel of {} ran, and no access to memory was looked at", kChecked));
-  bool complained = false;
-  if (flags.json != "-" && flags.junit != "-") {
-    std::string text = table(result, {}, {.colour = use_colour()});
-    if (!flags.only.empty())
-      if (const Checked checked = check_case(options.listed[0]); !checked.ok())
-        text = fmt::format("Wrong arguments, which a kernel must reject: {}\n\n{}", checked.error, text);
-    if (flags.classes) text = fmt::format("{}{}", class_table(result, {}), text);
-    if (!result.accesses.empty()) text = fmt::format("{}\n{}", access_table(result.accesses), text);
-    write_or_complain(complained, [&] { write_file("-", text); });
-  }
-  // Nobody goes on with a run that is complete, or that --time gave an end, which it came to.
-  const bool finished = result.complete || result.incomplete == kOutOfTime;
-  const std::string document = kept.last(to_json(result), finished);
-  if (!flags.json.empty()) write_or_complain(complained, [&] { write_file(flags.json, document); });
-  if (!kept.file().empty() && !same_place(flags.json, kept.file()))
-    write_or_complain(complained, [&] { kept.write(document); });
-  kept.end(finished && !complained);
-  if (!flags.junit.empty()) write_or_complain(complained, [&] { write_file(flags.junit, junit(result)); });
-  if (!flags.html.empty())
-    write_or_complain(complained, [&] { write_file(flags.html, page_of(result, flags)); });
+  const bool written = write_results(result, flags, kept);
   const int code = exit_code(result);
   if (interrupted() && code != kFaultFound) return kInterrupted;
-  return complained && code == kAllWell ? kWrongUsage : code;
+  return !written && code == kAllWell ? kWrongUsage : code;
 }
 
 }  // namespace assay
