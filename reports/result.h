@@ -16,7 +16,7 @@
 
 namespace assay {
 
-// What stands before Failure::diagnosis.
+// Printed in front of Failure::diagnosis.
 inline constexpr std::string_view kDiagnosis = "diagnosis before the cases were made small";
 
 // Whose call went wrong after one of another kernel, in the same process, and is right in a fresh one.
@@ -42,7 +42,8 @@ struct Failure {
   std::optional<Harmed> harmed = {};  // and to which, where that is known
 };
 
-// Cases of other parts of a row in whose place cases of this part stand: in `cases` and `counts` both are until replace_cases().
+// What cases had been counted as before they were counted again: a kernel is found to have damaged its process after its own case has been
+// counted, perhaps in another part of the row. Until replace_cases() is called, Row::cases and Row::counts have both.
 struct Replaced {
   std::array<std::uint64_t, kVerdicts> counts{};
   std::map<std::string, std::uint64_t> refused = {}, undeclared = {}, needs = {};

@@ -19,9 +19,9 @@ inline constexpr double kUndecidableLimit = 0.01;
 // How many of the row's cases had this verdict.
 inline std::uint64_t count_of(const Row& row, Verdict v) { return row.counts[static_cast<std::size_t>(v)]; }
 
-// Whether it is above; in a row of fewer cases than kManyCases, by more than two standard errors. Undecidable elements come in
-// whole cases: of ten cases, one whose square overflows makes a tenth of the elements undecidable and shows nothing about the
-// row. Where every case has such elements, there is no such doubt.
+// Whether the share of undecidable elements is above kUndecidableLimit; in a row of fewer cases than kManyCases, by more than two standard
+// errors. Undecidable elements often fill a whole case: one case of ten makes a tenth of the elements undecidable, and says little about
+// the row. If every case has such elements, the standard error is 0.
 inline constexpr std::uint64_t kManyCases = 200;
 bool proves_too_little(const Row& row);
 
@@ -29,9 +29,9 @@ bool proves_too_little(const Row& row);
 // unlike other rows that are not_run, it says nothing about the machine.
 inline constexpr std::string_view kNoCases = "no case of this row belongs to this run";
 
-// Adds up whose place cases of parts take.
+// Adds up what parts of a row are to take out.
 void add(Replaced& sum, const Replaced& part);
-// Of a row that has all of its parts: takes those cases out.
+// Of a row that has all of its parts: takes out of its counts what Row::replaced has.
 void replace_cases(Row& row);
 
 // The most severe verdict among the row's counts, with these exceptions: vacuous (when there is no fault)

@@ -17,7 +17,7 @@ namespace assay {
 // Shared by all kernels that run the call: the reference is evaluated once, and intervals are kept for each contract.
 class Expectation {
  public:
-  // Those that have been found of one output.
+  // The intervals of one output that have been computed so far.
   class Intervals {
    public:
     const Interval& operator[](std::size_t element) const { return found_[of_[element]]; }

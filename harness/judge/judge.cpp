@@ -79,7 +79,7 @@ std::vector<std::size_t> differing(const std::vector<std::byte>& a, const std::v
   }
 }
 
-// Every element of one placement against the reference; the first and worst divergence in words.
+// Compares results, element by element, with the expectation. Says the first divergence in words, and counts the others.
 class Comparison {
  public:
   Comparison(Expectation& expectation, const Contract& contract, Judgement& judgement)

@@ -25,8 +25,8 @@ struct Judgement {
   bool given_up = false;  // not_run because the kernel hung again and again before
 };
 
-// Intervals cost far more than values. Of an output with more elements than this that are not the rounded reference,
-// those farthest from it, relative to its size, are judged; they show a wrong kernel if any do.
+// Intervals cost far more than values, and are computed only for elements that are not the rounded reference. If an output has more of these
+// than this number, only so many are judged: those whose relative difference from the reference is largest.
 inline constexpr std::size_t kMostIntervals = 4096;
 
 // The verdict on one outcome. `expectation` is null when the call's arguments are not allowed: then the kernel must

@@ -1,4 +1,4 @@
-// What lay beside the elements of a tensor and reached a result all the same.
+// Results that were computed from memory beside the elements of a tensor.
 #pragma once
 
 #include "../run/lane.h"

@@ -13,10 +13,10 @@ namespace assay {
 
 struct RanCode;  // coverage/ran_code.h
 
-// So begins Outcome::detail of a call that did nothing wrong but to whoever ran after it.
+// Outcome::detail begins so if the call was right, and damaged its process for calls after it.
 inline constexpr std::string_view kDamagedItsProcess = "damaged its process";
 
-// Part of Outcome::detail of a call that came to grief after others alone, and nobody knows after which.
+// Outcome::detail has this if the call failed after other calls, was right in a fresh process, and it is not known which call did the damage.
 inline constexpr std::string_view kNotAgain = "it did not happen again in a fresh process";
 
 // What the calls of a task with `repeats` came to. (Not within Outcome: clang 14 does not construct a nested type with default values.)

@@ -1,4 +1,4 @@
-// Patterns that memory holds before a kernel writes it. The two runs' differ in every byte; all are NaN in every floating
+// Patterns that memory holds before a kernel writes it. Those of the two runs differ in every byte; all are NaN in every floating
 // format, and numbers far out of any range of indices. Outputs have one of their own, and so have the surroundings of
 // each of the first inputs: arithmetic keeps a NaN's payload, and what was read beside an input is not taken for what
 // the kernel did not write.

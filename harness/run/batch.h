@@ -42,7 +42,7 @@ struct Buffer {
   std::size_t data = 0;   // where its first element is
   std::size_t bytes = 0;  // of the image
   bool writable = false;
-  std::uint16_t pattern = 0;  // what lies where it has no elements, and, of an output, where it has
+  std::uint16_t pattern = 0;  // of poison: beside the elements; in an output also in place of them
 
   std::size_t end() const { return image + bytes; }
 };

@@ -24,12 +24,12 @@ struct Standing {
   Outcome outcome;
   bool decided = false;  // the outcome is final
   bool alone = false;    // runs in a batch of its own: another call's stray write cannot hit it
-  bool fresh = false;    // and in a process that has run nothing else
+  bool fresh = false;    // runs in a process that has run nothing else
   bool killed_before = false;
   std::string crash;  // how it ended its process after other calls had run there; not confirmed yet
   Outcome::Kind crash_kind = Outcome::Kind::crashed;
   std::string predecessors;
-  std::vector<std::uint32_t> company;  // tasks of other kernels that had run there, the last of each
+  std::vector<std::uint32_t> company;  // tasks that had run in the process in which it crashed
   std::uint32_t stray_group = kNothing;
   std::uint32_t next = kNothing;  // the task that is to follow it in the same fresh process
 };
@@ -59,16 +59,16 @@ struct Unit {
   Run first;  // Run::b: only this one is left
 };
 
-// One environment's worker, and the tasks that wait for it.
+// A lane has one Side for each environment: a worker process, and the tasks that wait for it.
 struct Side {
   explicit Side(std::shared_ptr<Zygotes> zygotes, const Environment& environment, BellPage& bell)
       : worker(std::move(zygotes), environment, bell) {}
   WorkerProcess worker;
   std::deque<Unit> waiting;
   std::vector<std::uint32_t> ran;         // tasks that have run in its process, of those that are posted
-  std::set<std::string> vandals;          // kernels that damage the process: none runs in one after them
+  std::set<std::string> vandals;          // kernels that have damaged a process: a new one follows them
   std::chrono::milliseconds settling{0};  // that threads were waited for
-  bool worn = false;  // its process has shown that results depend on what ran in it before
+  bool worn = false;  // the process ends with the present batch: what a call left there may change results
 };
 
 struct Lane::State {

@@ -1,8 +1,8 @@
 // What a lane and its worker process share: one memory file, the arena.
 //
-//   file     control block | messages | code that ran | windows | large buffers
-//   worker   the same in this order, each followed by at least one never-mapped guard; messages read-only,
-//            a window for inputs read-only, one for outputs read-write
+//   file     control block and results of entries | messages | code that ran | windows | large buffers
+//   worker   the same in this order. Each of these parts, each window and each large buffer is followed by kGuard bytes that are never
+//            mapped. Messages and windows of inputs are read-only, everything else read-write.
 //   lane     the same without guards, everything read-write
 //
 // A batch is a list of entries; each entry is one run (A or B) of one call. The lane writes entries and windows, raises

@@ -39,7 +39,7 @@ class Chunks {
   std::uint64_t cases_in(const Chosen& subject, std::uint64_t chunk) const;
   std::uint64_t errors_in(std::uint64_t chunk) const;
 
-  // Of a short run the subject's order is there. Not to be called by two threads at a time, for RapidCheck's generators run on one.
+  // Precondition in a short run: subject.order is filled. One thread at a time: RapidCheck's generators are not thread-safe.
   NumberedCases make(const Chosen& subject, std::uint64_t chunk) const;
 
  private:

@@ -1,4 +1,4 @@
-// Cases that a run has judged, as its journal keeps them (reports/journal.h): by lots, each of which adds to rows.
+// Cases that a run has judged, as its journal keeps them (reports/journal.h): chunk by chunk, each of which adds to rows.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct SeenCase {
   bool refused;
 };
 
-// What a lot adds to a row.
+// What a chunk adds to a row.
 struct KeptPart {
   Tally tally;
   std::vector<SeenCase> seen = {};

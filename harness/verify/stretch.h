@@ -16,23 +16,26 @@ class Stretch {
       : options_(options), interrupted_(interrupted), start_(begin(options)) {}
 
   std::chrono::duration<double> elapsed() const { return Clock::now() - start_; }
-  // Once it is over.
-  std::string why_over() const;
+  // A run has three parts: cases, the recording of failures, files. Of a part, `..._over` says that nothing new is begun, `stops_...` that
+  // what the harness computes ends (for a StopScope), and `ends_...` that lanes wait no longer for kernels, or that no further file is written.
+  //
+  // Whether --time is over, or the run was interrupted; and which of the two it was.
   bool over() const { return interrupted_ || is_late({}); }
-  // The same of the part of the time in which cases are begun. Where there are failures to record, the rest is for those.
+  std::string why_over() const;
+  // Whether no further case is begun. After note_fault() it is earlier where failures are recorded: a fifth of --time, a minute at most, is left.
   void note_fault() { faults_ = true; }
   bool cases_over() const;
   // When failures are no longer diagnosed, nor made small.
   std::chrono::steady_clock::time_point recording_end() const;
 
-  // For lanes: when waiting for a kernel has lost its point. While cases run, soon after the end; while failures are
-  // recorded, any one call after the end may take so long, and after an interrupt all of them together.
+  // While cases run: a second after --time, or 0.4 s after an interrupt. While failures are recorded: 0.6 s after an interrupt; or, once the
+  // run is over or a StopScope has ended the work, for tasks that were posted more than a second ago (`waited`).
   bool ends_cases() const;
   bool ends_recording(std::chrono::steady_clock::duration waited) const;
-  // For what the harness computes (a StopScope): an interrupt ends cases at once, and what is recorded soon.
+  // Cases: at an interrupt, or a second after --time. Recording: 0.6 s after an interrupt, or two seconds after --time.
   bool stops_cases() const;
   bool stops_recording() const;
-  // When there is no time even for the files of failures.
+  // 0.9 s after an interrupt.
   bool ends_files() const;
 
   // What every result has once its rows are there: their order, how complete it is, machine, options and time.

@@ -79,11 +79,11 @@ ShortRun part_that_ran(const std::vector<Chosen>& subjects, const VerifyOptions&
   const auto rows = static_cast<std::uint64_t>(
       std::ranges::count_if(subjects, [](const Chosen& s) { return !s.kernels.empty(); }));
   std::uint64_t of_peers = 0;
-  for (const auto& [lot, had_it] : done) {
+  for (const auto& [number, had_it] : done) {
     if (had_it < rows) continue;  // interrupted
-    const std::uint64_t cases = std::min(chunk, options.cases - lot * chunk);
+    const std::uint64_t cases = std::min(chunk, options.cases - number * chunk);
     part.cases += cases;
-    if (lot < kPeerRounds) of_peers += cases;
+    if (number < kPeerRounds) of_peers += cases;
   }
   std::set<std::string> left_out;
   for (const Chosen& s : subjects) {

@@ -10,7 +10,7 @@
 
 namespace assay {
 
-// One operator and dtype, with the kernels to run.
+// A subject of the run: one operator and dtype, with the kernels to run.
 struct Chosen {
   const Operator* op;
   Dtype dtype;
@@ -24,10 +24,10 @@ struct Chosen {
 // Those that the options select, of generated or of listed cases. Throws SelectionError.
 std::vector<Chosen> subjects(const Registry& registry, const VerifyOptions& options);
 
-// Of libraries' kernels, as many as one operator and dtype has at most.
+// The largest number of plugins' kernels that one subject has.
 std::size_t most_plugin_kernels(const std::vector<Chosen>& subjects);
 
-// Of a short run: which part of the thorough one it was, if `done` says how many operators and dtypes had each lot of `chunk` cases.
+// Which part of the thorough run a short run was. `done`: for each chunk, by its number, how many subjects had it. `chunk`: the cases of one.
 ShortRun part_that_ran(const std::vector<Chosen>& subjects, const VerifyOptions& options,
                        const std::map<std::uint64_t, std::uint64_t>& done, std::uint64_t chunk, double budget);
 

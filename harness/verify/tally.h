@@ -14,7 +14,7 @@ namespace assay {
 
 // How many failures of each kind and cause a row keeps: those of the lowest case numbers, of the causes that come first.
 inline constexpr std::size_t kFailuresPerKind = 3, kCausesPerKind = 4;
-// What diverges has no cause before somebody has looked: so many failures are there to be looked at.
+// Failures that diverge are kept in this number until diagnose_failures() has looked for their causes.
 inline constexpr std::size_t kFailuresToDiagnose = 24;
 
 class Tally {
@@ -24,7 +24,8 @@ class Tally {
 
   void add(const Finding& finding, const std::string& case_text, std::uint64_t index);
   void add(const Tally& other);
-  // Of what was added, one stands in place of this, which was or will be added elsewhere: a case is not counted twice.
+  // A case that was added here was counted before with this finding, in this tally or another one. That finding is taken out once all tallies
+  // of the row are added up: a case is not counted twice.
   void replace(const Finding& other);
 
   // Beside add(), of a case whose arguments are right: of which classes it is. `instead`: it stands in place of a refused one.
