@@ -59,10 +59,14 @@ struct Patience {
 // Faults of a part of the results alone, made of faults of all.
 using InPart = std::function<std::span<const Variant>(std::span<const Variant* const>)>;
 
-// Calls of one operator, with results of one dtype, by one kernel: the cause must explain all of them. The suspects must outlive the
-// result. `further` ones are tried if none of these, alone, explains everything; those that `guessed` reads off the results, if none of
-// these does; and pairs, of the first, if none of these does either, and `known_otherwise` does not say that the results are known to be
-// something else. Before pairs come those that `in_part` makes of faults which explain all that diverges, and contradict what does not.
+// The calls are of one operator, one dtype of results and one kernel, and one cause must explain all of them. Causes are tried in stages; the
+// search ends after a stage in which one explains everything:
+//   1. `suspects`, each alone; if what explains everything cannot be told from the reference on this data, the next stage is tried all the same
+//   2. `further`, each alone
+//   3. what `guessed` reads off the results
+//   4. what `in_part` makes of causes that explain all elements which diverge, and contradict some that do not
+//   5. pairs of `suspects`, unless `known_otherwise` says that the results are known to be something else, or too few elements diverge
+// The suspects must outlive the result.
 Causes find_causes(std::span<Evidence* const> calls, const std::vector<Variant>& suspects,
                    const std::vector<Variant>& further,
                    const std::function<std::span<const Variant>()>& guessed, const InPart& in_part,

@@ -18,11 +18,12 @@ std::vector<Variant> further_suspects_of(const Operator& op);
 // Each element becomes change(its row-major number, what it was). Whether any is another then.
 bool change_each(TensorData& t, const std::function<double(std::int64_t, double)>& change);
 
-// Whether it shows in results, and as the same for every call.
+// Whether the variant can show in results: not if it changes memory or the check of arguments alone, nor if what it gives depends on other
+// calls or on what memory held.
 bool shows(const Variant& v);
 
-// Padding that is another one before an image than after it. What windows make of results of one size, others make that take padding
-// to be another number altogether: these stand before them.
+// Windows whose padding before an image is another one than after it. Where a variant of the argument `padding` explains the same results,
+// these are named, because they stand first.
 void add_paddings(const Operator& op, std::vector<Variant>& all);
 // Tensors read in another order, or as other numbers; arguments misread.
 void add_readings(const Operator& op, std::vector<Variant>& all);

@@ -44,13 +44,13 @@ struct Variant {
   Concerns concerns = Concerns::anything;
   DtypeSet dtypes = kFloatingPoint | kIntegers;  // of results
 
-  // Each may be empty. In the order in which a call meets them:
-  // the call's own arguments and memory, before anything else; a code other than ASSAY_OK ends the call
-  std::function<int(const assay_call&)> first{};
-  bool accepts_anything =
-      false;  // arguments are not checked; those of the kind that `blamed` names, if it does
+  // Each may be empty. They are used in this order:
+  // Arguments that the check finds wrong are accepted, and zeros are stored: any, or those for which it blames the argument `blamed`.
+  bool accepts_anything = false;
   std::string blamed{};
-  // a copy of the call, which it changes or not, and says so; see change_arguments
+  // Is given the call, with its own arguments and memory, before anything is computed. A code other than ASSAY_OK ends the call.
+  std::function<int(const assay_call&)> first{};
+  // Changes a copy of the call, from which results are computed then. Returns whether it has changed anything; see change_arguments.
   std::function<bool(Call&)> arguments{};
   bool keeps_shapes = false;  // computes results of the call's own shapes even so: windows elsewhere
   int argument = -1;  // the tensor whose numbers are changed: without effect if the formula does not read it
@@ -73,7 +73,7 @@ struct Variant {
   std::optional<Dtype> rounded_to{};  // and then, with what `change_errs` makes of it, rounded to this dtype
   // the results that have the fault, if not all have it; the others are as the reference says
   std::function<bool(int output, std::int64_t at)> within{};
-  // the call's own arguments and memory, with the results stored
+  // Is given the call, with its own arguments and memory, once the results are stored.
   std::function<void(const assay_call&)> last{};
   bool garbage = false;  // it leaves in the result what was in that memory before
 };
