@@ -174,6 +174,7 @@ std::vector<Examined> Examiner::examine(std::vector<Call> calls, std::span<const
   std::vector<Examined> all(calls.size());
   std::vector<Task> tasks;
   std::deque<PackedResult> results;
+  // 1. Tasks: each kernel on each call, on the call of its property, and on the call with several threads.
   for (std::size_t i = 0; i < calls.size(); ++i) {
     Examined& e = all[i];
     e.call = std::move(calls[i]);
@@ -209,6 +210,7 @@ std::vector<Examined> Examiner::examine(std::vector<Call> calls, std::span<const
     }
   }
 
+  // 2. The lane's workers run the tasks; meanwhile the reference is computed here.
   lane_.post(tasks);
   if (options.only_runs) {
     const std::vector<Outcome> outcomes = lane_.collect();
@@ -220,7 +222,8 @@ std::vector<Examined> Examiner::examine(std::vector<Call> calls, std::span<const
   for (std::size_t i = 0; i < all.size(); ++i) expectations[i] = expectation_of(all[i].call, options.ahead);
   std::vector<Outcome> outcomes = lane_.collect();
 
-  // Whose call went wrong after this one, if the lane has found that out.
+  // 3. Judgement of each kernel on each call.
+  // The kernel and case that failed after this task, if the lane has found that out.
   const auto harmed_by = [&](const Outcome& outcome) -> std::optional<Harmed> {
     if (!outcome.harmed || made_of.empty()) return std::nullopt;
     for (const PackedResult& r : results)
@@ -244,8 +247,8 @@ std::vector<Examined> Examiner::examine(std::vector<Call> calls, std::span<const
     r.finding->ran = main.ran;
     r.finding->harmed = harmed_by(main);
 
-    // A relation between runs says something only where the first run stands.
-    // Without `compare` it is judged by itself.
+    // Compares another run with the first one, which must have returned and have no fault: by `compare`; or, without it, by judging the
+    // other run as the first was.
     using Compare = std::function<std::string(const Outcome&)>;
     const auto related = [&](const Outcome& other, const Kernel& kernel, const Call& its_call,
                              const std::string& relation, const Compare& compare) {
@@ -300,6 +303,7 @@ std::vector<Examined> Examiner::examine(std::vector<Call> calls, std::span<const
       r.finding->stopped = true;
     }
   }
+  // 4. Kernels that have damaged their process run apart from now on.
   std::set<std::string> spoilers;
   if (options.confirm)
     for (std::size_t t = 0; t < tasks.size(); ++t)
@@ -312,6 +316,7 @@ std::vector<Examined> Examiner::examine(std::vector<Call> calls, std::span<const
   if (options.confirm)
     for (const PackedResult& r : results)
       if (is_fault(r.finding->judgement.verdict)) examination.at_once.insert(r.finding);
+  // 5. Calls that have passed run again: with room after their rows, with other data, by the thousand, with more threads.
   try {
     run_further(lane_, passed, options.further);
     if (options.further != Further::none)
@@ -328,6 +333,7 @@ std::vector<Examined> Examiner::examine(std::vector<Call> calls, std::span<const
     if (is_fault(r.finding->judgement.verdict)) r.finding->stopped = false;
     if (options.keep_outputs) r.finding->outputs = std::move(outcomes[r.task].outputs);
   }
+  // 6. Calls that have failed run again in a fresh process. Where they are right, a kernel that ran before may be at fault.
   try {
     if (options.confirm) confirm(examination);
   } catch (const Stopped&) {  // there was no time for it: faults stay where they showed

@@ -42,15 +42,15 @@ struct Examined {
   std::vector<Finding> findings;  // one for each kernel
 };
 
-// Runs beside the two of each case and that of its property. See further_runs.h.
+// Which calls that passed run again, beside the two runs of the call and that of its property. See further_runs.h.
 enum class Further : std::uint8_t {
   none,
-  padded,  // of one case for each kernel: rows that have room after them
-  few,     // and tens of calls of one; processes are new, unless they use a device, whose start takes long
-  many,    // and thousands of calls of one
-  all      // all of it of each case
+  padded,  // for each kernel one small case, in memory with room after each row
+  few,  // `padded`, and one small case up to 48 times; processes are new, unless kernels run on a device, which takes long to start
+  many,  // `padded`, and one small case up to 4,096 times
+  all    // each case in padded memory, and again: up to 4,096 times, or 12 if it is large
 };
-// What a run does for the chunk-th of its lots of cases: of eight, one has a kernel called by the thousand and one by the dozen.
+// For chunk number `chunk` of a run: of eight chunks in a row the first is `many`, the fifth `few`, and the others are `padded`.
 Further further_in(std::uint64_t chunk);
 
 struct ExamineOptions {
@@ -61,18 +61,19 @@ struct ExamineOptions {
   Further further = Further::none;
   bool needs = false;     // fill Finding::needs
   std::uint64_t row = 0;  // of the results that the cases are of, by any number: see RunOptions::hangs
-  // A fault is the kernel's where it shows in a fresh process, too. Else those that ran before are tried, and get it (predecessors.cpp).
+  // A call that failed runs again in a fresh process. If it fails there, the fault is its kernel's. If not, the kernels that ran before are
+  // tried, and the fault is counted for one after which it shows again (predecessors.cpp).
   bool confirm = false;
   bool only_runs = false;  // nothing is judged: for what calls do to their process. Not with `further`
 };
 
-// A kernel that spoils its process for others, which an earlier call of examine() ran last.
+// A kernel that damaged its process in an earlier call of examine(), whose findings have been returned.
 struct Blamed {
   const Kernel* kernel = nullptr;
-  std::uint64_t row = 0;  // ExamineOptions::row of that call
-  Case of;
-  Finding finding;  // whose judgement says what it did, ...
-  Finding instead;  // ... in place of this one, which that call came to
+  std::uint64_t row = 0;  // ExamineOptions::row of that call of examine()
+  Case of;                // the case that the fault is counted for
+  Finding finding;        // what is to be counted for that case
+  Finding instead;        // what was counted for it until now, and is to be taken out
 };
 
 // Calls of one kernel, and one of another after them, in the same process.

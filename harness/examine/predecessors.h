@@ -38,15 +38,15 @@ struct Examiner::Culprits {
   const Call& call_of(const Past& past);
 };
 
-// Calls of one kernel that ran before a fault showed, in one call of examine().
+// The calls of one kernel within one call of examine(), as far as they ran before the fault.
 struct Examiner::Lot {
   const Earlier* earlier = nullptr;  // none: the present one
   std::size_t position = 0;          // of the kernel there
-  std::size_t calls = 0;             // so many of its calls came first
+  std::size_t calls = 0;             // the first so many of its calls ran before the fault
   Further further = Further::none;
 };
 
-// One of them.
+// One call of a Lot.
 struct Examiner::Past {
   const Lot* lot;
   std::size_t call;
