@@ -266,14 +266,15 @@ void add_exchanged_tensors(const Operator& op, std::vector<Variant>& all) {
 }  // namespace
 
 bool change_each(TensorData& t, const std::function<double(std::int64_t, double)>& change) {
-  bool other = false;
-  for (std::int64_t i = 0, n = t.numel(); i < n; ++i) {
-    const double before = t.get(i), after = change(i, before);
-    if (std::bit_cast<std::uint64_t>(after) == std::bit_cast<std::uint64_t>(before)) continue;
-    t.set(i, after);
-    other = other || t.get(i) != before;
-  }
-  return other;
+  return t.change_blocks([&](std::int64_t first, std::span<double> numbers) {
+    bool changed = false;
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      const double after = change(first + static_cast<std::int64_t>(i), numbers[i]);
+      changed = changed || std::bit_cast<std::uint64_t>(after) != std::bit_cast<std::uint64_t>(numbers[i]);
+      numbers[i] = after;
+    }
+    return changed;
+  });
 }
 
 std::vector<Variant> further_suspects_of(const Operator& op) {

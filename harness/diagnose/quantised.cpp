@@ -40,19 +40,30 @@ bool can_share(const Sharing& s, const TensorData& t) {
   return s.by == Sharing::By::all || t.shape.size() > 1;
 }
 
-std::size_t group_of(const Sharing& s, const TensorData& t, std::int64_t i) {
-  switch (s.by) {
-    case Sharing::By::all:
-      return 0;
-    case Sharing::By::first:
-      return static_cast<std::size_t>(i / (t.numel() / t.shape.front()));
-    case Sharing::By::last:
-      return static_cast<std::size_t>(i % t.shape.back());
-    case Sharing::By::block:
-      return static_cast<std::size_t>(i / s.size);
+// How elements in row-major order follow one another: so many of a group, and then as many of the next one, of so many groups.
+struct Runs {
+  std::int64_t length, groups;
+
+  Runs(const Sharing& s, const TensorData& t) : length(1), groups(t.shape.empty() ? 1 : t.shape.back()) {
+    if (s.by == Sharing::By::last) return;
+    length = s.by == Sharing::By::all     ? t.numel()
+             : s.by == Sharing::By::first ? t.numel() / t.shape.front()
+                                          : s.size;
+    groups = t.numel() / length;
   }
-  return 0;
-}
+
+  // f(group, x) of numbers from element `first` on.
+  template <class X, class F>
+  void each(std::int64_t first, std::span<X> numbers, const F& f) const {
+    std::int64_t group = first / length % groups, in_run = first % length;
+    for (X& x : numbers) {
+      f(static_cast<std::size_t>(group), x);
+      if (++in_run < length) continue;
+      in_run = 0;
+      if (++group == groups) group = 0;
+    }
+  }
+};
 
 // Of the elements of a group: the one whose magnitude is the largest, the first of several, and both ends.
 struct GroupRange {
@@ -61,18 +72,19 @@ struct GroupRange {
 
 // Nothing where there is NaN or an infinity.
 std::vector<GroupRange> ranges_of(const Sharing& s, const TensorData& t) {
-  std::vector<GroupRange> ranges;
-  for (std::int64_t i = 0, n = t.numel(); i < n; ++i) {
-    const std::size_t group = group_of(s, t, i);
-    const double x = t.get(i);
-    if (!std::isfinite(x)) return {};
-    if (group >= ranges.size()) ranges.resize(group + 1);
-    GroupRange& r = ranges[group];
-    if (std::fabs(x) > std::fabs(r.largest)) r.largest = x;
-    r.least = std::min(r.least, x);
-    r.most = std::max(r.most, x);
-  }
-  return ranges;
+  const Runs runs(s, t);
+  std::vector<GroupRange> ranges(static_cast<std::size_t>(runs.groups));
+  bool finite = true;
+  t.each_block([&](std::int64_t first, std::span<const double> numbers) {
+    runs.each(first, numbers, [&](std::size_t group, double x) {
+      finite = finite && std::isfinite(x);
+      GroupRange& r = ranges[group];
+      if (std::fabs(x) > std::fabs(r.largest)) r.largest = x;
+      r.least = std::min(r.least, x);
+      r.most = std::max(r.most, x);
+    });
+  });
+  return finite ? ranges : std::vector<GroupRange>();
 }
 
 // The numbers that a tensor's become, and how its elements share what decides that.
@@ -86,8 +98,11 @@ struct FewBits {
 bool quantise(TensorData& t, const FewBits& k) {
   if (t.numel() < kFewestToScale || !can_share(k.sharing, t)) return false;
   const std::vector<GroupRange> ranges = ranges_of(k.sharing, t);
-  return !ranges.empty() && change_each(t, [&](std::int64_t i, double x) {
-    return k.nearest(x, ranges[group_of(k.sharing, t, i)]);
+  if (ranges.empty()) return false;
+  const Runs runs(k.sharing, t);
+  return t.change_blocks([&](std::int64_t first, std::span<double> numbers) {
+    runs.each(first, numbers, [&](std::size_t group, double& x) { x = k.nearest(x, ranges[group]); });
+    return true;
   });
 }
 

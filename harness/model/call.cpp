@@ -1,5 +1,6 @@
 #include "call.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -35,12 +36,15 @@ TensorData::TensorData(Dtype element, Shape sizes, const Layout& layout)
 
 std::int64_t TensorData::numel() const { return assay::numel(shape); }
 
+bool TensorData::in_order() const {
+  std::size_t d = shape.size();
+  for (std::int64_t step = 1; d > 0 && strided.strides[d - 1] == step; --d) step *= shape[d - 1];
+  return d == 0;
+}
+
 const std::byte* TensorData::element(std::int64_t index) const {
   // Of elements one after the other the index says where they are; dividing by each size takes ten times as long.
-  std::size_t in_order = shape.size();
-  for (std::int64_t step = 1; in_order > 0 && strided.strides[in_order - 1] == step; --in_order)
-    step *= shape[in_order - 1];
-  if (in_order == 0) return memory.data() + (strided.offset + index) * bytes(dtype);
+  if (in_order()) return memory.data() + (strided.offset + index) * bytes(dtype);
 
   std::int64_t at = strided.offset;
   for (std::size_t d = shape.size(); d-- > 1;) {
@@ -53,6 +57,51 @@ const std::byte* TensorData::element(std::int64_t index) const {
 
 std::byte* TensorData::element(std::int64_t index) {
   return const_cast<std::byte*>(std::as_const(*this).element(index));
+}
+
+namespace {
+
+constexpr std::int64_t kBlock = 4096;
+
+void load_block(const TensorData& t, bool in_order, std::int64_t first, std::span<double> numbers) {
+  if (in_order) return load_all(t.element(first), t.dtype, numbers);
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = t.get(first + static_cast<std::int64_t>(i));
+}
+
+}  // namespace
+
+void TensorData::each_block(const std::function<void(std::int64_t, std::span<const double>)>& f) const {
+  const std::int64_t n = numel();
+  const bool ordered = in_order();
+  std::vector<double> block(static_cast<std::size_t>(std::min(n, kBlock)));
+  for (std::int64_t first = 0; first < n; first += kBlock) {
+    const std::span numbers = std::span(block).first(static_cast<std::size_t>(std::min(n - first, kBlock)));
+    load_block(*this, ordered, first, numbers);
+    f(first, numbers);
+  }
+}
+
+bool TensorData::change_blocks(const std::function<bool(std::int64_t, std::span<double>)>& f) {
+  const std::int64_t n = numel();
+  const bool ordered = in_order();
+  bool other = false;
+  std::vector<double> before(static_cast<std::size_t>(std::min(n, kBlock))), after(before.size());
+  for (std::int64_t first = 0; first < n; first += kBlock) {
+    const auto size = static_cast<std::size_t>(std::min(n - first, kBlock));
+    const std::span was = std::span(before).first(size), now = std::span(after).first(size);
+    load_block(*this, ordered, first, was);
+    std::ranges::copy(was, now.begin());
+    if (!f(first, now)) continue;
+    if (ordered)
+      store_all(element(first), dtype, now);
+    else
+      for (std::size_t i = 0; i < size; ++i) set(first + static_cast<std::int64_t>(i), now[i]);
+    if (other) continue;
+    load_block(*this, ordered, first, now);  // as the dtype holds them
+    other = !std::ranges::equal(
+        was, now, [](double x, double y) { return x == y || (std::isnan(x) && std::isnan(y)); });
+  }
+  return other;
 }
 
 std::vector<std::byte> TensorData::packed() const {
