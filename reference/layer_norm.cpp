@@ -255,6 +255,12 @@ WrongFormula layer_norm_with_moments() {
   return wrong_formula<ops::native_layer_norm, LayerNormWith<OfMoments<Wrong>>, LayerNormMean,
                        LayerNormRstdWith<OfMoments<Wrong>>>(Wrong::name, Wrong::says);
 }
+// In the result alone, where what is saved is computed elsewhere.
+template <class Wrong>
+WrongFormula layer_norm_result(std::string_view name, std::string_view says) {
+  return wrong_formula<ops::native_layer_norm, LayerNormWith<OfMoments<Wrong>>, LayerNormMean, LayerNormRstd>(
+      name, says);
+}
 template <class Saved>
 WrongFormula layer_norm_that_saves() {
   return wrong_formula<ops::native_layer_norm, LayerNorm, LayerNormMean, LayerSaves<Saved>>(Saved::name,
@@ -265,6 +271,11 @@ const EnrolledWrong layer_norm_wrong[] = {
     EnrolledWrong{layer_norm_with_moments<EpsilonBesideTheRoot>()},
     EnrolledWrong{layer_norm_with_moments<VarianceOrEpsilon>()},
     EnrolledWrong{layer_norm_with_moments<UnbiasedVariance>().as_defined_by(UnbiasedVariance::definition)},
+    EnrolledWrong{layer_norm_result<EpsilonBesideTheRoot>(
+        "epsilon_beside_the_root_in_out0",
+        "divides by sqrt(var) + eps, but saves the right 1 / sqrt(var + eps)")},
+    EnrolledWrong{layer_norm_result<UnbiasedVariance>(
+        "unbiased_variance_in_out0", "divides squares by n - 1, but saves the right 1 / sqrt(var + eps)")},
     EnrolledWrong{layer_norm_that_saves<DeviationForRstd>()},
     EnrolledWrong{layer_norm_that_saves<VarianceForRstd>()},
     EnrolledWrong{layer_norm_that_saves<RstdWithoutEpsilon>()},

@@ -200,6 +200,21 @@ struct Causal {
   }
 };
 
+// The maximum of the row and 0: where all are far below 0 their powers of e are 0 in f32, and so is the sum.
+struct MaximumFromZero {
+  static constexpr std::string_view row = "dim";
+
+  template <class S>
+  void operator()(const Tensor<S>& self, std::int64_t, std::optional<Dtype>, Row<S>& out) const {
+    if (out.size() == 0) return;
+    const S largest_of_row = largest(self, out);
+    const S max = select(is_nan(largest_of_row), largest_of_row, maximum(largest_of_row, S(0)));
+    for (std::int64_t k = 0; k < out.size(); ++k) out[k] = in_f32(exp(self[out.index(k)] - max));
+    const S total = sum<S>(out.size(), [&](std::int64_t k) { return out[k]; });
+    for (std::int64_t k = 0; k < out.size(); ++k) out[k] = out[k] / total;
+  }
+};
+
 // A row of -infinity alone, all of which a mask has taken away.
 struct ZerosForMaskedRows {
   static constexpr std::string_view row = "dim";
@@ -369,6 +384,9 @@ const EnrolledWrong softmax_wrong[] = {
     EnrolledWrong{wrong_formula<ops::log_softmax_int, LogOfSoftmax<true>>(
         "log_of_softmax_f32", "takes the logarithm of softmax, which may be 0 in f32", kComputedInF32)},
     EnrolledWrong{wrong_formula<ops::softmax_int, NotDivided>("not_divided", "does not divide by the sum")},
+    EnrolledWrong{wrong_formula<ops::softmax_int, MaximumFromZero>(
+        "maximum_from_zero", "begins its maximum at 0, so that numbers far below 0 have no sum in f32",
+        kComputedInF32)},
     EnrolledWrong{wrong_formula<ops::softmax_int, ZerosForMaskedRows>(
                       "zeros_for_masked_rows", "gives 0 for a row of -infinity alone, which is NaN")
                       .as_defined_by("torch's _safe_softmax, and FlashAttention")},

@@ -4,7 +4,7 @@
 // 1 / sqrt(var + eps) for the backward pass saves what it has divided by: a wrong formula has the same mistake in both results.
 #pragma once
 
-#include <algorithm>
+#include <string_view>
 
 #include "norm.h"
 
@@ -48,7 +48,7 @@ struct UnbiasedVariance {
   }
   template <class S>
   static Statistics<S> of(const Moments<S>& m, std::int64_t n, double eps) {
-    return {m.mean, m.squares / S(std::max<std::int64_t>(n - 1, 1)), eps};
+    return {m.mean, m.squares / S(n - 1), eps};  // NaN of one number, as torch.var
   }
 };
 
