@@ -1,11 +1,14 @@
 #include "causes.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 #include <set>
 #include <tuple>
+#include <utility>
 
+#include "../model/parallel.h"
 #include "narrow.h"
 #include "tried.h"
 #include "vocabulary/stop.h"
@@ -52,14 +55,13 @@ class Search {
 
   void singles(std::chrono::steady_clock::time_point until) {
     within(until, [this] {
-      for (std::size_t i = 0; i < suspects_.size(); ++i)
-        if (try_single(suspects_[i], i)) changing_.push_back(i);
+      try_in_order(suspects_, 0, [this](std::size_t i, bool shows) {
+        if (shows) changing_.push_back(i);
+      });
     });
   }
   void further(std::chrono::steady_clock::time_point until) {
-    within(until, [this] {
-      for (std::size_t i = 0; i < further_.size(); ++i) try_single(further_[i], suspects_.size() + i);
-    });
+    within(until, [this] { try_in_order(further_, suspects_.size(), [](std::size_t, bool) {}); });
   }
   std::span<const Variant> read_off(const std::function<std::span<const Variant>()>& guesses,
                                     std::chrono::steady_clock::time_point until) {
@@ -175,12 +177,43 @@ class Search {
     }
   }
 
+  bool is_for_results(const Variant& suspect) const {
+    return suspect.dtypes.contains(calls_[0]->call().outputs[0].computed_in);
+  }
+
+  // Whether its predictions can be made beside those of others: nothing of the evidence is computed for them.
+  bool may_be_made_apart(const Variant& v) const {
+    const Operator& op = *calls_[0]->call().op;
+    return is_for_results(v) && !v.within &&
+           (v.arguments || v.formula != nullptr || (v.moves && !op.in_integers));
+  }
+
+  // Of large tensors the predictions of several are made at a time, for each changes all of a tensor; they are tried in their order.
+  template <class Then>
+  void try_in_order(const std::vector<Variant>& all, std::size_t order, const Then& then) {
+    constexpr std::uint64_t kLarge = 1 << 20;  // elements of results
+    constexpr std::size_t kMostAtATime = 4;    // each has a copy of the call
+    const bool large = std::ranges::any_of(calls_, [](Evidence* e) { return e->elements() > kLarge; });
+    const std::size_t at_a_time = large ? std::min<std::size_t>(kMostAtATime, threads_for(0)) : 1;
+    for (Evidence* const e : calls_) e->expectation().evaluation();
+    for (std::size_t begin = 0; begin < all.size(); begin += at_a_time) {
+      const std::size_t n = std::min(at_a_time, all.size() - begin);
+      std::array<std::optional<Predictions>, kMostAtATime> made;
+      if (n > 1)
+        for_each_parallel(static_cast<unsigned>(n), n, [&](std::size_t k) {
+          if (may_be_made_apart(all[begin + k])) made[k].emplace(Hypothesis{{&all[begin + k]}}, calls_);
+        });
+      for (std::size_t k = 0; k < n; ++k)
+        then(begin + k, try_single(all[begin + k], order + begin + k, std::move(made[k])));
+    }
+  }
+
   // Whether it would show.
-  bool try_single(const Variant& suspect, std::size_t order) {
+  bool try_single(const Variant& suspect, std::size_t order, std::optional<Predictions> made = {}) {
     stop_now();
-    if (!suspect.dtypes.contains(calls_[0]->call().outputs[0].computed_in)) return false;
+    if (!is_for_results(suspect)) return false;
     const Hypothesis h{{&suspect}};
-    Predictions p(h, calls_);
+    Predictions p = made ? std::move(*made) : Predictions(h, calls_);
     if (!p.any()) return false;
     ++found_.tested;
     if (!shows(p, !suspect.contract.empty())) {
