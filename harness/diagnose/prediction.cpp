@@ -248,12 +248,17 @@ Interval Prediction::stored(Interval i, int output, std::int64_t at) {
   return s;
 }
 
-std::vector<double> Prediction::values(int output) {
+std::vector<double> Prediction::values(int output, const std::vector<double>* reference) {
   const auto o = static_cast<std::size_t>(output);
   const Checked::Output& shape = call_->outputs[o];
   const auto n = static_cast<std::size_t>(numel(shape.shape));
-  std::vector<double> computed(n);
-  evaluation_->values(output, computed);
+  std::vector<double> computed;
+  if (own_evaluation_ == nullptr && reference != nullptr) {
+    computed = *reference;
+  } else {
+    computed.resize(n);
+    evaluation_->values(output, computed);
+  }
   std::vector<VariantResult> all(outputs_.size());  // a variant may be about one of the results alone
   all[o] = {shape.dtype, shape.shape, std::move(computed), {}, n};
   for (const Variant* v : results_) {
@@ -264,7 +269,7 @@ std::vector<double> Prediction::values(int output) {
       all[o].values[i] = of_place(k, all[o].values[i], static_cast<std::int64_t>(i));
   }
   if (within_ != nullptr) {
-    const std::vector<double> right = elsewhere_->values(output);
+    const std::vector<double> right = elsewhere_->values(output, reference);
     for (std::size_t i = 0; i < n; ++i)
       if (!within_->within(output, static_cast<std::int64_t>(i))) all[o].values[i] = right[i];
   }

@@ -52,8 +52,9 @@ class Prediction {
   const Interval& interval(int output, std::int64_t at);
   double value(int output, std::int64_t at) { return interval(output, at).value; }
   bool in_integers(int output) const { return is_exact(output); }
-  // What it makes of every element, before that is rounded to the result's dtype; not of an output in integers.
-  std::vector<double> values(int output);
+  // What it makes of every element, before that is rounded to the result's dtype; not of an output in integers. `reference`: what is right,
+  // where that is known, and need not be computed for a fault of results.
+  std::vector<double> values(int output, const std::vector<double>* reference = nullptr);
   // Of one, which an interval's value may not be where its set is cut off: a variance is not negative.
   double exact(const Element& e);
   // The formats that it computes in, and what it does to factors.

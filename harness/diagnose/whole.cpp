@@ -72,8 +72,8 @@ class OfOutput {
 
   void numbers() {
     const diff::Mask& mask = evidence_.mask(output_);
-    const std::vector<double> said = p_.values(output_);
     const std::vector<double>& right = evidence_.expectation().values(output_);
+    const std::vector<double> said = p_.values(output_, &right);
     const Format& f = format(evidence_.stored(output_));
     std::vector<Doubt> doubts;
     for (std::uint64_t e = 0; e < mask.size(); ++e) {
