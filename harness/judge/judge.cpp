@@ -13,6 +13,7 @@
 #include "../model/strided_copy.h"
 #include "../run/float_state.h"
 #include "farthest.h"
+#include "reports/text.h"
 
 namespace assay {
 namespace {
@@ -94,7 +95,10 @@ class Comparison {
     const auto result = [&](std::size_t e) { return load(packed.data() + e * size, shape.dtype); };
     // The rounded reference is always admissible: the interval is needed for the others only.
     std::vector<std::size_t> others = unlike_reference(output, packed);
-    if (others.size() > kMostIntervals) keep_farthest(others, packed, values, shape.dtype, kMostIntervals);
+    if (others.size() > kMostIntervals) {
+      keep_farthest(others, packed, values, shape.dtype, kMostIntervals);
+      all_judged_ = false;
+    }
     if (others.empty()) return count(values.size());
     const Expectation::Intervals& intervals = expectation_.intervals(output, others, contract_);
     for (const std::size_t e : others)
@@ -106,7 +110,8 @@ class Comparison {
   void conclude() {
     if (diverged_ == 0) return;
     judgement_.verdict = Verdict::diverged;
-    judgement_.detail = fmt::format("{}; {} of {} elements diverge", first_, diverged_, judgement_.elements);
+    judgement_.detail = fmt::format("{}; {}{} of {} elements diverge", first_, all_judged_ ? "" : "at least ",
+                                    grouped(diverged_), grouped(judgement_.elements));
   }
 
  private:
@@ -171,6 +176,7 @@ class Comparison {
   const Contract& contract_;
   Judgement& judgement_;
   std::uint64_t diverged_ = 0;
+  bool all_judged_ = true;  // false: of some, nobody knows whether they diverge
   std::string first_;
 };
 

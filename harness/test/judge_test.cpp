@@ -85,6 +85,7 @@ TEST(Judge, OfLargeOutputsTheFarthestElementsAreJudged) {
   const Judgement j = t.judge();
   EXPECT_EQ(j.verdict, Verdict::diverged);
   EXPECT_THAT(j.detail, HasSubstr("out[123,45] is"));
+  EXPECT_THAT(j.detail, HasSubstr("; at least 1 of 20,000 elements diverge"));
 }
 
 TEST(Judge, SpecialValuesMustBeThere) {
