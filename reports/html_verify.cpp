@@ -33,7 +33,7 @@ std::string failure_html(Page& page, const ReportedRun& run, const Row& row, con
                   html_text(shortened(f.case_text, kLongestDetail)) + "</code>\n";
   s += "<p class=\"detail\">" + html_text(shortened(f.detail, kLongestDetail)) + "</p>\n";
   if (!f.diagnosis.empty())
-    s += "<p class=\"diagnosis\"><b>Diagnosis</b> before the cases were made small: " +
+    s += "<p class=\"diagnosis\"><b>Diagnosis</b> of the cases as they were found: " +
          html_text(shortened(f.diagnosis, kLongestDetail)) + "</p>\n";
   if (const auto picture = run.pictures.find(f.replay); picture != run.pictures.end()) {
     const std::string figure = picture_figure(picture->second);

@@ -17,7 +17,7 @@
 namespace assay {
 
 // Printed in front of Failure::diagnosis.
-inline constexpr std::string_view kDiagnosis = "diagnosis before the cases were made small";
+inline constexpr std::string_view kDiagnosis = "diagnosis of the cases as they were found";
 
 // Whose call went wrong after one of another kernel, in the same process, and is right in a fresh one.
 struct Harmed {

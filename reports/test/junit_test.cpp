@@ -22,7 +22,7 @@ replay: assay replay out/a.h5
 
 diverged: prelu:f32:self=2x3@offset(1),weight=3
 out[1,1] is NaN
-diagnosis before the cases were made small: slope is 0
+diagnosis of the cases as they were found: slope is 0
 </failure>
     </testcase>
     <testcase classname="assay.prelu" name="cpu.amx f32">

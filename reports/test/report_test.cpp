@@ -53,7 +53,7 @@ TEST(Html, ShowsFaultsPeersAndWhatWasNotRun) {
   const std::string page = html(sample_report());
   EXPECT_THAT(page, HasSubstr("out[0,1] is 2, allowed is 1 to 1"));
   EXPECT_THAT(page, HasSubstr("<code class=\"command\">assay replay out/a.h5</code>"));
-  EXPECT_THAT(page, HasSubstr("<b>Diagnosis</b> before the cases were made small: slope is 0"));
+  EXPECT_THAT(page, HasSubstr("<b>Diagnosis</b> of the cases as they were found: slope is 0"));
   EXPECT_THAT(page, HasSubstr("href=\"#r:prelu:cpu.avx2:f32\""));
   EXPECT_THAT(page, HasSubstr("Peers that disagree"));
   EXPECT_THAT(page, HasSubstr("not run: no CUDA device"));

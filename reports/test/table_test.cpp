@@ -45,7 +45,7 @@ Faults: each with the smallest case that shows it and the command that runs it a
       assay replay out/a.h5
     prelu:f32:self=2x3@offset(1),weight=3
       out[1,1] is NaN
-      diagnosis before the cases were made small: slope is 0
+      diagnosis of the cases as they were found: slope is 0
       assay verify --impl cpu.avx2 --case 'prelu:f32:self=2x3@offset(1),weight=3'
 
 FAILED: 1 of 4 rows at fault (1 pass, 1 refused, 1 not run, 1 diverged). Peers: 1 crashed.
