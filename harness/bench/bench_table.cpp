@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::size_t kNameWidth = 18;  // "onednn.avx512_bf16"
 constexpr std::size_t kMostRoom = 10;
+constexpr double kRoom = 1 / 0.95;  // below that, there is none worth a line
 
 // Half the width of the interval beside the median.
 std::string uncertainty(const Estimate& e) {
@@ -94,7 +95,7 @@ std::string case_text_of(const std::vector<BenchRow>& rows, bool colour) {
   return text;
 }
 
-std::string summary_of(const std::vector<BenchRow>& rows, bool colour) {
+std::string summary_of(const std::vector<BenchRow>& rows, bool colour, std::size_t planned) {
   const Style style(colour);
   std::map<std::tuple<std::string, std::string, int, std::string>, std::vector<const BenchRow*>> cases;
   std::size_t measured = 0, failed = 0;
@@ -118,7 +119,8 @@ std::string summary_of(const std::vector<BenchRow>& rows, bool colour) {
     logs.push_back(std::log(r.median));
     (r.high < 1 ? faster : r.low > 1 ? slower : is_as_fast(r) ? level : undecided)++;
   }
-  std::string text = fmt::format("{} of {} measured", grouped(measured), counted(rows.size(), "row"));
+  std::string text =
+      fmt::format("{} of {} measured", grouped(measured), counted(std::max(planned, rows.size()), "row"));
   if (failed > 0) text += ", " + style.bad(fmt::format("{} failed", failed));
   text += '\n';
   for (const auto& [why, n] : not_run)
@@ -142,8 +144,10 @@ std::string summary_of(const std::vector<BenchRow>& rows, bool colour) {
     return std::max(to_limit, to_peer);
   };
   std::ranges::stable_sort(ours, [&](const BenchRow* a, const BenchRow* b) { return room(a) > room(b); });
-  if (ours.size() > 1) text += style.heading("Most room") + '\n';
-  for (std::size_t i = 0; ours.size() > 1 && i < std::min(kMostRoom, ours.size()); ++i) {
+  const bool several = ours.size() > 1;
+  std::erase_if(ours, [&](const BenchRow* r) { return room(r) < kRoom; });
+  if (several && !ours.empty()) text += style.heading("Most room") + '\n';
+  for (std::size_t i = 0; several && i < std::min(kMostRoom, ours.size()); ++i) {
     const BenchRow* r = ours[i];
     std::string line = fmt::format("{} {}", r->impl, r->case_text);
     if (r->cache != name(Cache::warm)) line += " " + r->cache;

@@ -1,6 +1,7 @@
 // Timed rows as text for a terminal.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,8 @@ namespace assay {
 std::string case_text_of(const std::vector<BenchRow>& rows, bool colour);
 
 // What to remember of all of them: how often ours is faster than the best peer, the ten places with most room, what was not
-// measured.
-std::string summary_of(const std::vector<BenchRow>& rows, bool colour);
+// measured. `planned`: how many rows there would have been, where an interrupt left some out.
+std::string summary_of(const std::vector<BenchRow>& rows, bool colour, std::size_t planned = 0);
 
 // "12.3 µs"
 std::string time_of_call(double ns);

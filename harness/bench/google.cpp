@@ -252,6 +252,11 @@ std::size_t GoogleBenchmark::choose(const std::vector<BenchGroup>& groups) {
   return chosen.size() * static_cast<std::size_t>(repetitions_);
 }
 
+std::size_t GoogleBenchmark::chosen_rows() const {
+  const auto kernels = std::ranges::count_if(entries_, [](const auto& entry) { return entry->chosen; });
+  return static_cast<std::size_t>(kernels) * static_cast<std::size_t>(repetitions_);
+}
+
 const BenchRow* GoogleBenchmark::row_of(Entry& entry, int repetition) {
   const auto [at, is_new] = measured_.try_emplace({entry.group, repetition});
   if (is_new && !ended_) {

@@ -37,6 +37,7 @@ class GoogleBenchmark {
       const;  // only the names are asked for, --benchmark_list_tests: drive() prints them and times nothing
   bool shows() const;  // its own report is asked for on standard output, --benchmark_format
   int repetitions() const { return repetitions_; }
+  std::size_t chosen_rows() const;  // of all repetitions; after choose()
 
   // Registers a benchmark for each kernel of each group, and finds out which of them the filter chooses. `groups` must outlive this.
   // A kernel that stands in several groups belongs to the first. Returns how many times drive() will ask for rows. Throws

@@ -160,7 +160,7 @@ int bench_beside(const BenchFlags& flags, KeptRun& kept) {
   kept.end(done == turns);
   if (text_out) {
     if (done < turns) fmt::print("\nInterrupted: {} of {} {} were timed\n", done, turns, what);
-    fmt::print("\n{}", summary_of(rows, use_colour()));
+    fmt::print("\n{}", summary_of(rows, use_colour(), done < turns ? google->chosen_rows() : 0));
   }
   return exit_code(rows, options);
 }

@@ -61,6 +61,23 @@ TEST(BenchTable, ShowsNoTimeThatIsImpossible) {
       << "the next one is the best of ours";
 }
 
+// After an interrupt: rows that nobody came to were to be measured, too.
+TEST(BenchTable, CountsTheRowsThatWereToBeMeasured) {
+  const std::vector<BenchRow> rows{timed_beside_torch({1, 0.99, 1.01})};
+  EXPECT_THAT(summary_of(rows, false, 4), HasSubstr("1 of 4 rows measured"));
+}
+
+TEST(BenchTable, NamesNoRoomWhereThereIsNone) {
+  BenchRow near = timed_beside_torch({0.9, 0.89, 0.91}), far = near;
+  near.limit = BoundBy{.ns = 1, .binds = "memory L3", .share = 0.97};
+  far.limit = BoundBy{.ns = 1, .binds = "memory L3", .share = 0.5};
+  near.case_text = "relu:f32:self=1";
+  far.case_text = "relu:f32:self=2";
+  EXPECT_THAT(summary_of({near, far}, false), AllOf(HasSubstr("Most room"), HasSubstr("50% of memory L3"),
+                                                    Not(HasSubstr("97% of memory L3"))));
+  EXPECT_THAT(summary_of({near, near}, false), Not(HasSubstr("Most room")));
+}
+
 // The file keeps what was measured, beside why it cannot be.
 TEST(BenchTable, TheFileKeepsAnImpossibleTime) {
   BenchRow row = timed_beside_torch({0.1, 0.09, 0.11});
