@@ -126,6 +126,7 @@ std::string to_svg(const std::vector<Diagnosis>& all);
 
 // strangers_contract() for people.
 inline constexpr std::string_view kOfStrangers =
-    "what common libraries do: sums in any order, functions within 4 ulp, divisions and roots within 2; --contract says it better";
+    "what common libraries do: sums in any order, functions within 4 ulp, divisions and roots within 2; "
+    "name what your kernel promises with --contract to be judged by that";
 
 }  // namespace assay::diagnose

@@ -72,7 +72,7 @@ std::string where_text(const Where& w, bool several) {
   if (!w.rule)
     s += ", at places that no rule of coordinates, sizes or signs describes.";
   else if (w.rule->text == "everywhere")
-    s += ", everywhere.";
+    s += w.diverging == w.elements ? ", everywhere." : ", almost everywhere.";
   else
     s += fmt::format(". Where {}: {} of these elements diverge, and {} of those that do.", w.rule->text,
                      percent(w.rule->precision), percent(w.rule->recall));
@@ -186,7 +186,7 @@ std::string verdict(const Diagnosis& d) {
     case Diagnosis::Kind::named:
       return fmt::format(
           "{}{} ({}){}{}", !d.causes[0].proven ? "probably " : "", d.causes[0].says, d.causes[0].name,
-          is_defined_otherwise(d) ? fmt::format(": right, as {}", d.causes[0].definition) : "",
+          is_defined_otherwise(d) ? fmt::format("; {} defines it so", d.causes[0].definition) : "",
           d.same.empty() ? "" : fmt::format("; {} more cannot be told from it on this data", d.same.size()));
     case Diagnosis::Kind::ambiguous:
       if (d.causes[0].beside_arithmetic)
@@ -224,7 +224,10 @@ std::string verdict(const Diagnosis& d) {
     return fmt::format("{} is the right result rearranged: {}", w->output, *w->rearranged);
   for (const Where& w : d.where)
     if (w.rule)
-      return fmt::format("unknown; {} diverges {}{}", w.output, w.rule->text == "everywhere" ? "" : "where ",
+      return fmt::format("unknown; {} diverges {}{}", w.output,
+                         w.rule->text != "everywhere" ? "where "
+                         : w.diverging < w.elements   ? "almost "
+                                                      : "",
                          w.rule->text);
   return "unknown";
 }

@@ -123,7 +123,8 @@ Judgement Repeating::judged(const Outcome& outcome) const {
   Judgement j = diverged(fmt::format("called again and again in one process, the {} call", ordinal(r->calls)),
                          *of->expectation, outcome.outputs);
   if (j.verdict == Verdict::pass && neighbour != nullptr && r->calls > 5)
-    j = diverged(fmt::format("its neighbour {}, called between calls of this case", neighbour->text),
+    j = diverged(fmt::format("the same kernel, called on {} between two calls of this case, gave this",
+                             neighbour->text),
                  *neighbour_expected, r->last_neighbour);
   if (j.verdict == Verdict::pass && !left_text(outcome).empty()) {
     j.verdict = Verdict::unstable;
