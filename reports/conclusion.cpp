@@ -138,7 +138,8 @@ std::string conclusion(const RunResult& run, const Rules& rules, const Style& st
     const std::string text = paragraph(
         fmt::format("INCOMPLETE: {}{}", run.incomplete.empty() ? "the run was stopped" : run.incomplete,
                     run.cases_not_run > 0
-                        ? fmt::format("; {} not run", counted(run.cases_not_run, "generated case"))
+                        ? fmt::format("; {} not run, over all operators and dtypes, invalid calls included",
+                                      counted(run.cases_not_run, "generated case"))
                         : ""),
         "", "  ");
     out += style.doubtful(text.substr(0, text.size() - 1)) + "\n";

@@ -68,11 +68,12 @@ const std::vector<ScriptTable::State> kBenchStates{
 
 void add_bench_rows(Page& page) {
   std::vector<PlacedBench> rows;
-  bool gated = false, histories = false;
+  bool gated = false, histories = false, peers = false;
   for (const BenchmarkFile& file : page.report.benches)
     for (const BenchRow& row : file.rows) {
       rows.push_back({&file, &row});
       gated = gated || row.gate.has_value();
+      peers = peers || row.best_peer.has_value();
       histories = histories || page.histories.contains(&row);
     }
   if (rows.empty()) return;
@@ -85,10 +86,10 @@ void add_bench_rows(Page& page) {
       {"impl", "kernel", "text", 20},     {"cache", "cache", "text", 8},
       {"threads", "threads", "count", 9}, {"state", gated ? "gate" : "status", "state", 14}};
   if (gated) columns.push_back({"gate_ratio", "/ base", "ratio", 9});
-  columns.insert(columns.end(), {{"ns", "time", "time", 9},
-                                 {"share", "% of limit", "percent", 11},
-                                 {"binds", "bound by", "text", 15},
-                                 {"peer_ratio", "/ best peer", "ratio", 12}});
+  columns.insert(
+      columns.end(),
+      {{"ns", "time", "time", 9}, {"share", "% of limit", "percent", 11}, {"binds", "bound by", "text", 15}});
+  if (peers) columns.push_back({"peer_ratio", "/ best peer", "ratio", 12});
   if (histories) columns.push_back({"history", "history", "drawn", 16});
   for (const auto& [key, title, kind] : {std::tuple{"low", "time from, in 99% intervals", "time"},
                                          {"high", "time to", "time"},
@@ -124,7 +125,7 @@ void add_bench_rows(Page& page) {
     if_positive("low", row.ns.low, 3);
     if_positive("high", row.ns.high, 3);
     if_positive("share", row.limit ? 100 * row.limit->share : 0, 3);
-    if_positive("peer_ratio", row.best_peer ? row.best_peer->ratio.median : 0, 3);
+    if (peers) if_positive("peer_ratio", row.best_peer ? row.best_peer->ratio.median : 0, 3);
     if (gated) if_positive("gate_ratio", row.gate ? row.gate->ratio.median : 0, 4);
     table.text("binds", row.limit ? row.limit->binds : "");
     table.text("peer_name", row.best_peer ? row.best_peer->impl : "");

@@ -69,7 +69,7 @@ void add_rows(Page& page) {
                                    {"cases", "cases", "count", 8},
                                    {"worst", "error / bound", "number", 15},
                                    {"doubt", "undecidable", "percent", 14},
-                                   {"note", "why", "text", 44},
+                                   {"note", "why", "text", 20},
                                    {"counts", "of its cases", "text", 0},
                                    {"worst_case", "case of the largest error", "text", 0},
                                    {"code", "code that ran", "text", 0}};

@@ -5,6 +5,7 @@
   const kRow = 30;        // height of a row in pixels, as in page.css
   const kAround = 15;     // rows drawn above and below those in sight
   const kPrinted = 2000;  // rows of a table that are printed
+  const kWrapped = 100;   // rows of a table that is drawn as a whole, each as high as its text
 
   const element = (name, properties = {}, ...children) => {
     const e = Object.assign(document.createElement(name), properties);
@@ -186,7 +187,7 @@
       const head = element('tr');
       for (const c of d.columns) {
         const column = element('col');
-        column.style.width = c.width + 'ch';
+        if (c.key !== 'note') column.style.width = c.width + 'ch';  // it has what the others leave
         columns.append(column);
         const button = element('button', {type: 'button', textContent: c.title});
         button.addEventListener('click', () => this.sort(c.key));
@@ -274,6 +275,7 @@
         else cell.textContent = text;
         if (c.kind === 'drawn') this.draw_in(cell, row);
         if (this.is_number(c.kind)) cell.className = 'number';
+        if (c.key === 'note') cell.className = 'why';
         if (c.kind === 'text' && text.length > c.width) cell.title = text;
         line.append(cell);
       });
@@ -287,7 +289,8 @@
     }
 
     draw() {
-      const all = this.printing;
+      const wrapped = this.shown.length <= kWrapped, all = this.printing || wrapped;
+      this.table.classList.toggle('wrapped', wrapped);
       const pad = rows => {
         const cell = element('td', {colSpan: this.data.columns.length});
         cell.style.height = rows * kRow + 'px';
@@ -333,7 +336,8 @@
         this.filter();
         at = this.shown.indexOf(row);
       }
-      const top = at * kRow, height = this.view.clientHeight - 2 * kRow;
+      const drawn = this.shown.length <= kWrapped && this.body.children[at];
+      const top = drawn ? drawn.offsetTop : at * kRow, height = this.view.clientHeight - 2 * kRow;
       if (top < this.view.scrollTop || top > this.view.scrollTop + height) this.view.scrollTop = top - height / 2;
       this.select(row);
       open_drawer(this, row);
