@@ -13,6 +13,8 @@ namespace assay {
 namespace {
 
 constexpr std::string_view kStrict = "strict";
+constexpr std::string_view kOfCommandLine =
+    " -- --contract";  // the source of a clause that is nobody's declaration
 
 std::string_view trim(std::string_view s) {
   while (!s.empty() && (s.front() == ' ' || s.front() == '\t')) s.remove_prefix(1);
@@ -302,7 +304,9 @@ Contract parse_contract(std::string_view text, Dtype dtype) {
     try {
       apply_clause(clause, dtype, contract);
     } catch (const std::invalid_argument& e) {
-      throw std::invalid_argument(fmt::format("contract clause \"{}\": {}", clause, e.what()));
+      const std::string_view written =
+          clause.ends_with(kOfCommandLine) ? clause.substr(0, clause.size() - kOfCommandLine.size()) : clause;
+      throw std::invalid_argument(fmt::format("contract clause \"{}\": {}", written, e.what()));
     }
   }
   return contract;
@@ -312,7 +316,7 @@ std::string overridden(std::string_view clauses, std::string_view by) {
   std::string all(clauses);
   if (!all.empty() && !by.empty()) all += '\n';
   all += by;
-  if (!by.empty() && by.find(" -- ") == std::string_view::npos) all += " -- --contract";
+  if (!by.empty() && by.find(" -- ") == std::string_view::npos) all += kOfCommandLine;
   return all;
 }
 

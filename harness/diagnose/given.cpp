@@ -78,6 +78,27 @@ GivenArgument parse_argument(const std::string& text) {
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
+namespace {
+
+// Nobody typed a case: a message is of an argument.
+Case parsed_arguments(const std::string& case_text, const std::vector<GivenArgument>& arguments) {
+  try {
+    return parse_case(case_text);
+  } catch (const CaseError& e) {
+    constexpr std::string_view kOfCases = "bad case text: ";
+    std::string said = e.what();
+    if (said.starts_with(kOfCases)) said.erase(0, kOfCases.size());
+    for (const GivenArgument& a : arguments) {
+      std::error_code error;
+      if (said.starts_with(fmt::format("{} is ", a.name)) && std::filesystem::is_regular_file(a.value, error))
+        said += fmt::format("; a file is written @{}", a.value);
+    }
+    throw CaseError("--arg: " + said);
+  }
+}
+
+}  // namespace
+
 GivenCall given_call(const std::string& op, const std::vector<GivenArgument>& arguments) {
   const Operator* known = &operator_named(op);
   GivenCall given;
@@ -102,7 +123,7 @@ GivenCall given_call(const std::string& op, const std::vector<GivenArgument>& ar
         std::ranges::none_of(arguments, [&](const GivenArgument& g) { return g.name == a.name; }))
       given.missing.emplace_back(a.name);
   if (!given.missing.empty()) return given;
-  const Case parsed = parse_case(fmt::format("{}:{}", known->schema.name, all));
+  const Case parsed = parsed_arguments(fmt::format("{}:{}", known->schema.name, all), arguments);
   given.case_text = text(parsed);
   given.call = materialise(parsed);
   for (const auto& [argument, tensor] : tensors)

@@ -4,14 +4,18 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <climits>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <iostream>
+#include <optional>
 #include <sstream>
+#include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "../bench/timer.h"
 #include "../plugin/load.h"
@@ -129,11 +133,36 @@ std::string this_program() {
   return std::string(path, static_cast<std::size_t>(n));
 }
 
+namespace {
+
+// "fp32", "float32" and "float" are f32 elsewhere.
+std::optional<Dtype> meant_dtype(const std::string& text) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kWords{
+      {{"half", "f16"}, {"float", "f32"}, {"double", "f64"}, {"int", "i32"}, {"long", "i64"}}};
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kPrefixes{
+      {{"bfloat", "bf"}, {"float", "f"}, {"fp", "f"}, {"uint", "u"}, {"int", "i"}}};
+  std::string word;
+  for (const char c : text) word += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  if (const auto dtype = dtype_named(word)) return dtype;
+  for (const auto& [theirs, ours] : kWords)
+    if (word == theirs) return dtype_named(ours);
+  for (const auto& [theirs, ours] : kPrefixes)
+    if (word.starts_with(theirs)) return dtype_named(std::string(ours) + word.substr(theirs.size()));
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::vector<Dtype> parse_dtypes(const std::vector<std::string>& names) {
   std::vector<Dtype> dtypes;
   for (const std::string& n : names) {
     const std::optional<Dtype> dtype = dtype_named(n);
-    if (!dtype) throw UsageError(fmt::format("--dtype {}: not a dtype (f64 f32 f16 bf16 ...)", n));
+    if (!dtype) {
+      const std::optional<Dtype> meant = meant_dtype(n);
+      throw UsageError(fmt::format(
+          "--dtype {}: not a dtype{}", n,
+          meant ? fmt::format("; did you mean {}?", name(*meant)) : std::string(" (f64 f32 f16 bf16 ...)")));
+    }
     dtypes.push_back(*dtype);
   }
   return dtypes;

@@ -20,8 +20,8 @@ inline CLI::Validator whole_number(std::uint64_t most = std::numeric_limits<std:
         const bool is_one = !text.empty() && at == end && (text[0] >= '0' && text[0] <= '9');
         if (is_one && error == std::errc{} && n <= most) return std::string();
         const bool too_large = is_one || error == std::errc::result_out_of_range;
-        return too_large ? fmt::format("is {}: must be at most {}", text, most)
-                         : fmt::format("is {}: must be a whole number from 0", text);
+        return too_large ? fmt::format("{} is too large: the most is {}", text, most)
+                         : fmt::format("{} is no whole number from 0", text);
       },
       "");
 }
@@ -33,7 +33,7 @@ inline CLI::Validator number_within(std::uint64_t least, std::uint64_t most) {
         const char* const end = text.data() + text.size();
         const auto [at, error] = std::from_chars(text.data(), end, n);
         const bool fits = error == std::errc{} && at == end && n >= least && n <= most;
-        return fits ? std::string() : fmt::format("is {}: must be from {} to {}", text, least, most);
+        return fits ? std::string() : fmt::format("{} is not from {} to {}", text, least, most);
       },
       "");
 }
@@ -45,7 +45,7 @@ inline CLI::Validator positive_number() {
         const char* const end = text.data() + text.size();
         const bool positive = std::from_chars(text.data(), end, x).ptr == end && x > 0 &&
                               x <= std::numeric_limits<double>::max();
-        return positive ? std::string() : fmt::format("is {}: must be a number above 0", text);
+        return positive ? std::string() : fmt::format("{} is no number above 0", text);
       },
       "");
 }
@@ -56,7 +56,7 @@ inline CLI::Validator percentage(double most) {
         double x = -1;
         const char* const end = text.data() + text.size();
         const bool fits = std::from_chars(text.data(), end, x).ptr == end && x >= 0 && x <= most;
-        return fits ? std::string() : fmt::format("is {}: must be a number from 0 to {}", text, most);
+        return fits ? std::string() : fmt::format("{} is no number from 0 to {}", text, most);
       },
       "");
 }
@@ -69,8 +69,7 @@ inline CLI::Validator duration_number() {
         double x = -1;
         const char* const end = text.data() + text.size();
         const bool fits = std::from_chars(text.data(), end, x).ptr == end && x >= 0 && x <= kDay;
-        return fits ? std::string()
-                    : fmt::format("is {}: must be a number of seconds from 0 to {}", text, kDay);
+        return fits ? std::string() : fmt::format("{} is no number of seconds from 0 to {}", text, kDay);
       },
       "");
 }

@@ -232,6 +232,16 @@ bool write_results(const RunResult& result, const VerifyFlags& flags, KeptRun& k
   return !complained;
 }
 
+// Of the operators that are to run.
+bool has_plugin_kernel(const Registry& registry, const VerifyOptions& options) {
+  return std::ranges::any_of(registry.kernels(), [&](const Kernel& k) {
+    if (!k.name.starts_with(kPluginPrefix)) return false;
+    return options.listed.empty()
+               ? selects_operator(options.patterns, std::string(k.op->schema.name))
+               : std::ranges::any_of(options.listed, [&](const Case& c) { return c.op == k.op; });
+  });
+}
+
 }  // namespace
 
 int verify_command(VerifyFlags& flags) {
@@ -259,6 +269,9 @@ int verify_command(VerifyFlags& flags) {
   if (!options.contract.empty()) registry->judge_by(options.contract);
   if (!flags.only.empty()) options.listed = {parse_case(flags.only)};
   if (!flags.list.empty()) options.listed = listed_cases(flags.list, options.patterns);
+  if (!flags.plugins.empty() && !fixtures && !has_plugin_kernel(*registry, options))
+    complain(fmt::format("warning: no kernel of --plugin is of what runs; {} has {}",
+                         fmt::join(flags.plugins, ", "), operators_of_plugins(*registry)));
   // --check asks for kernels that a short run leaves out.
   options.is_short = !flags.thorough && !flags.check && flags.cases->count() == 0 && !options.time &&
                      options.listed.empty() && !fixtures;

@@ -106,6 +106,13 @@ std::string listed(const std::set<std::string>& names, std::string_view meant) {
 
 }  // namespace
 
+std::string operators_of_plugins(const Registry& registry) {
+  std::set<std::string> names;
+  for (const Kernel& k : registry.kernels())
+    if (k.name.starts_with(kPluginPrefix)) names.emplace(k.op->schema.name);
+  return listed(names, "");
+}
+
 void check_impls(const Registry& registry, const std::vector<const Operator*>& operators,
                  const std::vector<std::string>& globs) {
   std::set<std::string> all;
@@ -123,7 +130,9 @@ void check_impls(const Registry& registry, const std::vector<const Operator*>& o
       }
       if (std::ranges::any_of(operators, [](const Operator* op) { return op->schema.ns == "aten"; }))
         all.insert("torch");
-      throw SelectionError(fmt::format("no kernel matches --impl \"{}\"; there are: {}", g, listed(all, g)));
+      const std::string of_plugins = g.starts_with(kPluginPrefix) ? operators_of_plugins(registry) : "";
+      throw SelectionError(fmt::format("no kernel matches --impl \"{}\"; there are: {}{}", g, listed(all, g),
+                                       of_plugins.empty() ? "" : "; the plugin has " + of_plugins));
     }
   if (!globs.empty() && std::ranges::none_of(all, [&](const std::string& n) { return selects(globs, n); }))
     throw SelectionError(fmt::format("--impl \"{}\" leaves no kernel; there are: {}", fmt::join(globs, ","),

@@ -35,6 +35,8 @@ bool selects_torch(const std::vector<std::string>& globs);
 // Throws SelectionError for a pattern that names a kernel, where it was meant for the list of --impl.
 void check_patterns(const Registry& registry, const std::vector<std::string>& globs,
                     const std::vector<std::string>& patterns);
+// "leaky_relu, softmax.int": whose kernels the plugins have.
+std::string operators_of_plugins(const Registry& registry);
 // Throws SelectionError for a glob that no kernel of these operators matches, and where all of them leave none.
 void check_impls(const Registry& registry, const std::vector<const Operator*>& operators,
                  const std::vector<std::string>& globs);

@@ -208,13 +208,13 @@ TEST_F(BenchCommand, WrongUsageIsTwoAndSaysWhatIsWrong) {
   says(bench({"--case", relu, "--cache", "l3"}), "--cache is \"l3\": write warm, l2 or dram");
   for (const char* threads : {"0", "4097", "4000000000", "-1", "two"})
     says(bench({"--case", relu, "--threads", "1," + std::string(threads)}),
-         "--threads: is " + std::string(threads) + ": must be from 1 to 4096");
+         "--threads: " + std::string(threads) + " is not from 1 to 4096");
   says(bench({"prelu", "--case", relu}), "--case and PATTERN exclude each other");
   says(bench({"--dtype", "f64", "--case", relu}), "--case and --dtype exclude each other");
   says(bench({"--case", relu, "--cpus", "1-"}), "--cpus is \"1-\"");
   says(bench({"--case", relu, "--cpus", "99999"}), "--cpus is \"99999\"");
   EXPECT_THAT(bench({"--case", relu, "--cpus", "99999"}).err, testing::Not(HasSubstr("libnuma")));
-  says(bench({"--case", relu, "--seed", "-1"}), "--seed: is -1: must be a whole number from 0");
+  says(bench({"--case", relu, "--seed", "-1"}), "--seed: -1 is no whole number from 0");
   const std::string slower = kSlower;
   says(bench({"--case", relu, "--plugin", kPlugin, "--plugin", slower}),
        "there are two kernels \"plugin:escapes\" for relu: " + kPlugin + " and " + slower);

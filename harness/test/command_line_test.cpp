@@ -71,14 +71,15 @@ TEST_F(CommandLine, WrongUsageIsTwoAndSaysWhatIsWrong) {
   expect_usage_error(verify({"relu", "--shard", "3/2"}), "there is no shard 3 of 2");
   expect_usage_error(verify({"relu", "--shard", "1"}), "write I/N");
   expect_usage_error(verify({"relu", "--cases", "0"}), "--cases is 0");
-  expect_usage_error(verify({"relu", "--cases", "-3"}), "--cases: is -3: must be a whole number from 0");
-  expect_usage_error(verify({"relu", "--cases", "18446744073709551617"}), "must be at most 100000000");
+  expect_usage_error(verify({"relu", "--cases", "-3"}), "--cases: -3 is no whole number from 0");
+  expect_usage_error(verify({"relu", "--cases", "18446744073709551617"}),
+                     "is too large: the most is 100000000");
   expect_usage_error(verify({"relu", "--seed", "18446744073709551616"}),
-                     "must be at most 18446744073709551615");
+                     "is too large: the most is 18446744073709551615");
   expect_usage_error(verify({"--case", ""}), "--case: is empty");
   expect_usage_error(verify({"relu", "--time", ""}), "--time: is empty");
-  expect_usage_error(verify({"relu", "--seed", "1e3"}), "--seed: is 1e3: must be a whole number from 0");
-  expect_usage_error(verify({"relu", "--timeout", "0"}), "--timeout: is 0: must be a number above 0");
+  expect_usage_error(verify({"relu", "--seed", "1e3"}), "--seed: 1e3 is no whole number from 0");
+  expect_usage_error(verify({"relu", "--timeout", "0"}), "--timeout: 0 is no number above 0");
   expect_usage_error(verify({"relu:f32:self=3"}), "to run a case, write --case \"relu:f32:self=3\"");
   expect_usage_error(verify({"relu", "--json", "/proc/nowhere/r.json"}), "--json /proc/nowhere");
   expect_usage_error(verify({"relu", "--junit", "/proc"}), "--junit /proc: is a folder");

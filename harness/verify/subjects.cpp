@@ -1,7 +1,11 @@
 #include "subjects.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <set>
+#include <string_view>
 
 #include "../generate/check_case.h"
 #include "../generate/data.h"
@@ -36,6 +40,19 @@ std::vector<Chosen> operators_and_dtypes(const VerifyOptions& options) {
   return all;
 }
 
+std::string no_dtype(const std::vector<const Operator*>& chosen, const std::vector<Dtype>& dtypes) {
+  const auto listed = [](const auto& holds) {
+    std::vector<std::string_view> names;
+    for (int i = 0; i < kDtypes; ++i)
+      if (holds(static_cast<Dtype>(i))) names.push_back(name(static_cast<Dtype>(i)));
+    return fmt::format("{}", fmt::join(names, ", "));
+  };
+  const std::string wished = listed([&](Dtype d) { return std::ranges::find(dtypes, d) != dtypes.end(); });
+  if (chosen.size() > 1) return fmt::format("none of these operators has {}", wished);
+  return fmt::format("{} has no {}, but {}", chosen[0]->schema.name, wished,
+                     listed([&](Dtype d) { return chosen[0]->dtypes.contains(d); }));
+}
+
 }  // namespace
 
 std::vector<Chosen> subjects(const Registry& registry, const VerifyOptions& options) {
@@ -51,6 +68,8 @@ std::vector<Chosen> subjects(const Registry& registry, const VerifyOptions& opti
   });
   if (all.empty() && !options.listed.empty() && !options.dtypes.empty())
     throw SelectionError("no case that is listed has results of these dtypes");
+  if (all.empty() && options.listed.empty() && !options.dtypes.empty())
+    throw SelectionError(no_dtype(chosen, options.dtypes));
   for (Chosen& s : all)
     for (const Kernel* k : registry.kernels_of(*s.op))
       if (selects(options.impls, k->name))
