@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "content.h"
 #include "pitch.h"
@@ -25,12 +26,31 @@ void describe(TensorDiff& d, const Elements& a, const Elements& b) {
   d.rule = smallest_rule(d.shape_a, set, {{"a", [&](std::uint64_t i) { return a[i]; }}});
 }
 
+bool is_rounded(const Elements& exact, const Elements& rounded) {
+  const Format& f = format(rounded.dtype);
+  for (std::uint64_t i = 0, n = exact.count(); i < n; ++i) {
+    const double x = round_to(exact[i], f), y = rounded[i];
+    if (!(x == y && std::signbit(x) == std::signbit(y)) && !(std::isnan(x) && std::isnan(y))) return false;
+  }
+  return true;
+}
+
+// Empty: neither is the other one in fewer bits.
+std::string which_is_rounded(const Elements& a, const Elements& b) {
+  if (!is_float(a.dtype) || !is_float(b.dtype)) return {};
+  const int of_a = format(a.dtype).precision, of_b = format(b.dtype).precision;
+  if (of_b < of_a && is_rounded(a, b)) return fmt::format("B is A rounded to {}", name(b.dtype));
+  if (of_a < of_b && is_rounded(b, a)) return fmt::format("A is B rounded to {}", name(a.dtype));
+  return {};
+}
+
 TensorDiff compare_tensors(const TensorFile& in_a, const TensorFile& in_b, const Pair& pair) {
   const TensorEntry &a = in_a.entries()[pair.a], &b = in_b.entries()[pair.b];
   TensorDiff d{a.name, b.name, pair.how, a.dtype, b.dtype, a.shape, b.shape, {}, {}, {}, {}, {}, {}};
   const Content x(in_a, a), y(in_b, b);
   if (a.shape == b.shape) {
     d.comparison = compare(x.elements(), y.elements());
+    if (d.differs()) d.rounded = which_is_rounded(x.elements(), y.elements());
     if (d.comparison->worst <= Class::one_ulp) return d;
     describe(d, x.elements(), y.elements());
   }

@@ -24,6 +24,7 @@ struct TensorDiff {
   std::optional<Rule> rule;               // none: nothing differs, or they are scattered
   std::optional<std::string> rearranged;  // what b is of a
   std::optional<Picture> small, large;    // of these elements, for a terminal and to be drawn
+  std::string rounded = {};               // "B is A rounded to f16", where each element is exactly that
 
   bool differs() const { return !comparison || !comparison->same(); }
 };

@@ -48,6 +48,11 @@ std::string_view plainly(Class c) {
   return "equal";
 }
 
+// In front of words that begin with a number, what is counted is said.
+std::string number_of(std::uint64_t n, Class c) {
+  return c == Class::one_ulp || c == Class::small ? counted(n, "element") : grouped(n);
+}
+
 std::string elements_of(const TensorDiff& d) {
   if (d.described == Class::small) return "more than 1 ulp apart";
   if (d.described != Class::large || d.comparison->of(Class::nonfinite) == 0)
@@ -104,8 +109,8 @@ std::string details(const TensorDiff& d) {
   std::string classes;
   for (int k = 0; k < kClasses; ++k)
     if (const std::uint64_t n = c.counts[static_cast<std::size_t>(k)]; n > 0)
-      classes +=
-          fmt::format("{}{} {}", classes.empty() ? "" : ", ", grouped(n), plainly(static_cast<Class>(k)));
+      classes += fmt::format("{}{} {}", classes.empty() ? "" : ", ", number_of(n, static_cast<Class>(k)),
+                             plainly(static_cast<Class>(k)));
   std::string s = paragraph(fmt::format("{}.", classes), "    ", "    ");
   if (c.worst > Class::zero_sign)
     s += paragraph(fmt::format("Farthest: {} is {} in A and {} in B{}.",
@@ -188,6 +193,7 @@ json tensor_json(const TensorDiff& d) {
                  {"recall", d.rule->recall},
                  {"conditions", d.rule->conditions},
                  {"sampled", false}};  // counted on all of a tensor; who reads this key finds it
+  if (!d.rounded.empty()) t["rounded"] = d.rounded;
   if (d.rearranged) t["rearranged"] = *d.rearranged;
   return t;
 }
@@ -207,6 +213,7 @@ std::string to_text(const Diff& diff, Style style) {
       s += paragraph("The shapes differ: no element is compared.", "    ", "    ");
     else if (differs || d.comparison->of(Class::zero_sign) > 0)
       s += details(d);
+    if (!d.rounded.empty()) s += paragraph(d.rounded + ".", "    ", "    ");
     if (d.rearranged)
       s += paragraph(d.rearranged->starts_with("A is B ")
                          ? *d.rearranged + "."

@@ -183,6 +183,20 @@ TEST_F(DiffCommand, SaysWhereTensorsDiffer) {
   EXPECT_EQ(json["tensors"][0]["rule"]["text"], "a is below 0");
 }
 
+TEST_F(DiffCommand, SaysThatOneIsTheOtherInFewerBits) {
+  const float full[2] = {1.01f, -2};
+  const std::uint16_t bf16[2] = {0x3F81, 0xC000}, other[2] = {0x3F82, 0xC000};
+  write_file(path("full"), {reinterpret_cast<const char*>(full), sizeof full});
+  write_file(path("bf16"), {reinterpret_cast<const char*>(bf16), sizeof bf16});
+  write_file(path("other"), {reinterpret_cast<const char*>(other), sizeof other});
+  const auto with = [&](const std::string& b) {
+    return diff({"raw:f32[2]@" + path("full"), "raw:bf16[2]@" + path(b)}).out;
+  };
+  EXPECT_THAT(with("bf16"), HasSubstr("1 equal, 1 element 1 ulp apart."));
+  EXPECT_THAT(with("bf16"), HasSubstr("B is A rounded to bf16."));
+  EXPECT_THAT(with("other"), Not(HasSubstr("rounded")));
+}
+
 // As doubles, these two are one number.
 TEST_F(DiffCommand, PrintsIntegersInFull) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
