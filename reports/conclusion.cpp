@@ -137,10 +137,7 @@ std::string conclusion(const RunResult& run, const Rules& rules, const Style& st
   if (!run.complete) {
     const std::string text = paragraph(
         fmt::format("INCOMPLETE: {}{}", run.incomplete.empty() ? "the run was stopped" : run.incomplete,
-                    run.cases_not_run > 0
-                        ? fmt::format("; {} not run, over all operators and dtypes, invalid calls included",
-                                      counted(run.cases_not_run, "generated case"))
-                        : ""),
+                    run.cases_not_run > 0 ? fmt::format("; {}", not_run_text(run)) : ""),
         "", "  ");
     out += style.doubtful(text.substr(0, text.size() - 1)) + "\n";
   }
@@ -155,6 +152,11 @@ std::string conclusion(const RunResult& run, const Rules& rules, const Style& st
   const std::string note = short_run_note(run);
   return out + (code == 0 ? style.good(line) : style.bad(line)) + "\n" + contract_note(run) +
          declaration_note(run) + (note.empty() ? "" : paragraph(note, "  ", "  "));
+}
+
+std::string not_run_text(const RunResult& run) {
+  return fmt::format("{} not run, over all operators and dtypes, invalid calls included",
+                     counted(run.cases_not_run, "generated case"));
 }
 
 }  // namespace assay

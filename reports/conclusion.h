@@ -11,5 +11,7 @@ namespace assay {
 // "PASSED: no fault in 12 rows (12 pass).", with the number of cases, the time and the seed; a line before it if the run is not complete, and
 // notes after it of what the verdicts rest on. Each line ends with a line feed.
 std::string conclusion(const RunResult& run, const Rules& rules, const Style& style);
+// "1,234 generated cases not run, over all operators and dtypes, invalid calls included"
+std::string not_run_text(const RunResult& run);
 
 }  // namespace assay

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <set>
 
+#include "conclusion.h"
 #include "coverage.h"
 #include "html_text.h"
 #include "short_run.h"
@@ -57,9 +58,7 @@ void add_runs(Headline& headline, const Report& report) {
       headline.warnings.push_back(
           fmt::format("{}incomplete: {}{}", of_file(report, r.name),
                       r.run.incomplete.empty() ? "the run was stopped" : r.run.incomplete,
-                      r.run.cases_not_run > 0
-                          ? fmt::format("; {} not run", counted(r.run.cases_not_run, "generated case"))
-                          : ""));
+                      r.run.cases_not_run > 0 ? fmt::format("; {}", not_run_text(r.run)) : ""));
   }
   if (report.runs.empty()) return;
   headline.parts.push_back(
