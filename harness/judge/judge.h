@@ -17,12 +17,12 @@ namespace assay {
 struct Judgement {
   Verdict verdict = Verdict::pass;
   std::string detail;  // a plain sentence; for refused and not_run the reason
-  Doing doing = Doing::its_own;
   std::uint64_t elements = 0;
   std::uint64_t undecidable = 0;
   double worst = 0;  // largest error/bound among the elements whose interval was needed
   bool undeclared_refusal = false;
   bool given_up = false;  // not_run because the kernel hung again and again before
+  Doing doing = Doing::its_own;
 };
 
 // Intervals cost far more than values, and are computed only for elements that are not the rounded reference. If an output has more of these

@@ -70,6 +70,9 @@ int run_command(const Command& command) {
   } catch (const CaseError& e) {
     complain(e.what());
     return kWrongUsage;
+  } catch (const NothingToRun& e) {
+    complain(e.what());
+    return kEnvironment;
   } catch (const SelectionError& e) {
     complain(e.what());
     return kWrongUsage;

@@ -16,6 +16,10 @@ namespace assay {
 struct SelectionError : std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
+// What is asked for exists, and there is nothing to run of it.
+struct NothingToRun : SelectionError {
+  using SelectionError::SelectionError;
+};
 
 // The operators that globs select, as selects_operator() says. Throws SelectionError for a glob that matches nothing, and where all of them
 // leave none.

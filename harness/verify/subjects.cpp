@@ -69,7 +69,7 @@ std::vector<Chosen> subjects(const Registry& registry, const VerifyOptions& opti
   if (all.empty() && !options.listed.empty() && !options.dtypes.empty())
     throw SelectionError("no case that is listed has results of these dtypes");
   if (all.empty() && options.listed.empty() && !options.dtypes.empty())
-    throw SelectionError(no_dtype(chosen, options.dtypes));
+    throw NothingToRun(no_dtype(chosen, options.dtypes));
   for (Chosen& s : all)
     for (const Kernel* k : registry.kernels_of(*s.op))
       if (selects(options.impls, k->name))
