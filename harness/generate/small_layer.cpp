@@ -43,16 +43,16 @@ std::vector<Scaled> scaled_sizes(const Layer& layer, ShapeBinding& binding) {
   return all;
 }
 
-// Images whose rows were whole vectors get such rows again: an eighth of 224 is 28, and no multiple of 8. What a kernel does with
+// Images whose rows were whole vectors, of 4 elements at least, get such of 8 again: an eighth of 224 is 28, and a quarter of that 7. What a kernel does with
 // its last vector, at stride 2 as well, shows in rows that end with one.
 void keep_whole_vectors(const Layer& layer, const Least& least, const SizeBudget& budget,
                         const ShapeBinding& before, ShapeBinding& binding) {
-  constexpr std::int64_t kRow = 16;
+  constexpr std::int64_t kRow = 16;  // and 8 at stride 2
   ShapeBinding original = before;
   const std::vector<std::int64_t*> sizes = sizes_of(layer.alternative, binding);
   const std::vector<std::int64_t*> originals = sizes_of(layer.alternative, original);
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    if (!least.contains(sizes[i]) || *originals[i] % (kRow / 2) != 0 || *sizes[i] % (kRow / 2) == 0) continue;
+    if (!least.contains(sizes[i]) || *originals[i] % (kRow / 4) != 0 || *sizes[i] % (kRow / 2) == 0) continue;
     const std::int64_t small = std::exchange(*sizes[i], kRow);
     if (*originals[i] < kRow || !fits(layer.alternative, binding, budget)) *sizes[i] = small;
   }
@@ -119,7 +119,7 @@ bool make_small(Draw* draw, const Layer& layer, ShapeBinding& binding, const Siz
     for (const Scaled& pair : scaled)
       if (pair.smaller == size) *pair.larger = *pair.larger / before * *size;
   }
-  if (scaled.empty() && draw != nullptr && draw->chance(40))
+  if (scaled.empty() && draw != nullptr && draw->chance(60))
     keep_whole_vectors(layer, least, budget, layer.binding, binding);
   return true;
 }

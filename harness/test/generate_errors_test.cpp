@@ -36,7 +36,7 @@ TEST(GenerateErrors, ExactlyOneArgumentIsBroken) {
       ASSERT_TRUE(check_case(e.valid).ok()) << text(e.valid);
       std::size_t different = e.invalid.data == e.valid.data ? 0 : 1;  // an index is data
       for (std::size_t k = 0; k < e.valid.arguments.size(); ++k)
-        different += e.valid.arguments[k] == e.invalid.arguments[k] ? 0 : 1;
+        different += text(e.valid.arguments[k]) == text(e.invalid.arguments[k]) ? 0 : 1;  // NaN is NaN
       ASSERT_EQ(different, 1u) << text(e.invalid);
     }
   });
