@@ -32,6 +32,17 @@ Finding finding(const Kernel& kernel, Verdict verdict, double worst = 0, std::st
   return f;
 }
 
+// A kernel's message is its own: words of ours in it make nothing of its failure.
+TEST(Tally, WhatAKernelSaysIsNoSignOfWhatItDid) {
+  const Kernel kernel = relu_kernel();
+  Tally tally(kernel, Dtype::f32);
+  tally.add(finding(kernel, Verdict::wrongly_rejected, 0,
+                    "damaged its process: it did not happen again in a fresh process"),
+            "relu:f32:self=3", 0);
+  ASSERT_EQ(tally.row().failures.size(), 1u);
+  EXPECT_FALSE(tally.row().failures[0].harms_others);
+}
+
 // Lanes finish in any order; the row must not show it.
 TEST(Tally, DoesNotDependOnTheOrderOfFindings) {
   const Kernel kernel = relu_kernel();
@@ -120,6 +131,7 @@ TEST(Tally, ReplacesACaseOfAnotherPart) {
   }
   Tally blamed(kernel, Dtype::f32);
   Finding fault = finding(kernel, Verdict::unstable, 0, "damaged its process");
+  fault.judgement.doing = Doing::to_others;
   fault.harmed = Harmed{"other", "relu:f32:self=3", true, {"relu:f32:self=4"}, true};
   blamed.add(fault, "7", 90);
   blamed.replace(passed);
@@ -141,6 +153,8 @@ TEST(Tally, ReplacesACaseOfAnotherPart) {
     ASSERT_EQ(row.failures.size(), 5u);  // three of the refusals are shown
     EXPECT_EQ(row.failures[3].harmed, fault.harmed);
     EXPECT_EQ(row.failures[4].harmed, fault.harmed);
+    EXPECT_TRUE(row.failures[3].harms_others);
+    EXPECT_FALSE(row.failures[0].harms_others);
   };
   for (const bool first : {false, true}) {
     Tally all(kernel, Dtype::f32);
