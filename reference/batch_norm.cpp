@@ -198,8 +198,6 @@ struct EachImage {
 
 // With squares divided by n, as in the result, where they are divided by n - 1.
 struct RunningVarByN {
-  static constexpr bool on_the_way = true;
-
   template <class S>
   S operator()(const Tensor<S>& input, const Tensor<S>*, const Tensor<S>*, const Tensor<S>&,
                const Tensor<S>& running_var, bool training, double momentum, double, const Index& i) const {

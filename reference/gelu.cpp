@@ -46,14 +46,23 @@ struct BySigmoid {
   }
 };
 
-// Literals of other implementations.
-template <double root, double cubic>
+// Literals of other implementations. (clang 14 has no template arguments of type double.)
+struct ShortCubic {
+  static constexpr double root = kSqrtTwoOverPi, cubic = 0.0447;
+};
+struct LostDigit {
+  static constexpr double root = kSqrtTwoOverPi, cubic = 0.04715;
+};
+struct ShortRoot {
+  static constexpr double root = 0.79788, cubic = kCubic;
+};
+template <class L>
 struct WithLiterals {
   template <class S>
   S operator()(const Tensor<S>& self, std::string_view approximate, const Index& i) const {
     if (approximate == "none") return Gelu{}(self, approximate, i);
     const S x = self[i];
-    return S(0.5) * x * (S(1) + tanh(S(root) * (x + S(cubic) * (x * x * x))));
+    return S(0.5) * x * (S(1) + tanh(S(L::root) * (x + S(L::cubic) * (x * x * x))));
   }
 };
 
@@ -101,11 +110,11 @@ const EnrolledWrong gelu_wrong[] = {
         kComputedInF32)},
     EnrolledWrong{wrong_formula<ops::gelu, BySigmoid>("by_sigmoid", "gives x sigmoid(1.702 x)")
                       .as_defined_by("QuickGELU of OpenAI's CLIP")},
-    EnrolledWrong{wrong_formula<ops::gelu, WithLiterals<kSqrtTwoOverPi, 0.0447>>(
+    EnrolledWrong{wrong_formula<ops::gelu, WithLiterals<ShortCubic>>(
         "short_constant", "takes 0.0447 for 0.044715", only(Dtype::f64) | only(Dtype::f32))},
-    EnrolledWrong{wrong_formula<ops::gelu, WithLiterals<kSqrtTwoOverPi, 0.04715>>(
+    EnrolledWrong{wrong_formula<ops::gelu, WithLiterals<LostDigit>>(
         "lost_digit", "takes 0.04715 for 0.044715", only(Dtype::f64) | only(Dtype::f32))},
-    EnrolledWrong{wrong_formula<ops::gelu, WithLiterals<0.79788, kCubic>>(
+    EnrolledWrong{wrong_formula<ops::gelu, WithLiterals<ShortRoot>>(
         "short_root", "takes 0.79788 for sqrt(2 / pi)", only(Dtype::f64) | only(Dtype::f32))},
     EnrolledWrong{wrong_formula<ops::gelu, SquareForCube>("square_for_cube",
                                                           "takes x^2 for x^3 in the argument of tanh")},
