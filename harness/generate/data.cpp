@@ -36,11 +36,23 @@ const Family& family_of(const Case& c) {
       fmt::format("bad case text: data is \"{}\": the data families are {}", c.data, fmt::join(names, ", ")));
 }
 
+// The scale of a call that has one for all elements, else 0.
+double step_of(const Case& c) {
+  for (std::size_t i = 0; i < c.arguments.size(); ++i) {
+    const Argument& a = c.op->schema.argument_storage[i];
+    if (a.type != Type::real || a.list || a.optional || domain(*c.op, a.name).kind != Domain::Kind::scale)
+      continue;
+    if (const auto* scale = std::get_if<double>(&c.arguments[i])) return *scale;
+  }
+  return 0;
+}
+
 // What the families know of every tensor of the call, in schema order, those of lists included.
 std::vector<Target> targets_of(const Case& c, Dtype result) {
   std::vector<Target> targets;
   std::int64_t terms = 1;
   const bool masked = c.data == kMasked;
+  const double step = step_of(c);
   const auto add = [&](const TensorSpec& spec, std::size_t argument, std::size_t item) {
     Target t;
     if (masked) t.axes = reduced_axes(c, argument);
@@ -57,6 +69,7 @@ std::vector<Target> targets_of(const Case& c, Dtype result) {
     if (d.kind == Domain::Kind::zero_points && of != nullptr) t.zero_points = integer_range(of->dtype);
     if (d.kind == Domain::Kind::integer && d.filled && !is_float(result)) t.nonzero = result;
     t.scales = d.kind == Domain::Kind::scales;
+    if (is_float(spec.dtype)) t.step = step;
     t.own = Stream(mix(c.seed, mix(argument + 1, item)));
     t.shared = Stream(mix(c.seed, 0));
     terms = std::max(terms, numel(spec.shape));

@@ -59,6 +59,12 @@ void constant(const Target& t, Values values) {
 
 // terms * greatest^2 <= 2^precision: sums of products are exact in any order.
 void integers(const Target& t, Values values) {
+  // Of multiples of half a step every second one is a tie, which decides between roundings.
+  if (constexpr std::int64_t kMost = 31; t.step > 0 && t.step * kMost < format(t.dtype).max) {
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i] = static_cast<double>(t.own.below(i, 2 * kMost + 1) - kMost) * (t.step / 2);
+    return;
+  }
   constexpr std::array<std::int64_t, 6> kGreatest{2, 3, 8, 8, 8, 16};
   const int bits = std::min((t.precision - bits_for(t.terms)) / 2, significand_bits(t.dtype));
   const std::int64_t greatest = std::clamp<std::int64_t>(
@@ -243,7 +249,9 @@ constexpr int kWeightOfATensor = 4;  // beyond two
 constexpr Family kFamilies[] = {
     {"ones", "every element 1", 2, ones},
     {"constant", "one number for each tensor", 3, constant},
-    {"integers", "small integers whose sums are exact in any order", 14, integers},
+    {"integers",
+     "small integers whose sums are exact in any order; where they are quantised, halves of steps", 14,
+     integers},
     {"trits", "12-bit integers in one tensor, -1, 0 and 1 in the other", 8, trits},
     {"selection", "full precision in one tensor, a selection matrix in the other", 8, selection},
     {"uniform", "uniform between 0 and 1, -1 and 1, or -8 and 8", 9, uniform},

@@ -29,6 +29,7 @@ struct Target {
   std::vector<std::size_t> axes;   // reduced along these dimensions, see masked.h
   std::int64_t rows = -1;          // of an index tensor: how many rows, or places, it may name
   bool scales = false;             // of quantised weights
+  double step = 0;                 // above 0: its numbers are divided by this one, and rounded
   std::optional<Dtype> nonzero{};  // no number is 0 when it is converted to this dtype of integers
   std::optional<IntegerRange> zero_points{};  // the range of what they are zero points of
   Stream own{0};                              // this tensor's numbers
