@@ -136,8 +136,10 @@ const EnrolledWrong quantize_wrong[] = {
             .as_defined_by("symmetric quantisation, as TensorRT and TensorFlow Lite have it for weights")},
     EnrolledWrong{wrong_formula<ops::quantize_per_tensor, Wrapped>(
         "wrapped", "keeps the low 8 bits of what does not fit")},
+    // It shows where 1 / scale is infinite or x / scale next to a tie, which not every run of cases has.
     EnrolledWrong{wrong_formula<ops::quantize_per_tensor, ByReciprocal>(
-        "by_reciprocal", "multiplies with 1 / scale, in f32, instead of dividing by scale")},
+                      "by_reciprocal", "multiplies with 1 / scale, in f32, instead of dividing by scale")
+                      .looked_for_only()},
     EnrolledWrong{wrong_formula<ops::quantize_per_tensor, Overflowing>(
         "overflows", "gives the least integer where x / scale is from 2^31 on, as x86 converts to 32 bits")},
     EnrolledWrong{wrong_formula<ops::quantize_per_tensor, SaturatedFirst>(
