@@ -183,10 +183,10 @@ CaseValue draw_attribute(Draw& draw, const Case& c, std::size_t i, Dtype result_
   // They may be as small and as large as numbers are, more often where results are numbers, not integers of few bits.
   if (d.kind == Domain::Kind::scale && a.type == Type::real && !a.optional &&
       draw.chance(is_float(result_dtype) ? 25 : 12))
-    return draw.pick(std::array{1e30, 3e38, 1e-30, 1e-38, 0x1p-140, 0x1p-140});  // 1 / scale is infinite
-  if (d.kind ==
-      Domain::Kind::
-          scale)  // powers of two, for which ties are ties, above all those by which integers are ties
+    return draw.pick(
+        std::array{1e30, 3e38, 1e-30, 1e-38, 0x1p-140, 0x1p-140});  // of the last 1 / scale is infinite
+  // Powers of two, for which ties are ties, above all those by which integers are ties.
+  if (d.kind == Domain::Kind::scale)
     return draw.pick(std::array{0x1p-7, 0x1p-3, 0.5, 1.0, 2.0, 2.0, 2.0, 2.0, 4.0, 4.0, 4.0, 0.1, 1.0 / 3,
                                 0.0123, 7e-3, 1.9, 2.75, 64.0, 1e-4});
   if (d.kind == Domain::Kind::zero_point) {

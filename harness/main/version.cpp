@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
 #include "../registry/configured.h"
 #include "../registry/machine.h"
@@ -28,10 +29,11 @@ std::string device_models() {
 }
 
 std::string cuda(const Registry& registry) {
-  std::string why;
+  std::optional<std::string> found;
   for (const Kernel& k : registry.kernels())
-    if (k.name == "cuda.gpu") why = without_words(Verdict::not_run, k.unavailable);
-  if (*configured::cuda_toolkit == '\0') return "not built: " + why;
+    if (k.name == "cuda.gpu") found = without_words(Verdict::not_run, k.unavailable);
+  if (*configured::cuda_toolkit == '\0') return found ? "not built: " + *found : "not built";
+  const std::string why = found.value_or("the part cuda, which looks for a device, is not built here");
   return fmt::format("toolkit {}; {}", configured::cuda_toolkit, why.empty() ? device_models() : why);
 }
 

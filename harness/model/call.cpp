@@ -1,6 +1,7 @@
 #include "call.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <utility>
 
@@ -92,10 +93,13 @@ bool TensorData::change_blocks(const std::function<bool(std::int64_t, std::span<
     load_block(*this, ordered, first, was);
     std::ranges::copy(was, now.begin());
     if (!f(first, now)) continue;
-    if (ordered)
+    if (ordered && is_float(dtype)) {
       store_all(element(first), dtype, now);
-    else
-      for (std::size_t i = 0; i < size; ++i) set(first + static_cast<std::int64_t>(i), now[i]);
+    } else {  // what stays stays to the bit: doubles do not hold every integer
+      for (std::size_t i = 0; i < size; ++i)
+        if (std::bit_cast<std::uint64_t>(now[i]) != std::bit_cast<std::uint64_t>(was[i]))
+          set(first + static_cast<std::int64_t>(i), now[i]);
+    }
     if (other) continue;
     load_block(*this, ordered, first, now);  // as the dtype holds them
     other = !std::ranges::equal(

@@ -26,6 +26,14 @@ TEST_F(CommandLine, CasesThatAreTooLargeAreWrongUsage) {
   expect_usage_error(verify({"--case", "relu:f32:self=" + shape}), "it has 70 dimensions");
 }
 
+// Without its part nobody has looked for a GPU.
+TEST_F(CommandLine, TheVersionNamesNoDeviceThatWasNotLookedFor) {
+  std::filesystem::copy_file(ASSAY_PROGRAM, file("assay"));
+  const Finished f = run_program(file("assay"), {"--version"});
+  EXPECT_EQ(f.status, 0) << f.err;
+  EXPECT_EQ(f.out.find("a device\n"), std::string::npos) << f.out;
+}
+
 TEST_F(CommandLine, WhatContradictsItselfIsWrongUsage) {
   const std::string x = file("x.bin"), raw = "raw:f32[4]@" + x;
   std::ofstream(x, std::ios::binary) << std::string(16, '\0');
