@@ -9,7 +9,8 @@
 #   assay_compiled_as_released()               for the calling folder: its libraries are the same in dev and release
 #   assay_precompile(name header...)           beside the standard library's
 #   assay_join(name)                           its sources of one folder as one, where ASSAY_JOIN asks for it
-#   assay_compile_quickly(name)                -O1: of what runs once for each command, the compiler's time is all that counts
+#   assay_compile_leanly(name)                 of what is -O2: without passes that cost a tenth of the compiler's time and gain no speed
+#   assay_compile_quickly(name)                -Og: of what runs once for each command, the compiler's time is all that counts
 
 # Results must not depend on which multiply-adds a compiler fuses: kernels ask for fused ones by name.
 set(ASSAY_FLAGS -ffp-contract=off -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion)
@@ -85,6 +86,14 @@ function(assay_join name)
       set_property(SOURCE ${source} PROPERTY UNITY_GROUP ${folder}_${part})
     endforeach()
   endforeach()
+endfunction()
+
+function(assay_compile_leanly name)
+  if(CMAKE_BUILD_TYPE STREQUAL "Release" OR ASSAY_AS_RELEASED)
+    foreach(pass tree-pre gcse thread-jumps tree-dominator-opts schedule-insns2)
+      target_compile_options(${name} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fno-${pass}>)
+    endforeach()
+  endif()
 endfunction()
 
 function(assay_compile_quickly name)
