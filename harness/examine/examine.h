@@ -149,6 +149,7 @@ class Examiner {
   // trials.cpp
   RunOptions options_of(const Trial& trial) const;
   bool fails_after(const Trial& trial, int times, const std::function<void()>& before);
+  bool fails_at_times(const Trial& trial);
   void run_calls(const Trial& trial, const Kernel& kernel, std::span<const Past> calls);
   void repeat_calls(const Trial& trial, const Kernel& kernel, std::span<const Past> calls,
                     std::optional<Further> further);

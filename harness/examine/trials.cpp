@@ -67,6 +67,14 @@ bool Examiner::fails_after(const Trial& trial, int times, const std::function<vo
   return true;
 }
 
+// Whether the kernel fails in some of several processes that have run nothing, as one does whose threads race.
+bool Examiner::fails_at_times(const Trial& trial) {
+  constexpr int kProcesses = 8;  // of a kernel that fails in half of them one in 256 passes for one that never does
+  for (int process = 0; process < kProcesses && !StopScope::over(); ++process)
+    if (fails_after(trial, 1, [] {})) return true;
+  return false;
+}
+
 namespace {
 
 // Calls that came one after another in one lot. `Past` is Examiner's own.

@@ -1,6 +1,7 @@
 // Kernels that find what earlier ones left in their library, and those that leave it there. Each computes the right result, the heirs where
 // nobody has.
 #include <assay/kernel.h>
+#include <sys/random.h>
 
 #include <cmath>
 #include <cstdint>
@@ -92,6 +93,15 @@ int counts(const assay_call* call) {
   return with(call, ++calls > 40 ? wrong : relu);
 }
 
+// Wrong in six processes of ten, whoever ran before.
+int decides_by_chance(const assay_call* call) {
+  static const bool is_wrong = [] {
+    unsigned char byte = 0;
+    return getrandom(&byte, 1, 0) == 1 && byte < 154;
+  }();
+  return with(call, is_wrong ? wrong : relu);
+}
+
 constexpr const char* kRelu = "relu(Tensor self) -> Tensor";
 constexpr const char* kSqrt = "sqrt(Tensor self) -> Tensor";
 
@@ -116,6 +126,7 @@ const Named kAll[] = {
     {"heir.returns", returns},
     {"own.stack", reads_the_stack},
     {"own.counts", counts},
+    {"own.chance", decides_by_chance},
     {"right.3", right},
     {"right.stack", uses_the_stack},
     {"right.roots", right_root, kSqrt},

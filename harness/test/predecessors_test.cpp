@@ -112,9 +112,17 @@ TEST_F(Predecessors, AreAllBlamed) {
 
 // Nobody else is to blame for what depends on the stack, or on its own earlier calls.
 TEST_F(Predecessors, AreNotBlamedForWhatIsAKernelsOwn) {
-  const json rows = verified("plugin:right.*,plugin:own.*", {"plugin:own.stack", "plugin:own.counts"});
+  const json rows =
+      verified("plugin:right.*,plugin:own.stack,plugin:own.counts", {"plugin:own.stack", "plugin:own.counts"});
   EXPECT_THAT(failures(rows, "plugin:own.stack") + failures(rows, "plugin:own.counts"),
               ::testing::Not(HasSubstr("damaged its process")));
+}
+
+TEST_F(Predecessors, AreNotBlamedForWhatHappensByChance) {
+  for (const char* const seed : {"1", "2", "3", "4"}) {
+    const json rows = verified("plugin:right.*,plugin:own.chance", {"plugin:own.chance"}, {"relu", "--seed", seed});
+    EXPECT_THAT(failures(rows, "plugin:own.chance"), ::testing::Not(HasSubstr("damaged its process")));
+  }
 }
 
 }  // namespace
