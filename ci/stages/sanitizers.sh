@@ -2,7 +2,7 @@
 
 # sanitized PRESET
 sanitized() {
-  attempt cmake --preset "$1" ${nightly:+-DASSAY_KERNELS= -DASSAY_OPERATORS=} &&
+  attempt cmake --preset "$1" ${nightly:+-DASSAY_KERNELS= -DASSAY_OPERATORS= -DASSAY_SANITIZE_WITHOUT=} &&
     attempt cmake --build --preset "$1" -j "$jobs"
 }
 
