@@ -49,6 +49,17 @@ void record_failure(Examiner& examiner, const Kernel& kernel, Failure& failure, 
       if (is_fault(now)) failure.kind = now;
     }
   }
+  // What shows at times only comes with the next call as well as with a smaller one: it would be made smaller by chance, for as long as
+  // there is time.
+  const auto shows_each_time = [&] {
+    constexpr int kTimes = 3;
+    for (int time = 0; time < kTimes; ++time) {
+      const Finding f = examine(original).findings[0];
+      if (f.stopped) throw Stopped();
+      if (f.judgement.verdict != failure.kind) return false;
+    }
+    return true;
+  };
   const std::optional<Sequence> sequence = sequence_of(failure, kernel, options.kernel_of);
   std::optional<Consequence> consequence;
   if (sequence && options.run) consequence = examiner.consequence_of(*sequence);
@@ -70,7 +81,11 @@ void record_failure(Examiner& examiner, const Kernel& kernel, Failure& failure, 
       return smallest == c;
     };
     try {
-      shrink(original, still_fails, options.shrink_budget);
+      const StopScope scope(is_over);
+      if (failure.kind == Verdict::timeout || shows_each_time())
+        shrink(original, still_fails, options.shrink_budget);
+      else
+        unfinished = " (not made small: it shows at times only)";
     } catch (const Stopped&) {
       unfinished = fmt::format(" (not made {}: that ended after {:.1f} s)",
                                smallest == original ? "small" : "smaller still",
