@@ -191,6 +191,16 @@ TEST_F(CommandLine, OpsSaysWhichDtypesArgumentsAndResultsHave) {
     EXPECT_THAT(f.out, HasSubstr(part));
 }
 
+// The launcher asks whether flags are right before it builds what they need.
+TEST_F(CommandLine, ParsesWithoutRunning) {
+  setenv("ASSAY_ONLY_PARSE", "1", 1);
+  const Finished right = verify({"relu", "--impl", "onednn*"}), wrong = verify({"relu", "--implement", "onednn*"});
+  unsetenv("ASSAY_ONLY_PARSE");
+  EXPECT_EQ(right.status, 0);
+  EXPECT_EQ(right.out + right.err, "");
+  expect_usage_error(wrong, "--implement");
+}
+
 TEST_F(CommandLine, WhatIsNearlyRightIsTold) {
   expect_usage_error(assay({"verif"}), "there is no command \"verif\"; the nearest is \"verify\"");
   expect_usage_error(assay({"VERIFY"}), "there is no command \"VERIFY\"; the nearest is \"verify\"");
