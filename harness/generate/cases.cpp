@@ -35,6 +35,12 @@ struct Step {
   std::string_view family;
   bool channels_last = false;
   std::optional<std::int64_t> axis{};  // that is reduced, in place of all or the default
+  // An argument that broadcasts: along columns, without its first dimension, or along rows, where its last one is 1.
+  struct Narrowed {
+    std::size_t argument;
+    bool along_rows;
+  };
+  std::optional<Narrowed> narrowed{};
 };
 
 bool has_axes(const Operator& op) {
@@ -70,6 +76,13 @@ std::vector<Step> ladder(const Operator& op, const ShapeAlternative& alternative
     sizes.back() = width;
     steps.push_back({1, sizes, kFamilies[i++ % std::size(kFamilies)]});
   }
+  // What takes one dimension for another of its length is right wherever they differ: squares, which networks have.
+  if (!alternative.symbols().empty() && !alternative.runs().empty()) steps.push_back({0, {6}, "normal"});
+  for (const ShapePattern& p : alternative.inputs)
+    if (p.broadcast && !p.computed() && p.argument >= 0)
+      for (const bool along_rows : {false, true})
+        steps.push_back(
+            {2, {6}, "normal", false, {}, Step::Narrowed{static_cast<std::size_t>(p.argument), along_rows}});
   // Every kind of mask, whatever the seed, along rows and along columns.
   if (has_axes(op)) {
     steps.push_back({2, {31, 259}, kMasked, false, -1});
@@ -92,6 +105,14 @@ Case on_ladder(const Operator& op, Dtype dtype, const ShapeAlternative& alternat
     else
       c.arguments[i] = *step.axis;
   }
+  if (step.narrowed)
+    if (auto* t = std::get_if<TensorSpec>(&c.arguments[step.narrowed->argument]);
+        t != nullptr && t->shape.size() > 1) {
+      if (step.narrowed->along_rows)
+        t->shape.back() = 1;
+      else
+        t->shape.erase(t->shape.begin());
+    }
   c.data = step.family;
   return c;
 }
