@@ -131,7 +131,12 @@ std::string Examiner::find_culprits(Culprits& c, std::size_t call, std::size_t k
   std::vector<const Suspect*> guilty;
   search(trial, open, !found, guilty);
   constexpr const char* kAtTimes = "; in a fresh process it is right at times, and wrong at others";
-  if ((found || !guilty.empty()) && fails_at_times(trial)) return kAtTimes;
+  constexpr const char* kNoTime =
+      "; in a fresh process it is right, and there was no time to try all that had run before";
+  if (found || !guilty.empty()) {
+    if (fails_at_times(trial)) return kAtTimes;
+    if (StopScope::over()) return kNoTime;  // nobody is blamed by half a trial
+  }
   for (const Suspect* s : guilty) blame(c, trial, *s, deed_of(trial, *s, false));
   found = found || !guilty.empty();
   // One may undo what another did, and some do it in the thousandth call.
@@ -148,13 +153,13 @@ std::string Examiner::find_culprits(Culprits& c, std::size_t call, std::size_t k
       };
       if (!fails_after(trial, kTwice, again)) continue;
       if (!found && fails_at_times(trial)) return kAtTimes;
+      if (StopScope::over()) return kNoTime;
       found = true;
       if (!c.blamed.contains(s.kernel)) blame(c, trial, s, deed_of(trial, s, true));
     }
     if (found || (!more && is_collateral(trial, all))) return {};
   }
-  if (StopScope::over())
-    return "; in a fresh process it is right, and there was no time to try all that had run before";
+  if (StopScope::over()) return kNoTime;
   return "; in a fresh process it is right, and also after any one of the kernels that had run before";
 }
 
