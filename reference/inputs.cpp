@@ -25,6 +25,9 @@ Decoded decode(const assay_tensor& tensor, std::optional<Dtype> convert) {
   d.dtype = view.type();
   d.element_bytes = bytes(d.dtype);
   d.shape.assign(view.sizes().begin(), view.sizes().end());
+  if (convert) d.dtype = *convert;
+  if (tensor.data == nullptr) return d;
+  d.dtype = view.type();
   const auto numel = static_cast<std::size_t>(view.numel());
   const auto* base = static_cast<const std::byte*>(tensor.data);
   const int element = bytes(d.dtype);

@@ -18,6 +18,7 @@ class Inputs {
   // Precondition: the check of the operator gave `outputs` for these arguments.
   // Tensors are converted to the first result's dtype where the operator's dtype rule says so: that is a rounding of
   // the operator's definition. Throws std::invalid_argument for a tensor of more than kMaxRank dimensions.
+  // A tensor without data is one that a graph computes: only its shape and dtype are known.
   // `wide`: but what would be rounded to f16 or bf16 is read in f32 (operands=wide, vocabulary/contract.h).
   Inputs(const Operator& op, std::span<const assay_value> arguments, std::span<const Checked::Output> outputs,
          bool wide = false);

@@ -22,20 +22,21 @@ struct Factors {
 template <class S, class At>
 S sum_of_products(std::int64_t n, const Tensor<S>& a, const Tensor<S>& b, At&& at, const S* also = nullptr) {
   if constexpr (requires { typename ScalarOps<S>::Products; }) {
-    typename ScalarOps<S>::Products products;
-    for (std::int64_t k = 0; k < n; ++k) {
-      stop_point_at(k);
-      const Factors f = at(k);
-      products.add(a.value(f.a), b.value(f.b));
+    if (a.is_decoded() && b.is_decoded()) {
+      typename ScalarOps<S>::Products products;
+      for (std::int64_t k = 0; k < n; ++k) {
+        stop_point_at(k);
+        const Factors f = at(k);
+        products.add(a.value(f.a), b.value(f.b));
+      }
+      return products.total(also);
     }
-    return products.total(also);
-  } else {
-    return sum<S>(n + (also != nullptr ? 1 : 0), [&](std::int64_t k) {
-      if (k == n) return *also;
-      const Factors f = at(k);
-      return a.at(f.a) * b.at(f.b);
-    });
   }
+  return sum<S>(n + (also != nullptr ? 1 : 0), [&](std::int64_t k) {
+    if (k == n) return *also;
+    const Factors f = at(k);
+    return a.at(f.a) * b.at(f.b);
+  });
 }
 
 }  // namespace assay

@@ -15,8 +15,8 @@ void begin(int output, std::int64_t number) {
 }  // namespace
 
 template <class S>
-Reader<S>::Reader(const Inputs& inputs, std::span<const ResultFunctions> functions)
-    : inputs_(inputs), functions_(functions) {}
+Reader<S>::Reader(const Inputs& inputs, std::span<const ResultFunctions> functions, GivenTensor given)
+    : inputs_(inputs), functions_(functions), given_(std::move(given)) {}
 
 template <class S>
 void Reader<S>::set_direction(std::span<const std::vector<double>> direction) {
@@ -34,6 +34,13 @@ const Arguments<S>& Reader<S>::arguments(int output) {
   const Shape& shape = inputs_.outputs()[static_cast<std::size_t>(output)].shape;
   for (std::size_t i = 0; i < inputs_.count(); ++i) {
     a.tensors.emplace_back();
+    if (given_) {
+      for (std::size_t k = 0; k < inputs_.tensors(i).size(); ++k) {
+        const Given<S> given = given_(i, k);
+        a.tensors.back().emplace_back(*given.decoded, shape, given.tangent, given.computed);
+      }
+      continue;
+    }
     const bool moves = i < direction_.size() && !direction_[i].empty() && inputs_.tensors(i).size() == 1;
     for (const Decoded& d : inputs_.tensors(i))
       a.tensors.back().emplace_back(d, shape, moves ? direction_[i].data() : nullptr);
@@ -54,7 +61,7 @@ template <class S>
 void Reader<S>::read_row(int output, const RowShape& rows, std::int64_t row, S* results) {
   const auto& body = std::get<Body<S>>(functions_[static_cast<std::size_t>(output)].bodies);
   Row<S> r(results, shape(output), rows, row);
-  begin<S>(output, row);
+  begin<S>(output + stream_, row);
   body.row(arguments(output), r);
 }
 
@@ -73,7 +80,7 @@ S Reader<S>::read(int output, std::int64_t element) {
   if (body.elements != nullptr) {
     S result{};
     Index at(shape(output), element);
-    begin<S>(output, element);
+    begin<S>(output + stream_, element);
     body.elements(arguments(output), at, 1, &result);
     return result;
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <tuple>
 #include <vector>
@@ -22,6 +23,14 @@ namespace assay {
 template <template <class> class Of>
 using ForScalars = std::tuple<Of<double>, Of<Real>, Of<Tracked<double>>, Of<Tracked<Real>>, Of<Dual>,
                               Of<Adversary<double>>, Of<Adversary<Real>>, Of<Integer>, Of<Counted>>;
+
+// Where a tensor argument's elements are, if not in its own Inputs.
+template <class S>
+struct Given {
+  const Decoded* decoded = nullptr;
+  const double* tangent = nullptr;
+  const Source<S>* computed = nullptr;  // for what is not decoded
+};
 
 // The arguments of one call, read with S, for the result of shape `out`.
 template <class S>
@@ -82,12 +91,16 @@ struct ResultFunctions {
 template <class S>
 class Reader {
  public:
-  Reader(const Inputs& inputs, std::span<const ResultFunctions> functions);
+  // `given`: of tensor `k` of argument `i`, where its elements are. The reader of a graph's node has one.
+  using GivenTensor = std::function<Given<S>(std::size_t i, std::size_t k)>;
+  Reader(const Inputs& inputs, std::span<const ResultFunctions> functions, GivenTensor given = {});
 
   S read(int output, std::int64_t element);
   // Elements with the same number share work, which is kept until another number is asked for.
   std::int64_t row(int output, std::int64_t element) const;
   void read_all(int output, std::span<S> results);
+  // Scalars with random numbers have others for each stream.
+  void set_stream(int stream) { stream_ = stream; }
   // Drops what is kept: what readings depend on has changed.
   void forget() {
     kept_.clear();
@@ -117,6 +130,8 @@ class Reader {
   const Inputs& inputs_;
   std::span<const ResultFunctions> functions_;
   std::span<const std::vector<double>> direction_;
+  GivenTensor given_;
+  int stream_ = 0;
   std::vector<Arguments<S>> arguments_;  // by output, made when first asked for
   std::vector<Kept> kept_;
   Once once_;

@@ -14,10 +14,12 @@
 #include "scalars/dual.h"
 #include "scalars/integer.h"
 #include "scalars/scalar.h"
+#include "source.h"
 
 namespace assay {
 
-// A tensor argument, read once: row-major, in double. Beyond 2^53 only `integers` has every bit.
+// A tensor argument, read once: row-major, in double. Beyond 2^53 only `integers` has every bit. What a graph computes on its way has a
+// shape and a dtype alone.
 struct Decoded {
   std::vector<double> values;
   std::vector<std::int64_t> integers;  // of an integer dtype; else empty
@@ -32,9 +34,12 @@ template <class S>
 class Tensor {
  public:
   Tensor() = default;
-  // For results of shape `out`. `tangent` has one number for each element, or is null; only Dual looks at it.
-  Tensor(const Decoded& source, std::span<const std::int64_t> out, const double* tangent = nullptr)
-      : values_(source.values.data()),
+  // For results of shape `out`. `tangent` has one number for each element, or is null; only Dual looks at it. `computed` has the
+  // elements of what is not decoded.
+  Tensor(const Decoded& source, std::span<const std::int64_t> out, const double* tangent = nullptr,
+         const Source<S>* computed = nullptr)
+      : computed_(computed),
+        values_(source.values.data()),
         integers_(source.integers.data()),
         touched_(source.touched.empty() ? nullptr : source.touched.data()),
         tangent_(tangent),
@@ -89,14 +94,20 @@ class Tensor {
     else
       return S(-INFINITY);
   }
+  // Whether elements have been decoded: what follows is for those alone.
+  bool is_decoded() const { return computed_ == nullptr; }
   // The element of this number as it is, for scalars that take many at once.
   double value(std::int64_t n) const { return values_[n]; }
   std::span<const double> values(std::int64_t first, std::int64_t n) const {
     return {values_ + first, static_cast<std::size_t>(n)};
   }
-  bool is_finite(std::int64_t n) const { return std::isfinite(values_[n]); }
+  // Whether the element is finite for certain.
+  bool is_finite(std::int64_t n) const {
+    return computed_ != nullptr ? finite_for_certain(computed_->at(n)) : std::isfinite(values_[n]);
+  }
   // The element of this number in row-major order.
   S at(std::int64_t n) const {
+    if (computed_ != nullptr) return computed_->at(n);
     touch(n);
     if constexpr (std::is_same_v<S, Dual>)
       return ScalarOps<S>::input(values_[n], tangent_ != nullptr ? tangent_[n] : 0);
@@ -112,6 +123,7 @@ class Tensor {
       if (touched_ != nullptr) touched_[n] = 1;
   }
 
+  const Source<S>* computed_ = nullptr;
   const double* values_ = nullptr;
   const std::int64_t* integers_ = nullptr;
   std::uint8_t* touched_ = nullptr;

@@ -258,6 +258,10 @@ std::optional<Dtype> shared_dtype(const Case& c) {
 
 }  // namespace
 
+CaseValue parse_argument(std::string_view text, const Argument& a) {
+  return parse_value(text, a, std::nullopt);
+}
+
 CaseValue default_value(const Argument& a) { return parse_value(a.default_text, a, std::nullopt); }
 
 std::string_view operator_in(std::string_view whole) {

@@ -49,6 +49,8 @@ Case parse_case(std::string_view text);
 std::string_view operator_in(std::string_view text);
 // Canonical: arguments equal to the schema's default are left out.
 std::string text(const Case& c);
+// One value as the text of a case or of a graph has it: "1", "[1,2]", "none". Throws CaseError. Not of tensors.
+CaseValue parse_argument(std::string_view text, const Argument& argument);
 // The value of an argument that a call leaves out. Precondition: it has a default.
 CaseValue default_value(const Argument& argument);
 // One value as it stands in the text.

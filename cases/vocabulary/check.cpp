@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "attribute_check.h"
+#include "graph/graph_check.h"
 #include "layout.h"
 #include "shape_function.h"
 
@@ -38,6 +39,12 @@ class Check : AttributeCheck {
       for (std::size_t i = 0; i < values_.size() && checked_.ok(); ++i) kind(i);
     });
     step(Checked::Fault::dtype, [&] { dtypes(); });
+    if (op_.graph != nullptr) {
+      step(Checked::Fault::attribute, [&] {
+        for (std::size_t i = 0; i < values_.size() && checked_.ok(); ++i) attribute(i);
+      });
+      return checked_.ok() ? check_graph(op_, values_) : checked_;
+    }
     step(Checked::Fault::shape, [&] { match(); });
     step(Checked::Fault::attribute, [&] {
       for (std::size_t i = 0; i < values_.size() && checked_.ok(); ++i) attribute(i);

@@ -63,6 +63,9 @@ struct DtypeSet {
   friend constexpr DtypeSet operator|(DtypeSet a, DtypeSet b) {
     return {static_cast<std::uint16_t>(a.bits | b.bits)};
   }
+  friend constexpr DtypeSet operator&(DtypeSet a, DtypeSet b) {
+    return {static_cast<std::uint16_t>(a.bits & b.bits)};
+  }
   friend constexpr bool operator==(DtypeSet, DtypeSet) = default;
 };
 constexpr DtypeSet only(Dtype d) { return {static_cast<std::uint16_t>(1u << static_cast<int>(d))}; }

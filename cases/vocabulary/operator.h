@@ -8,6 +8,8 @@
 
 namespace assay {
 
+struct Graph;
+
 // How the dtypes of the tensor arguments relate, and which dtype the results have.
 enum class DtypeRule : std::uint8_t {
   same,     // all tensors share one dtype; so do the results
@@ -94,6 +96,9 @@ struct Operator {
   std::string_view unobservable{};
 
   std::string_view source{};  // where the mathematics is defined
+
+  // Of an operator that is put together from others (graph/graph.h): its nodes. Its arguments are checked node by node.
+  const Graph* graph = nullptr;
 };
 
 }  // namespace assay

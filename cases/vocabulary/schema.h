@@ -4,7 +4,8 @@
 //   add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
 //   max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], ...) -> (Tensor, Tensor)
 //
-// A malformed schema does not compile: the message is the name of the schema_... function that cannot be called.
+// A malformed schema does not compile: the message is the name of the schema_... function that cannot be called. schema_of() of
+// graph/graph.h parses one that is not known before the program runs.
 #pragma once
 
 #include <array>
@@ -56,7 +57,8 @@ struct Schema {
   }
 };
 
-// Never defined: a call in a constant expression is the compile error, and its name is the message.
+// A call in a constant expression is the compile error, and its name is the message. Of schemas that come later (graph/schema.cpp) they
+// throw.
 void schema_text_ends_too_early(std::size_t at);
 void schema_expects_another_character(std::size_t at, char expected);
 void schema_expects_a_name(std::size_t at);

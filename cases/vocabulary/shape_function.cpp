@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "graph/graph_check.h"
 #include "view.h"
 
 namespace assay {
@@ -184,9 +185,42 @@ Shape numel(const ShapeCall& call) {
   return {product};
 }
 
+// "3"; or "e1", which counts from the end, as many as there are.
+std::size_t place(const std::string& written, std::size_t all) {
+  const bool from_end = written.starts_with('e');
+  const std::string digits = written.substr(from_end ? 1 : 0);
+  if (digits.empty() || digits.size() > 6 || digits.find_first_not_of("0123456789") != std::string::npos)
+    throw std::invalid_argument("\"" + written + "\" is no place of an edge: write 3, or e1 for the last");
+  const std::size_t n = std::stoul(digits);
+  return std::min(from_end ? all - std::min(n, all) : n, all);
+}
+
+// What is wrong with the graph's arguments, the check of the graph says.
+Shape edge(const ShapeCall& call) {
+  const Graph* graph = call.op.graph;
+  constexpr std::size_t kAny = 1'000'000;
+  const std::size_t node = place(call.operands[0], kAny), result = place(call.operands[1], kAny);
+  if (graph == nullptr || node >= graph->nodes.size())
+    throw std::invalid_argument(fmt::format("{}: there is no node {}", call.op.schema.name, node));
+  GraphShapes shapes(*graph, call.arguments);
+  const std::vector<Checked::Output>& outputs = shapes.of(node);
+  if (result >= outputs.size()) {
+    if (call.result.error.empty()) {
+      call.result.error = shapes.fault().error;
+      call.result.argument = call.op.schema.find(shapes.fault().argument);
+    }
+    return {};
+  }
+  const Shape& whole = outputs[result].shape;
+  const std::size_t first = place(call.operands[2], whole.size()), last = place(call.operands[3], whole.size());
+  return {whole.begin() + static_cast<std::ptrdiff_t>(std::min(first, last)),
+          whole.begin() + static_cast<std::ptrdiff_t>(last)};
+}
+
 constexpr ShapeFunction kShapeFunctions[] = {{"reduced", 3, reduced},       {"convolved", 2, convolved},
                                              {"transposed", 2, transposed}, {"pooled", 2, pooled},
-                                             {"resized", 2, resized},       {"numel", 1, numel}};
+                                             {"resized", 2, resized},       {"numel", 1, numel},
+                                             {"edge", 4, edge}};
 
 }  // namespace
 

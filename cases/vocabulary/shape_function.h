@@ -8,6 +8,8 @@
 //   pooled(symbol, symbol)       the two sizes as seen through kernel_size, by stride, padding, dilation, ceil_mode
 //   resized(symbol, symbol)      the two sizes, which are output_size, of planes that have elements
 //   numel(run)                   one dimension: the number of elements of the run, 1 if it is empty
+//   edge(node, result, first, last)   of a graph: the shape of a node's result, from one dimension to another, where e1 is the last one
+//                                and e0 what comes after it
 //
 // A function whose arguments do not go together (a window larger than its input) says so, and blames one of them: the
 // argument check reports it, and generation draws again. A further function is one more entry of the table in

@@ -69,7 +69,7 @@ struct RecordedCall {
   std::vector<std::string> variables;  // NAME=VALUE, the environment it needs
   std::uint64_t attempts = 0;          // runs that were made, and how many of them showed the fault
   std::uint64_t failed_attempts = 0;
-  std::map<std::string, std::string> notes;       // further text attributes
+  std::map<std::string, std::string> notes;       // further text attributes; "graph" is the operator's text (graph/graph.h)
   std::map<std::string, RecordedTensor> inputs;   // by argument; "tensors/0" for entries of lists
   std::map<std::string, RecordedOutput> outputs;  // by the schema's result names; else "out" or "out0", ..
   std::map<std::string, RecordedTensor> stages;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "graph/enrol_graph.h"
 #include "vocabulary/case.h"
 #include "vocabulary/operators.h"
 
@@ -93,6 +94,17 @@ class CaseTextCheck {
   std::set<std::string> left_;
 };
 
+// A graph is an operator from here on.
+void know_graph(const RecordedCall& call) {
+  const auto graph = call.notes.find("graph");
+  if (graph == call.notes.end()) return;
+  try {
+    enrol_graph(graph->second);
+  } catch (const GraphError& e) {
+    wrong("attribute graph: {}", e.what());
+  }
+}
+
 void check_case_text(const RecordedCall& call) {
   const Operator* op = find_operator(call.op);
   if (op == nullptr) return;
@@ -114,6 +126,7 @@ void check_recorded(const RecordedCall& call) {
   for (const auto& entry : call.inputs) check_tensor_name("input", entry.first);
   for (const auto& entry : call.stages) check_tensor_name("stage", entry.first);
   for (const auto& [name, output] : call.outputs) check_output(name, output);
+  know_graph(call);
   check_case_text(call);
 }
 

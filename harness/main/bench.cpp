@@ -16,6 +16,7 @@
 #include "bench_flags.h"
 #include "commands.h"
 #include "commit.h"
+#include "graph_flag.h"
 #include "interrupt.h"
 #include "number_checks.h"
 #include "reports/file.h"
@@ -216,6 +217,7 @@ void add_bench(CLI::App& app, Command& chosen) {
       ->add_option("--shapes", flags->shapes, "a list of cases, or a folder of lists (default: cases/shapes)")
       ->excludes(only)
       ->type_name("PATH");
+  add_graphs(*command);
   command
       ->add_option("--plugin", flags->plugins,
                    "a shared library of kernels (assay/kernel.h); may be repeated")

@@ -13,6 +13,7 @@
 #include "../generate/data.h"
 #include "../judge/sharpness.h"
 #include "commands.h"
+#include "graph_flag.h"
 #include "interrupt.h"
 #include "reports/file.h"
 #include "shared_flags.h"
@@ -141,6 +142,7 @@ void add_bounds(CLI::App& app, Command& chosen) {
       "Of each operator's first result. Without CASE, cases of sizes that networks have, with means of 0, 3 and 30 beside a\n"
       "spread of 1. Contracts that give the same line as the one before are left out.");
   auto flags = std::make_shared<BoundsFlags>();
+  add_graphs(*command);
   command->add_option("CASE", flags->cases, "cases, as printed by any command")->type_name("");
   command->add_option("--mean", flags->means, "add this to the numbers of the first tensor; may be repeated")
       ->allow_extra_args(false)

@@ -14,6 +14,7 @@
 #include "../registry/registry.h"
 #include "../verify/verify.h"
 #include "commands.h"
+#include "graph_flag.h"
 #include "interrupt.h"
 #include "memory.h"
 #include "number_checks.h"
@@ -360,6 +361,7 @@ void add_diagnose(CLI::App& app, Command& chosen) {
       ->add_option("--contract", flags->contract,
                    "what the kernel promises about its numbers: fields of a contract, or strict")
       ->type_name("TEXT");
+  add_graphs(*command);
   command
       ->add_option("--plugin", flags->plugins,
                    "a shared library of kernels: that of a recorded kernel, to run it on what is swapped")

@@ -22,6 +22,7 @@
 #include "../judge/judge.h"
 #include "../run/lane.h"
 #include "commands.h"
+#include "graph_flag.h"
 #include "interrupt.h"
 #include "reports/file.h"
 #include "reports/text.h"
@@ -233,6 +234,7 @@ void add_explain(CLI::App& app, Command& chosen) {
       "Every kernel is called once; `assay verify --case TEXT` judges the results.");
   auto flags = std::make_shared<ExplainFlags>();
   command->add_option("CASE", flags->only, "a case, as printed by any command")->required()->type_name("");
+  add_graphs(*command);
   command->add_option("--plugin", flags->plugins, "a shared library of kernels")
       ->allow_extra_args(false)
       ->type_name("LIB.so");

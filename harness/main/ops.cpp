@@ -9,6 +9,7 @@
 #include "../judge/judge.h"
 #include "../verify/verify.h"
 #include "commands.h"
+#include "graph_flag.h"
 #include "reports/file.h"
 #include "reports/text.h"
 #include "reports/verdict.h"
@@ -371,6 +372,7 @@ void add_ops(CLI::App& app, Command& chosen) {
   command->add_option("PATTERN", flags->patterns, "shell globs on operator names; all without")
       ->type_name("");
   command->add_flag("--contracts", flags->contracts, "also print the source of every contract field");
+  add_graphs(*command);
   command->add_option("--plugin", flags->plugins, "a shared library of kernels")
       ->allow_extra_args(false)
       ->type_name("LIB.so");

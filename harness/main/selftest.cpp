@@ -14,6 +14,7 @@
 #include "../variants/variant.h"
 #include "../verify/verify.h"
 #include "commands.h"
+#include "graph_flag.h"
 #include "interrupt.h"
 #include "kept_run.h"
 #include "reports/file.h"
@@ -191,6 +192,7 @@ void add_selftest(CLI::App& app, Command& chosen) {
       "--diagnosis", flags->diagnosis,
       "plant what shows in results, and see whether `assay diagnose` names it; a cause named for a right kernel "
       "fails. Takes no --cases, --plugin or --no-rivals");
+  add_graphs(*command);
   command
       ->add_option(
           "--plugin", flags->plugins,

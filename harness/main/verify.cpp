@@ -18,6 +18,7 @@
 #include "../verify/access_table.h"
 #include "../verify/case_list.h"
 #include "commands.h"
+#include "graph_flag.h"
 #include "interrupt.h"
 #include "kept_run.h"
 #include "number_checks.h"
@@ -248,6 +249,7 @@ int verify_command(VerifyFlags& flags) {
   VerifyOptions& options = flags.options;
   std::vector<std::string> inputs;
   std::optional<Fixtures> fixtures = take_flags(flags, inputs);
+  if (options.patterns.empty() && flags.only.empty() && flags.list.empty() && !fixtures) options.patterns = given_graphs();
   const auto registry = load_registry(flags.plugins, selects_torch(options.impls));
   std::optional<AccessFile> accesses;
   if (flags.check) {

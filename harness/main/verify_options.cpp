@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "commands.h"
+#include "graph_flag.h"
 #include "number_checks.h"
 #include "shared_flags.h"
 #include "verify_flags.h"
@@ -55,6 +56,7 @@ void add_verify(CLI::App& app, Command& chosen) {
   auto flags = std::make_shared<VerifyFlags>();
   VerifyOptions& o = flags->options;
   add_choice(*command, o.patterns, flags->dtypes);
+  add_graphs(*command);
   command
       ->add_option("--impl", o.impls,
                    "shell globs on kernel names (cpu.avx2, 'cpu.*', torch); '!cuda.*': all but these")

@@ -13,6 +13,7 @@
 #include "../generate/data.h"
 #include "../plugin/sanitized.h"
 #include "../registry/machine.h"
+#include "graph/graph.h"
 #include "vocabulary/stop.h"
 
 namespace assay {
@@ -67,6 +68,7 @@ RecordedCall record_inputs(const std::string& case_text, std::uint64_t seed, con
                            const Kernel& kernel) {
   RecordedCall r;
   r.op = call.op->schema.name;
+  if (call.op->graph != nullptr) r.notes["graph"] = call.op->graph->text;
   r.case_text = case_text;
   r.seed = seed;
   r.impl = kernel.name;

@@ -10,6 +10,7 @@
 #include "../plugin/sanitized.h"
 #include "../run/describe.h"
 #include "../run/printed.h"
+#include "graph/enrol_graph.h"
 #include "kept_list.h"
 #include "parts.h"
 #include "subprocess.h"
@@ -65,6 +66,13 @@ const std::string& where_from(const Kernel& k) {
 }
 
 const Operator& operator_of(std::string_view schema, std::string_view kernel) {
+  if (is_graph(schema)) {
+    try {
+      return enrol_graph(schema);
+    } catch (const GraphError& e) {
+      throw RegistryError(fmt::format("kernel {}: {}", kernel, e.what()));
+    }
+  }
   const Operator* op = find_operator(operator_name(schema));
   if (op == nullptr)
     throw RegistryError(fmt::format("kernel {} is for operator \"{}\", which Assay does not have{}", kernel,

@@ -129,6 +129,10 @@ Adversary<V> group(const Adversary<V>& x) {
   return {settled(x), Adversary<V>::Pending::none};
 }
 template <class V>
+bool finite_for_certain(const Adversary<V>& x) {
+  return Carrier<V>::finite(x.value);
+}
+template <class V>
 bool is_nan(const Adversary<V>& x) {
   return Carrier<V>::nan(settled(x));
 }
@@ -253,6 +257,14 @@ struct ScalarOps<Adversary<V>> {
   static Adversary<V> parameter(double x) { return Adversary<V>(x); }
   static Adversary<V> cast(const Adversary<V>& x, Dtype d) {
     return {V(round_to(settled(x), format(d))), Adversary<V>::Pending::none};
+  }
+  static Adversary<V> passed(const Adversary<V>& x, Dtype d) {
+    if (!attack_state().attack.shuffle || !attack_state().coin()) return x;
+    if (!holds_all_of_compute(format(d))) return cast(x, d);
+    using Pending = typename Adversary<V>::Pending;
+    if (x.pending == Pending::none || x.pending == Pending::input) return x;
+    // What is in memory is a number of the format, which one that is rounded elsewhere than to the nearest is not.
+    return {V(round_to(x.value, arithmetic().compute.format)), Pending::none};
   }
   template <class Term>
   static Adversary<V> sum(std::int64_t n, Term&& term) {

@@ -79,6 +79,7 @@ inline Counted select(bool condition, const Counted& a, const Counted& b) {
 }
 inline Counted group(const Counted& x) { return x; }
 inline bool is_nan(const Counted& x) { return is_nan(x.value); }
+inline bool finite_for_certain(const Counted& x) { return std::isfinite(x.value); }
 inline Counted maximum(const Counted& a, const Counted& b) {
   return detail::counted(&Operations::comparisons, maximum(a.value, b.value), a, b);
 }

@@ -39,6 +39,7 @@ inline bool operator!=(const Dual& a, const Dual& b) { return !(a.value == b.val
 inline Dual select(bool condition, const Dual& a, const Dual& b) { return condition ? a : b; }
 inline Dual group(const Dual& x) { return x; }
 inline bool is_nan(const Dual& x) { return is_nan(x.value); }
+inline bool finite_for_certain(const Dual& x) { return is_finite(x.value); }
 // The first of two equal ones, as in a scan for the maximum.
 inline Dual maximum(const Dual& a, const Dual& b) { return is_nan(a.value) || a.value >= b.value ? a : b; }
 inline Dual minimum(const Dual& a, const Dual& b) { return is_nan(a.value) || a.value <= b.value ? a : b; }

@@ -48,6 +48,7 @@ constexpr Integer floor_quotient(Integer a, Integer b) {
 }
 
 inline bool is_nan(Integer) { return false; }
+inline bool finite_for_certain(Integer) { return true; }
 inline Integer select(bool condition, Integer a, Integer b) { return condition ? a : b; }
 inline Integer either(Integer a, Integer) {
   return a;

@@ -156,18 +156,35 @@ void keep_positive(Tracked<V>& squares) {
   squares.error = squares.magnitude = C::size(squares.value);
 }
 
+// Of an input: what it is, and by how much a kernel may read another number.
 template <class V>
-MomentSizes<V> sizes_of(std::span<const double> x, const Tracked<V>& mean) {
+V value_of(double x) {
+  return V(x);
+}
+template <class V>
+V value_of(const Tracked<V>& x) {
+  return x.value;
+}
+template <class V>
+typename Tracked<V>::Bound error_of(double x) {
+  return arithmetic().daz ? ScalarOps<Tracked<V>>::input(x).error : 0;
+}
+template <class V>
+typename Tracked<V>::Bound error_of(const Tracked<V>& x) {
+  return x.error;
+}
+
+template <class V, class X>
+MomentSizes<V> sizes_of(std::span<const X> x, const Tracked<V>& mean) {
   using C = Carrier<V>;
   MomentSizes<V> sizes;
-  const bool daz = arithmetic().daz;
-  for (const double each : x) {
-    if (!std::isfinite(each)) {
-      (std::isnan(each) ? sizes.nan : sizes.infinite) = true;
+  for (const X& each : x) {
+    const V value = value_of<V>(each);
+    if (!C::finite(value)) {
+      (C::nan(value) ? sizes.nan : sizes.infinite) = true;
       continue;
     }
-    const V value(each);
-    const auto error = daz ? ScalarOps<Tracked<V>>::input(each).error : 0;
+    const auto error = error_of<V>(each);
     const auto size = C::size(value) + error;
     sizes.sum += size;
     sizes.squares += size * size;
@@ -185,8 +202,8 @@ MomentSizes<V> sizes_of(std::span<const double> x, const Tracked<V>& mean) {
 // Squares of distances from a number c that is known to within an error e, each with 2 |x - c| e in its own. But it is one
 // number that is wrong: together they are off by -2 e (x - c) + e^2, summed, and next to nothing is left of the first if c is the
 // mean. moments.md derives it.
-template <class V>
-void keep_what_one_centre_does(Tracked<V>& squares, std::span<const double> x, const Tracked<V>& centre) {
+template <class V, class X>
+void keep_what_one_centre_does(Tracked<V>& squares, std::span<const X> x, const Tracked<V>& centre) {
   using C = Carrier<V>;
   using Bound = typename Tracked<V>::Bound;
   if (centre.error == 0 || centre.may_be != 0 || !C::finite(centre.value)) return;
@@ -199,40 +216,79 @@ void keep_what_one_centre_does(Tracked<V>& squares, std::span<const double> x, c
     least = std::max(least, static_cast<Bound>(a.flushes ? to->format.min_normal : to->half_subnormal));
   Bound distances = 0, unread = 0;
   V sum{};
-  for (const double each : x) {
-    const V distance = V(each) - centre.value;
+  for (const X& each : x) {
+    const V distance = value_of<V>(each) - centre.value;
     const Bound size = C::least_size(distance);
     if (size < least || size * size < least) continue;
     distances += size;
     sum = sum + distance;
-    if (a.daz) unread += ScalarOps<Tracked<V>>::input(each).error;
+    unread += error_of<V>(each);
   }
-  const Bound left = C::size(sum) + distances * kSlack + unread;
+  const Bound left = C::size(sum) + distances * kSlack + unread * (1 + kSlack);
   const Bound without = squares.error - 2 * centre.error * (distances * (1 - kSlack) - left);
   if (without < squares.error) squares.error = std::max(detail::inflate(without), Bound(C::kLeast));
 }
 
+namespace {
+
+bool finite_number(double x) { return std::isfinite(x); }
 template <class V>
-Moments<Tracked<V>> tracked_moments(std::span<const double> x) {
+bool finite_number(const Tracked<V>& x) {
+  return finite_for_certain(x);
+}
+
+// From the sums of two passes to what kernels may give.
+template <class V, class X>
+Moments<Tracked<V>> with_other_ways(Moments<Tracked<V>> m, const Tracked<V>& centre, std::span<const X> x) {
   using C = Carrier<V>;
   const auto n = static_cast<std::int64_t>(x.size());
-  OpenSum<V> sum, squares;
-  sum.add_inputs(x);
-  Moments<Tracked<V>> m{sum.total() / Tracked<V>(n), {}};
-  const Tracked<V> centre = group(m.mean);
-  squares.add_squared_distances(x, centre);
   m.mean = closed(m.mean);
-  m.squares = closed(squares.total());
+  m.squares = closed(m.squares);
   keep_what_one_centre_does(m.squares, x, centre);
 
   // A sum of squares is never minus infinity, and NaN only where a number is not finite or the mean is NaN.
-  if (m.squares.may_be != 0 && C::finite(m.mean.value) && (m.mean.may_be & kMayBeNan) == 0 &&
-      std::ranges::all_of(x, [](double each) { return std::isfinite(each); }))
+  const bool finite = std::ranges::all_of(x, [](const X& each) { return finite_number(each); });
+  if (m.squares.may_be != 0 && C::finite(m.mean.value) && (m.mean.may_be & kMayBeNan) == 0 && finite)
     m.squares.may_be &= kMayBePositiveInfinity;
   keep_positive(m.squares);
-  if (arithmetic().updates_moments && n >= 2) admit_merging(m, n, sizes_of(x, m.mean));
-  if (arithmetic().one_pass && n >= 1) admit_one_pass(m, n, sizes_of(x, m.mean));
+  const bool merges = arithmetic().updates_moments && n >= 2, one_pass = arithmetic().one_pass && n >= 1;
+  if constexpr (!std::is_same_v<X, double>) {
+    // Of numbers that may be infinite nothing is known under other ways.
+    if (!finite && (merges || one_pass)) {
+      m.mean = Tracked<V>::anything(m.mean.value);
+      m.squares = Tracked<V>::anything(m.squares.value);
+      return m;
+    }
+  }
+  if (merges) admit_merging(m, n, sizes_of<V>(x, m.mean));
+  if (one_pass) admit_one_pass(m, n, sizes_of<V>(x, m.mean));
   return m;
+}
+
+}  // namespace
+
+template <class V>
+Moments<Tracked<V>> tracked_moments(std::span<const double> x) {
+  const auto n = static_cast<std::int64_t>(x.size());
+  OpenSum<V> sum, squares;
+  sum.add_inputs(x);
+  const Tracked<V> mean = sum.total() / Tracked<V>(n), centre = group(mean);
+  squares.add_squared_distances(x, centre);
+  return with_other_ways<V, double>({mean, squares.total()}, centre, x);
+}
+
+template <class V>
+Moments<Tracked<V>> tracked_moments(std::span<const Tracked<V>> x) {
+  const auto n = static_cast<std::int64_t>(x.size());
+  OpenSum<V> sum, squares;
+  for (const Tracked<V>& each : x) sum.add(each);
+  const Tracked<V> mean = sum.total() / Tracked<V>(n), centre = group(mean);
+  for (std::size_t k = 0; k < x.size(); ++k) {
+    stop_point_at(static_cast<std::int64_t>(k));
+    const Tracked<V> distance = x[k] - centre;
+    squares.add(distance * distance);
+  }
+  return with_other_ways<V, Tracked<V>>({mean, squares.total()}, centre, x);
 }
 
 template <class V>
@@ -285,6 +341,7 @@ Moments<Adversary<V>> one_pass_moments(const std::vector<Adversary<V>>& x) {
 
 #define ASSAY_INSTANTIATE(V)                                                 \
   template Moments<Tracked<V>> tracked_moments(std::span<const double>);     \
+  template Moments<Tracked<V>> tracked_moments(std::span<const Tracked<V>>); \
   template Moments<Adversary<V>> merged_moments(std::vector<Adversary<V>>&); \
   template Moments<Adversary<V>> one_pass_moments(const std::vector<Adversary<V>>&);
 

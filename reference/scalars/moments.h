@@ -23,6 +23,9 @@ struct Moments {
 // By two passes, and what merging the moments of parts may give where that is allowed. Of elements of a tensor.
 template <class V>
 Moments<Tracked<V>> tracked_moments(std::span<const double> x);
+// The same of numbers that have been computed, each closed.
+template <class V>
+Moments<Tracked<V>> tracked_moments(std::span<const Tracked<V>> x);
 
 // The moments by merging, in some order, some numbers alone and some in parts. Precondition: x is not empty.
 template <class V>
@@ -62,12 +65,25 @@ void settle_moments(Moments<Adversary<V>>& m, std::int64_t n, const X& x) {
 
 }  // namespace detail
 
+namespace detail {
+
+template <template <class> class Tensor, class S, class Number>
+Moments<S> moments_of_computed(std::int64_t n, const Tensor<S>& input, const Number& number) {
+  std::vector<S> all;
+  all.reserve(static_cast<std::size_t>(n));
+  for (std::int64_t k = 0; k < n; ++k) all.push_back(closed(input.at(number(k))));
+  return tracked_moments<typename S::Value>(std::span<const S>(all));
+}
+
+}  // namespace detail
+
 template <template <class> class Tensor, class S, class Number>
 Moments<S> moments(std::int64_t n, const Tensor<S>& input, const Number& number) {
   if constexpr (requires { typename S::Bound; }) {
+    if (!input.is_decoded()) return detail::moments_of_computed(n, input, number);
     std::vector<double> all(static_cast<std::size_t>(n));
     for (std::int64_t k = 0; k < n; ++k) all[static_cast<std::size_t>(k)] = input.value(number(k));
-    return tracked_moments<typename S::Value>(all);
+    return tracked_moments<typename S::Value>(std::span<const double>(all));
   } else {
     const auto x = [&](std::int64_t k) { return input.at(number(k)); };
     Moments<S> m = detail::two_passes<S>(n, x);
@@ -80,9 +96,8 @@ Moments<S> moments(std::int64_t n, const Tensor<S>& input, const Number& number)
 template <template <class> class Tensor, class S>
 Moments<S> moments(std::int64_t n, const Tensor<S>& input, std::int64_t first) {
   if constexpr (requires { typename S::Bound; })
-    return tracked_moments<typename S::Value>(input.values(first, n));
-  else
-    return moments(n, input, [&](std::int64_t k) { return first + k; });
+    if (input.is_decoded()) return tracked_moments<typename S::Value>(input.values(first, n));
+  return moments(n, input, [&](std::int64_t k) { return first + k; });
 }
 
 }  // namespace assay

@@ -89,6 +89,7 @@ inline Real select(bool condition, const Real& a, const Real& b) { return condit
 inline Real group(const Real& x) { return x; }
 inline bool is_nan(const Real& x) { return mpfr_nan_p(x.data()) != 0; }
 inline bool is_finite(const Real& x) { return mpfr_nan_p(x.data()) == 0 && mpfr_inf_p(x.data()) == 0; }
+inline bool finite_for_certain(const Real& x) { return is_finite(x); }
 inline bool is_negative(const Real& x) { return mpfr_signbit(x.data()) != 0; }  // of the sign bit: -0 is
 Real abs(const Real& x);
 Real sqrt(const Real& x);

@@ -21,6 +21,9 @@
 //   integer_products<S>(n)   says that n products of integers were computed and added without S; only counting hears it
 //   cast<S>(x, dtype)        a conversion to a floating-point dtype that the operator's definition asks for:
 //                            rounded once, to nearest even
+//   passed<S>(x, dtype)      x on its way from one operator of a graph to another: kernels may store it as this dtype and
+//                            read it again, or keep it as it is
+//   finite_for_certain(x)    whether no kernel has an infinity or NaN in its place
 //
 // A further scalar is one more file: its type with these functions (found by argument-dependent lookup), a
 // specialisation of ScalarOps, and its name in kScalars of reading.h. References do not change.
@@ -47,6 +50,7 @@ namespace assay {
 //     optional; otherwise one addition, or comparison, after the other
 //   static S either(const S& a, const S& b), static bool folds(), static S line(...)   optional: of scalars for which there are
 //     other ways
+//   static S passed(const S& x, Dtype d)   optional: of scalars to which storing matters
 //   static void begin(int output, std::int64_t number)   optional: called before each element or row
 template <class S>
 struct ScalarOps;
@@ -74,6 +78,7 @@ void running_sums(std::int64_t n, Term&& term, Each&& each) {
   }
 }
 inline bool is_nan(double x) { return std::isnan(x); }
+inline bool finite_for_certain(double x) { return std::isfinite(x); }
 inline double floor(double x) { return std::floor(x); }
 inline double group(double x) { return x; }
 // `b` is a function, which is called where another way of writing matters.
@@ -150,6 +155,13 @@ void integer_products(std::int64_t n) {
 template <class S>
 S cast(const S& x, Dtype d) {
   return ScalarOps<S>::cast(x, d);
+}
+template <class S>
+S passed(const S& x, Dtype d) {
+  if constexpr (requires { ScalarOps<S>::passed(x, d); })
+    return ScalarOps<S>::passed(x, d);
+  else
+    return x;
 }
 template <class S>
 S param(double x) {

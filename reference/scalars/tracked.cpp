@@ -66,6 +66,34 @@ Tracked<V> ScalarOps<Tracked<V>>::cast(const Tracked<V>& x, Dtype d) {
   return r;
 }
 
+// The set of x with, beside each number, the same rounded to the format; README.md, section 11.
+template <class V>
+Tracked<V> ScalarOps<Tracked<V>>::passed(const Tracked<V>& x, Dtype d) {
+  using C = Carrier<V>;
+  using Bound = typename C::Bound;
+  if (holds_all_of_compute(format(d))) return x;
+  const Rounding to(format(d));
+  const Arithmetic& a = arithmetic();
+  Tracked<V> stored = closed(x);
+  const Tracked<V> kept = stored;
+  detail::round_once(stored, to);
+  if (to.grid < a.compute.grid || to.format.precision > a.compute.format.precision) stored.foreign = true;
+  if (is_closed(x) || (x.summed && !a.one_adder)) return stored;
+  Tracked<V> r = x;
+  r.may_be |= stored.may_be;
+  if (!C::finite(x.value) || kept.error == std::numeric_limits<Bound>::infinity()) return r;
+  if (kept.error != 0 || !detail::representable(kept.value, kept.grid, to)) {
+    Bound more = detail::rounding_error(kept, to);
+    // A number that storing flushes is lost whole.
+    if (a.flushes && C::least_size(kept.value) - kept.error < static_cast<Bound>(to.format.min_normal))
+      more = std::max(more, C::size(kept.value) + kept.error);
+    // The additions of an open sum are charged when it is closed.
+    r.error = detail::inflate((x.terms >= 2 ? x.error : kept.error) + more);
+    r.grid = kNoGrid;
+  }
+  return r;
+}
+
 namespace detail {
 
 template <class V>

@@ -37,6 +37,11 @@ template <class V>
 Tracked<V> group(const Tracked<V>& x) {
   return closed(x);
 }
+template <class V>
+bool finite_for_certain(const Tracked<V>& x) {
+  return x.may_be == 0 && Carrier<V>::finite(x.value) &&
+         x.error < std::numeric_limits<typename Tracked<V>::Bound>::infinity();
+}
 
 // Either of two closed numbers: the smallest set around `likely` that holds both.
 template <class V>
@@ -154,6 +159,7 @@ struct ScalarOps<Tracked<V>> {
   }
   static Tracked<V> parameter(double x) { return Tracked<V>(x); }
   static Tracked<V> cast(const Tracked<V>& x, Dtype d);
+  static Tracked<V> passed(const Tracked<V>& x, Dtype d);
   using Products = OpenProducts<V>;  // for sum_of_products
   template <class Term>
   static Tracked<V> sum(std::int64_t n, Term&& term) {

@@ -1,0 +1,77 @@
+// Shapes with unknowns, and what follows for the unknowns where two shapes are one: [*,K] and [N,C,7] give * = [N,C] and K = 7.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace assay {
+
+// A part of the shape of a result of a node, as Python slices it: dims[first:last], where a negative number counts from the end and a
+// last of 0 is the end.
+struct EdgePart {
+  std::size_t node = 0, result = 0;
+  std::int64_t first = 0, last = 0;
+  friend bool operator==(const EdgePart&, const EdgePart&) = default;
+};
+
+// A size: the number of an unknown of ShapeTerms.
+struct DimTerm {
+  std::size_t unknown = 0;
+};
+
+// Dimensions at the front, then perhaps a run of any number, then dimensions at the back.
+struct ShapeTerm {
+  std::vector<DimTerm> front{};
+  std::optional<std::size_t> run{};  // the number of an unknown run
+  std::vector<DimTerm> back{};       // none where there is no run
+};
+
+class ShapeTerms {
+ public:
+  DimTerm dim();
+  DimTerm dim(std::int64_t size);
+  DimTerm dim(const EdgePart& computed);
+  ShapeTerm any();  // a run alone
+  ShapeTerm ranked(std::size_t dimensions);
+  ShapeTerm edge(const EdgePart& computed);
+  // A run with as many dimensions as another one has, in which it is a window.
+  std::size_t window(std::size_t in);
+
+  // Makes both one shape; or changes nothing and returns false. What is computed from a graph's arguments cannot be compared with
+  // what is known, and is no reason against it.
+  bool unify(const ShapeTerm& a, const ShapeTerm& b);
+  bool unify(DimTerm a, DimTerm b);
+
+  // As far as it is known.
+  ShapeTerm resolved(const ShapeTerm& t) const;
+  // The dimension with this number, from the end if it is negative, which `t` has or gets. None if it has fewer.
+  std::optional<DimTerm> at(const ShapeTerm& t, std::int64_t d);
+
+  std::optional<std::int64_t> size(DimTerm d) const;
+  const EdgePart* computed(DimTerm d) const;
+  const EdgePart* computed_run(std::size_t run) const;
+  std::size_t root(DimTerm d) const;
+  std::size_t root_run(std::size_t run) const;
+  std::optional<std::size_t> window_in(std::size_t run) const;  // a root
+ private:
+  struct Dim {
+    std::size_t parent;
+    std::optional<std::int64_t> size{};
+    std::optional<EdgePart> computed{};
+  };
+  struct Run {
+    std::optional<ShapeTerm> bound{};
+    std::optional<EdgePart> computed{};
+    std::optional<std::size_t> window_in{};
+  };
+  bool bind(std::size_t run, const ShapeTerm& to);
+  bool unify_now(const ShapeTerm& a, const ShapeTerm& b);
+  DimTerm part(const EdgePart& of, std::int64_t d);
+
+  std::vector<Dim> dims_;
+  std::vector<Run> runs_;
+};
+
+}  // namespace assay
