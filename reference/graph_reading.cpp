@@ -35,10 +35,11 @@ class InsideAnother {
 template <class S>
 inline constexpr bool kAttacks = requires(S x) { x.pending; } && !requires { typename S::Bound; };
 
-std::span<const ResultFunctions> functions_of(const Operator& op) {
-  const auto* reference = dynamic_cast<const ReferenceOf*>(find_reference(op.schema.name));
+std::span<const ResultFunctions> functions_of(const GraphNode& node) {
+  const Reference* formula = node.formula != nullptr ? node.formula : find_reference(node.op->schema.name);
+  const auto* reference = dynamic_cast<const ReferenceOf*>(formula);
   if (reference == nullptr)
-    throw std::invalid_argument(fmt::format("{} has no reference that a graph could read", op.schema.name));
+    throw std::invalid_argument(fmt::format("{} has no reference that a graph could read", node.op->schema.name));
   return reference->results();
 }
 
@@ -71,7 +72,7 @@ GraphInputs::GraphInputs(const Graph& graph, std::span<const assay_value> argume
       v.as.tensors = list.data();
     }
     node.inputs = std::make_unique<Inputs>(*op, values, node.outputs);
-    node.functions = functions_of(*op);
+    node.functions = functions_of(graph.nodes[k]);
   }
 }
 
@@ -190,9 +191,8 @@ S GraphReader<S>::of_node(const GraphValue& v, std::int64_t n, bool is_result) {
   const Moved::Place place = moved.from(n);
   const GraphValue& whole = node.arguments[0];
   const GraphValue& from = whole.from == From::list ? whole.items[place.tensor] : whole;
-  const bool converts = node.schema().base == "to";
-  const S x = value(from, place.element, is_result && !converts);
-  return converts ? cast<S>(x, moved.dtype) : x;
+  const S x = value(from, place.element, is_result && !moved.rounded_to);
+  return moved.rounded_to ? cast<S>(x, *moved.rounded_to) : x;
 }
 
 template <class S>

@@ -5,8 +5,11 @@
 
 #include "evaluation_by.h"
 #include "graph/enrol_graph.h"
+#include "graph/graph_mutants.h"
+#include "generic_points.h"
 #include "graph_reading.h"
 #include "vocabulary/operators.h"
+#include "vocabulary/wrong_formula.h"
 
 namespace assay {
 namespace {
@@ -36,6 +39,12 @@ class GraphFormula {
   std::unique_ptr<GraphInputs> inputs_;
 };
 
+std::unique_ptr<Evaluation> evaluation_of(const Graph& graph, std::span<const assay_value> arguments,
+                                          std::span<const Checked::Output> outputs) {
+  const StandardFloatState state;
+  return std::make_unique<EvaluationBy<GraphFormula>>(GraphFormula(graph, arguments, outputs), false);
+}
+
 class GraphReference final : public Reference {
  public:
   explicit GraphReference(const Graph& graph) : graph_(graph) {}
@@ -45,12 +54,39 @@ class GraphReference final : public Reference {
   int line() const override { return 1; }
   std::unique_ptr<Evaluation> evaluate(std::span<const assay_value> arguments,
                                        std::span<const Checked::Output> outputs) const override {
-    const StandardFloatState state;
-    return std::make_unique<EvaluationBy<GraphFormula>>(GraphFormula(graph_, arguments, outputs), false);
+    return evaluation_of(graph_, arguments, outputs);
   }
 
  private:
   const Graph& graph_;
+};
+
+// A wrong one, which is the right one in calls that it cannot take.
+class MutantReference final : public Reference {
+ public:
+  MutantReference(const Graph& right, GraphMutant mutant) : right_(right), mutant_(std::move(mutant)) {}
+
+  const GraphMutant& mutant() const { return mutant_; }
+  const Operator& op() const override { return right_.op; }
+  std::string_view file() const override { return "graph"; }
+  int line() const override { return 1; }
+  std::unique_ptr<Evaluation> evaluate(std::span<const assay_value> arguments,
+                                       std::span<const Checked::Output> outputs) const override {
+    const Checked checked = check_graph(mutant_.graph->op, arguments);
+    const bool fits = checked.ok() && std::ranges::equal(checked.outputs, outputs, [](const auto& a, const auto& b) {
+                        return a.dtype == b.dtype && a.shape == b.shape;
+                      });
+    return evaluation_of(fits ? *mutant_.graph : right_, arguments, outputs);
+  }
+  bool is_right() const override {
+    const bool has_wrong_formula =
+        std::ranges::any_of(mutant_.graph->nodes, [](const GraphNode& n) { return n.formula != nullptr; });
+    return !has_wrong_formula && agree_at_generic_points(*this, *find_reference(right_.op.schema.name), mutant_.graph->op);
+  }
+
+ private:
+  const Graph& right_;
+  GraphMutant mutant_;
 };
 
 }  // namespace
@@ -64,6 +100,11 @@ const Operator& enrol_graph(std::string_view text) {
   }
   static std::deque<GraphReference> references;
   const EnrolledReference enrolled(&references.emplace_back(graph));
+  static std::deque<MutantReference> mutants;
+  for (GraphMutant& m : mutants_of(graph)) {
+    const MutantReference& mutant = mutants.emplace_back(graph, std::move(m));
+    const EnrolledWrong wrong({mutant.mutant().name, mutant.mutant().says, &mutant, mutant.mutant().dtypes});
+  }
   return graph.op;
 }
 

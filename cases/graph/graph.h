@@ -35,6 +35,8 @@
 
 namespace assay {
 
+class Reference;
+
 // The text is no graph. The message says where, and lists the operators that there are not.
 struct GraphError : std::invalid_argument {
   using std::invalid_argument::invalid_argument;
@@ -61,6 +63,7 @@ struct GraphNode {
   std::string name;                   // what the text calls its first result, or its operator and a number
   const Operator* op = nullptr;       // either this
   const Movement* movement = nullptr; // or this
+  const Reference* formula = nullptr; // instead of the operator's own: of a mutant (graph_mutants.h)
   std::vector<GraphValue> arguments;  // one for each argument of the schema
   std::size_t line = 0;               // of the text, from 1
 

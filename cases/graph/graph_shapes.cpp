@@ -11,6 +11,7 @@
 #include "shape_terms.h"
 #include "vocabulary/domain.h"
 #include "vocabulary/shape_rule.h"
+#include "vocabulary/shape_rule_text.h"
 
 namespace assay {
 namespace {
@@ -137,7 +138,7 @@ class Derivation {
     const std::string key = d.name + "*" + d.operands[0];
     if (factor && !s.sizes.contains(key)) {
       const DimTerm one = size_of(s, d.operands[0]);
-      s.sizes[key] = terms_.size(one) ? terms_.dim(*factor * *terms_.size(one)) : terms_.dim(*factor);
+      s.sizes[key] = terms_.size(one) ? terms_.dim(product_of_sizes(*factor, *terms_.size(one))) : terms_.dim(*factor);
       if (!terms_.size(one)) terms_.unify(one, terms_.dim(1));
     }
     return size_of(s, key);
@@ -235,11 +236,11 @@ class Derivation {
   std::vector<ShapeTerm> of_operator(std::size_t k) {
     const GraphNode& node = graph_.nodes[k];
     for (const ShapeAlternative& alternative : shape_rule(*node.op).alternatives) {
-      const ShapeTerms before = terms_;
+      const ShapeTerms::Mark before = terms_.mark();
       const auto bound = bound_;
       Symbols s;
       if (!fits(k, alternative, s)) {
-        terms_ = before;
+        terms_.back_to(before);
         bound_ = bound;
         continue;
       }
@@ -300,7 +301,7 @@ class Derivation {
   std::vector<ShapeTerm> of_movement(std::size_t k) {
     const GraphNode& node = graph_.nodes[k];
     const std::string_view base = node.schema().base;
-    if (base == "to" || base == "contiguous" || base == "detach") return {term(node.arguments[0])};
+    if (base == "to" || base == "rounded" || base == "contiguous" || base == "detach") return {term(node.arguments[0])};
     if (base == "t") {
       const ShapeTerm two = terms_.ranked(2);
       if (terms_.unify(term(node.arguments[0]), two)) return {{.front = {two.front[1], two.front[0]}}};
@@ -330,7 +331,7 @@ class Derivation {
     return t;
   }
   static DimTerm* place(ShapeTerm& t, std::int64_t d) {
-    const auto n = static_cast<std::size_t>(d < 0 ? -d : d + 1);
+    const std::size_t n = ShapeTerms::count_to(d);
     if (d >= 0) return n <= t.front.size() ? &t.front[n - 1] : nullptr;
     std::vector<DimTerm>& in = t.run ? t.back : t.front;
     return n <= in.size() ? &in[in.size() - n] : nullptr;
@@ -432,24 +433,27 @@ class Derivation {
 
   // ---- As text ----
 
-  // The arguments from which a node's results are computed.
-  void upstream(std::size_t node, std::set<std::size_t>& all, std::set<std::size_t>& seen) const {
-    if (!seen.insert(node).second) return;
+  // The arguments from which the results of these nodes are computed.
+  std::set<std::size_t> upstream(std::vector<bool> nodes) const {
+    std::set<std::size_t> all;
     const auto look = [&](const GraphValue& v, const auto& self) -> void {
       if (v.from == From::argument) all.insert(v.index);
-      if (v.from == From::node) upstream(v.index, all, seen);
+      if (v.from == From::node) nodes[v.index] = true;
       for (const GraphValue& item : v.items) self(item, self);
     };
-    for (const GraphValue& v : graph_.nodes[node].arguments) look(v, look);
+    for (std::size_t k = nodes.size(); k-- > 0;)
+      if (nodes[k])
+        for (const GraphValue& v : graph_.nodes[k].arguments) look(v, look);
+    return all;
   }
 
   std::string text() {
     const std::size_t n = graph_.op.schema.argument_count;
     // Edges are computed from arguments that say their own shape.
-    std::set<std::size_t> own, seen;
+    std::vector<bool> edges(graph_.nodes.size());
     for (std::size_t i = 0; i < n; ++i)
-      if (is_tensor(graph_, i))
-        each_computed(arguments_[i], [&](const EdgePart& e) { upstream(e.node, own, seen); });
+      if (is_tensor(graph_, i)) each_computed(arguments_[i], [&](const EdgePart& e) { edges[e.node] = true; });
+    const std::set<std::size_t> own = upstream(std::move(edges));
     std::vector<std::string> inputs;
     std::vector<std::pair<std::size_t, ShapeTerm>> shapes;
     for (std::size_t i = 0; i < n; ++i) {
@@ -608,7 +612,7 @@ std::string with_names_of(const Graph& graph, const GraphNode& node, std::string
 }
 
 // Everything that texts say of arguments which go straight into nodes: "alpha: real; min: real".
-template <class Say>  // (node, its argument, its name) -> text
+template <class Say>  // (node, its argument, the graph's) -> text
 std::string collected(const Graph& graph, const Say& say) {
   std::map<std::string_view, std::string> all;
   for (const GraphNode& node : graph.nodes) {
@@ -616,8 +620,9 @@ std::string collected(const Graph& graph, const Say& say) {
     for (std::size_t i = 0; i < node.arguments.size(); ++i) {
       const GraphValue& v = node.arguments[i];
       if (v.from != From::argument) continue;
-      const std::string text = say(node, node.op->schema.argument_storage[i]);
-      if (!text.empty()) all.try_emplace(graph.op.schema.argument_storage[v.index].name, text);
+      const Argument& own = graph.op.schema.argument_storage[v.index];
+      const std::string text = say(node, node.op->schema.argument_storage[i], own);
+      if (!text.empty()) all.try_emplace(own.name, text);
     }
   }
   std::vector<std::string> texts;
@@ -625,17 +630,32 @@ std::string collected(const Graph& graph, const Say& say) {
   return fmt::format("{}", fmt::join(texts, "; "));
 }
 
-// Texts of operators live as long as the program.
-std::string_view kept(std::string text) {
-  static std::deque<std::string> all;
-  return all.emplace_back(std::move(text));
-}
-
-void check_arguments_have_domains(const Graph& graph) {
-  for (const Argument& a : graph.op.schema.arguments())
-    if (a.is_tensor() && (a.list || a.optional))
-      throw GraphError(fmt::format("{}: {} is {}, which a graph cannot take: leave it out, or give each tensor a name",
-                                   graph.op.schema.name, a.name, a.list ? "a list of tensors" : "an optional tensor"));
+// Every size and run of a result's pattern must be one of an argument's.
+void check_rule(const Graph& graph) {
+  const auto names = [](const ShapePattern& p) {
+    std::set<std::string> all;
+    for (const DimPattern& d : p.dims) {
+      if (d.kind == DimPattern::Kind::symbol || d.kind == DimPattern::Kind::product) all.insert(d.name);
+      if (d.kind == DimPattern::Kind::product) all.insert(d.operands[0]);
+      if (d.kind == DimPattern::Kind::run || d.kind == DimPattern::Kind::ones) all.insert("*" + d.name);
+    }
+    return all;
+  };
+  try {
+    for (const ShapeAlternative& alternative : parse_shape_rule(graph.op).alternatives) {
+      std::set<std::string> known;
+      for (const ShapePattern& p : alternative.inputs) known.merge(names(p));
+      for (const BoundNumber& n : alternative.numbers) known.merge(names({.dims = {n.size}}));
+      for (const ShapePattern& p : alternative.outputs)
+        for (const std::string& name : names(p))
+          if (!known.contains(name))
+            throw GraphError(fmt::format("{}: shapes \"{}\": no argument says {}", graph.op.schema.name, graph.op.shapes, name));
+    }
+  } catch (const GraphError&) {
+    throw;
+  } catch (const std::invalid_argument& e) {
+    throw GraphError(e.what());
+  }
 }
 
 }  // namespace
@@ -643,17 +663,21 @@ void check_arguments_have_domains(const Graph& graph) {
 std::string derived_shapes(const Graph& graph) { return Derivation(graph).rule(); }
 
 std::string derived_domains(const Graph& graph) {
-  return collected(graph, [&](const GraphNode& node, const Argument& a) {
+  return collected(graph, [&](const GraphNode& node, const Argument& a, const Argument& own) {
+    // A number where a tensor is expected may be any.
+    if (a.is_tensor() && !own.is_tensor())
+      return std::string(own.name == "eps" || own.name == "epsilon" ? "epsilon" : own.type == Type::integer ? "integer" : "real");
     return with_names_of(graph, node, said_of(node.op->domains, a.name));
   });
 }
 
-void derive(Graph& graph) {
+void derive(Graph& graph, std::deque<std::string>& texts) {
   Operator& op = graph.op;
-  check_arguments_have_domains(graph);
+  const auto kept = [&](std::string text) -> std::string_view { return texts.emplace_back(std::move(text)); };
   if (op.domains.empty()) op.domains = kept(derived_domains(graph));
   if (op.shapes.empty()) op.shapes = kept(derived_shapes(graph));
-  op.ranges = kept(collected(graph, [&](const GraphNode& node, const Argument& a) {
+  check_rule(graph);
+  op.ranges = kept(collected(graph, [&](const GraphNode& node, const Argument& a, const Argument& /*own*/) {
     return std::string(said_of(node.op->ranges, a.name));
   }));
   op.dtypes = kFloatingPoint;
@@ -661,7 +685,7 @@ void derive(Graph& graph) {
   std::set<std::string> kinks;
   for (const GraphNode& node : graph.nodes) {
     if (node.op == nullptr) {
-      elementwise = elementwise && node.schema().base == "to";
+      elementwise = elementwise && (node.schema().base == "to" || node.schema().base == "rounded");
       continue;
     }
     elementwise = elementwise && (node.op->properties & kElementwise) != 0;

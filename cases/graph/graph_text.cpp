@@ -9,16 +9,26 @@
 #include <mutex>
 #include <optional>
 
-#include "graph.h"
 #include "graph_reader.h"
 #include "graph_shapes.h"
+#include "graph_text.h"
+#include "vocabulary/domain.h"
 #include "vocabulary/operators.h"
+#include "vocabulary/shape_rule.h"
 
 namespace assay {
 namespace {
 
-constexpr std::size_t kMostNodes = 10'000;
+constexpr std::size_t kMostNodes = 1'000;  // each of which may be read while the one after it is read
 constexpr int kMostNested = 200;  // parentheses in parentheses
+constexpr int kMostInList = 100;  // of int[2]
+
+// Means the same wherever it stands.
+bool is_literal_word(std::string_view word) {
+  constexpr std::string_view all[] = {"_", "return", "none", "None", "true", "True", "false", "False", "inf", "nan"};
+  return std::ranges::find(all, word) != std::end(all) || dtype_named(word) ||
+         std::ranges::find(kMemoryFormats, word) != kMemoryFormats.end();
+}
 
 // Something that an expression gives: a value of the graph, or a literal whose type its use decides.
 struct Expression {
@@ -31,8 +41,8 @@ struct Expression {
 
 class GraphParser {
  public:
-  GraphParser(Graph& graph, std::string_view body)
-      : graph_(graph), read_(body, std::string(graph.op.schema.name)) {
+  GraphParser(Graph& graph, std::string_view body, std::span<const std::size_t> lines)
+      : graph_(graph), read_(body, std::string(graph.op.schema.name), lines) {
     for (std::size_t i = 0; i < graph.op.schema.argument_count; ++i)
       names_[std::string(graph.op.schema.argument_storage[i].name)] = {.from = GraphValue::From::argument,
                                                                        .index = i};
@@ -91,7 +101,10 @@ class GraphParser {
     const bool several = names.size() > 1;
     if (several && (e.value.from != From::node || !e.is_last))
       read_.fail(fmt::format("{} are the results of one call", fmt::join(names, ", ")));
+    for (const std::string_view name : names)
+      if (name != "_" && is_literal_word(name)) read_.fail(fmt::format("\"{}\" is a literal, and no name", name));
     if (!several && e.literal) {
+      names_.erase(std::string(names[0]));
       literals_[std::string(names[0])] = *e.literal;
       return;
     }
@@ -143,7 +156,7 @@ class GraphParser {
       if (++nested_ > kMostNested) read_.fail("signs are nested too deep");
       Expression e = factor();
       --nested_;
-      if (e.literal) return {.literal = "-" + *e.literal};
+      if (e.literal) return {.literal = e.literal->starts_with('-') ? e.literal->substr(1) : "-" + *e.literal};
       return of_two("mul.Tensor", e, {.literal = "-1"});
     }
     Expression e = primary();
@@ -377,21 +390,46 @@ class GraphParser {
 };
 
 // Without comments, and with one space for all that stand between words. The text is its own key.
-std::string normalised(std::string_view text) {
-  std::string s;
-  bool comment = false;
-  for (const char c : text) {
+struct NormalText {
+  std::string text{};
+  std::vector<std::size_t> lines{};  // of each line, its number in what was given
+};
+
+NormalText normalised(std::string_view given) {
+  NormalText normal;
+  std::string& s = normal.text;
+  bool comment = false, has_arrow = false, in_body = false;
+  char quote = 0;
+  int depth = 0;  // parentheses of the schema, within which a line ends nothing, nor before its arrow
+  std::size_t line = 1;
+  const auto add = [&](char c, std::size_t at) {
+    if (s.empty() || s.back() == '\n') normal.lines.push_back(at);
+    s += c;
+  };
+  for (char c : given) {
+    const std::size_t at = line;
+    if (c == '\n') ++line;
+    if (quote != 0) {
+      if (c == quote) quote = 0;
+      add(c, at);
+      continue;
+    }
     if (c == '#') comment = true;
     if (c == '\n') comment = false;
     if (comment) continue;
+    if (c == '"' || c == '\'') quote = c;
+    in_body = in_body || c == '{';
+    has_arrow = has_arrow || (c == '>' && s.ends_with('-'));
+    depth += c == '(' ? 1 : c == ')' ? -1 : 0;
+    if (c == '\n' && !in_body && (depth > 0 || !has_arrow)) c = ' ';
     const bool space = c == ' ' || c == '\t' || c == '\r';
     if (space && (s.empty() || s.back() == ' ' || s.back() == '\n')) continue;
     if (c == '\n' && (s.empty() || s.back() == '\n')) continue;
     if (c == '\n' && s.back() == ' ') s.pop_back();
-    s += space ? ' ' : c;
+    add(space ? ' ' : c, at);
   }
   while (!s.empty() && (s.back() == ' ' || s.back() == '\n')) s.pop_back();
-  return s;
+  return normal;
 }
 
 std::string_view trimmed(std::string_view s) {
@@ -417,7 +455,36 @@ void take_clauses(Graph& graph, std::string_view clauses) {
   }
 }
 
-void fill(Graph& graph, std::string_view text) {
+void check_schema(const Schema& schema) {
+  const auto fail = [&](const std::string& what) { throw GraphError(fmt::format("{}: {}", schema.name, what)); };
+  const auto is_name = [](std::string_view s) {
+    return !s.empty() && std::isdigit(static_cast<unsigned char>(s[0])) == 0 &&
+           std::ranges::all_of(s, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; });
+  };
+  if (!is_name(schema.ns) || !is_name(schema.base)) fail("a graph is called as an operator is: assay::swiglu");
+  for (std::size_t i = 0; i < schema.argument_count; ++i) {
+    const Argument& a = schema.argument_storage[i];
+    if (!is_name(a.name) || is_literal_word(a.name)) fail(fmt::format("an argument cannot be called {}", a.name));
+    if (schema.find(a.name) != static_cast<int>(i)) fail(fmt::format("two arguments are called {}", a.name));
+    if (a.written) fail(fmt::format("{} is written to, but a graph writes its results only", a.name));
+    if (a.list_size > kMostInList) fail(fmt::format("{} has more than {} numbers", a.name, kMostInList));
+    if (a.is_tensor() && (a.list || a.optional))
+      fail(fmt::format("{} is {}, which a graph cannot take: leave it out, or give each tensor a name", a.name,
+                       a.list ? "a list of tensors" : "an optional tensor"));
+    if (!a.has_default) continue;
+    try {
+      default_value(a);
+    } catch (const CaseError& e) {
+      fail(e.what());
+    }
+  }
+  if (std::ranges::none_of(schema.arguments(), [](const Argument& a) { return a.is_tensor(); }))
+    fail("one of its arguments must be a tensor");
+  for (const Argument& r : schema.results())
+    if (!r.is_tensor() || r.list || r.optional || r.written) fail("each result of a graph is a Tensor");
+}
+
+void fill(Graph& graph, std::string_view text, std::span<const std::size_t> lines, std::deque<std::string>& texts) {
   graph.text = text;
   const std::size_t open = text.find('{');
   if (open == std::string_view::npos)
@@ -427,30 +494,50 @@ void fill(Graph& graph, std::string_view text) {
   while (line != std::string_view::npos && head.substr(0, line).find("->") == std::string_view::npos)
     line = head.find('\n', line + 1);
   const std::string_view schema = trimmed(head.substr(0, line));
-  graph.op.schema = schema_of(schema);
+  graph.op.schema = schema_of(texts.emplace_back(schema));  // alone, as C strings: kernels of the operator have them so
+  check_schema(graph.op.schema);
   graph.op.formula = trimmed(text.substr(open + 1, text.rfind('}') - open - 1));
   graph.op.source = "its text";
   graph.op.graph = &graph;
   if (line != std::string_view::npos) take_clauses(graph, head.substr(line));
-  GraphParser(graph, text.substr(open + 1)).parse();
-  derive(graph);
+  const auto before = static_cast<std::size_t>(std::ranges::count(head, '\n'));
+  GraphParser(graph, text.substr(open + 1), lines.subspan(before)).parse();
+  derive(graph, texts);
+}
+
+// What parse_graph() keeps; see graph_text.h.
+std::unique_ptr<GraphAlone> read_normal(NormalText normal) {
+  auto read = std::make_unique<GraphAlone>();
+  read->text = std::move(normal.text);
+  fill(read->graph, read->text, normal.lines, read->derived);
+  return read;
 }
 
 }  // namespace
 
 bool is_graph(std::string_view schema) { return schema.find('{') != std::string_view::npos; }
 
+std::unique_ptr<GraphAlone> read_graph(std::string_view text) { return read_normal(normalised(text)); }
+
 const Graph& parse_graph(std::string_view text) {
   static std::mutex mutex;
-  static std::deque<std::string> texts;
-  static std::map<std::string_view, std::unique_ptr<Graph>> all;
+  static std::map<std::string, std::unique_ptr<GraphAlone>, std::less<>> all;
   const std::scoped_lock lock(mutex);
-  std::string key = normalised(text);
-  if (const auto known = all.find(key); known != all.end()) return *known->second;
-  texts.push_back(std::move(key));  // what the operator's texts point to
-  auto graph = std::make_unique<Graph>();
-  fill(*graph, texts.back());
-  return *(all[texts.back()] = std::move(graph));
+  NormalText normal = normalised(text);
+  if (const auto known = all.find(normal.text); known != all.end()) return known->second->graph;
+  std::unique_ptr<GraphAlone> graph = read_normal(std::move(normal));
+  try {
+    for (const Argument& a : graph->graph.op.schema.arguments()) {
+      domain(graph->graph.op, a.name);
+      ranges(graph->graph.op, a.name);
+    }
+  } catch (const std::invalid_argument& e) {
+    // Parts of it may be remembered already.
+    static std::deque<std::unique_ptr<GraphAlone>> wrong;
+    wrong.push_back(std::move(graph));
+    throw GraphError(e.what());
+  }
+  return (all[graph->text] = std::move(graph))->graph;
 }
 
 }  // namespace assay

@@ -16,6 +16,20 @@ template <class... Args>
 
 const View& view(const assay_value& v) { return *static_cast<const View*>(v.as.tensor); }
 
+constexpr std::size_t kMostDimensions = 64;  // as in PyTorch
+constexpr std::int64_t kMostElements = std::int64_t{1} << 62;
+constexpr std::int64_t kMostPieces = 10'000;
+
+// Sizes that a text may have given: that they can be counted, empty ones aside.
+const Shape& countable(const Shape& shape) {
+  if (shape.size() > kMostDimensions) wrong("{} dimensions are more than the {} that a tensor has", shape.size(), kMostDimensions);
+  std::int64_t n = 1;
+  for (const std::int64_t size : shape)
+    if (__builtin_mul_overflow(n, std::max<std::int64_t>(size, 1), &n) || n > kMostElements)
+      wrong("[{}] has more elements than can be counted", text(shape));
+  return shape;
+}
+
 // What a tensor is before it is moved.
 struct Source {
   Shape shape;
@@ -33,6 +47,7 @@ struct Source {
     return strides;
   }
   std::vector<Moved> moved() && {
+    countable(shape);
     return {{.shape = std::move(shape),
              .dtype = dtype,
              .parts = {{.offset = offset, .strides = std::move(strides)}}}};
@@ -53,10 +68,18 @@ std::int64_t integer(const assay_value& v, std::int64_t otherwise) {
 
 std::vector<Moved> same(std::span<const assay_value> a) { return Source(view(a[0])).moved(); }
 
+std::vector<Moved> rounded(std::span<const assay_value> a) {
+  std::vector<Moved> all = same(a);
+  all[0].rounded_to = dtype_of(a[1].as.dtype);
+  if (!all[0].rounded_to || !is_float(*all[0].rounded_to) || !is_float(all[0].dtype))
+    wrong("dtype: numbers are rounded from a floating-point dtype to another");
+  return all;
+}
+
 std::vector<Moved> to(std::span<const assay_value> a) {
-  Source s(view(a[0]));
-  s.dtype = *dtype_of(a[1].as.dtype);
-  return std::move(s).moved();
+  std::vector<Moved> all = rounded(a);
+  all[0].dtype = *all[0].rounded_to;
+  return all;
 }
 
 std::vector<Moved> as_shape(const Source& from, Shape shape, std::string_view name) {
@@ -67,8 +90,8 @@ std::vector<Moved> as_shape(const Source& from, Shape shape, std::string_view na
       open = static_cast<std::int64_t>(d);
     else if (shape[d] < 0)
       wrong("{} is [{}]: sizes are from 0, and one may be -1", name, text(shape));
-    else
-      known *= shape[d];
+    else if (__builtin_mul_overflow(known, shape[d], &known))
+      wrong("{} is [{}], but self is [{}]", name, text(shape), text(from.shape));
   }
   if (open >= 0) {
     if (known == 0 || elements % known != 0)
@@ -78,7 +101,7 @@ std::vector<Moved> as_shape(const Source& from, Shape shape, std::string_view na
   }
   if (known != elements) wrong("{} is [{}], but self is [{}]", name, text(shape), text(from.shape));
   Source s = from;
-  s.strides = Source::row_major(shape);
+  s.strides = Source::row_major(countable(shape));
   s.shape = std::move(shape);
   return std::move(s).moved();
 }
@@ -164,7 +187,7 @@ std::vector<Moved> expand(std::span<const assay_value> a) {
   for (std::size_t d = 0; d < sizes.size(); ++d) {
     if (sizes[d] == s.shape[d] || (sizes[d] == -1 && static_cast<std::ptrdiff_t>(d) >= added)) continue;
     if (s.shape[d] != 1 || sizes[d] < 0)
-      wrong("size is [{}], to which [{}] does not broadcast", fmt::join(sizes, ","), text(s.shape));
+      wrong("size is [{}], to which [{}] does not broadcast", fmt::join(sizes, ","), text(Source(view(a[0])).shape));
     s.shape[d] = sizes[d];
     s.strides[d] = 0;
   }
@@ -174,8 +197,8 @@ std::vector<Moved> expand(std::span<const assay_value> a) {
 // Those from `first` to `end`, each step-th.
 void cut(Source& s, std::size_t d, std::int64_t first, std::int64_t end, std::int64_t step) {
   s.offset += first * s.strides[d];
-  s.shape[d] = end > first ? (end - first + step - 1) / step : 0;
-  s.strides[d] *= step;
+  s.shape[d] = end > first ? (end - first - 1) / step + 1 : 0;
+  if (s.shape[d] > 1) s.strides[d] *= step;  // else no stride matters
 }
 
 std::vector<Moved> slice(std::span<const assay_value> a) {
@@ -206,6 +229,8 @@ std::vector<Moved> select(std::span<const assay_value> a) {
 std::vector<Moved> pieces(const Source& s, std::size_t d, std::int64_t each) {
   std::vector<Moved> all;
   const std::int64_t size = s.shape[d];
+  if (size / std::max<std::int64_t>(each, 1) > kMostPieces)
+    wrong("self would be cut into more than {} pieces", kMostPieces);
   for (std::int64_t first = 0; first < std::max<std::int64_t>(size, 1); first += std::max<std::int64_t>(each, 1)) {
     Source piece = s;
     cut(piece, d, first, std::min(first + each, size), 1);
@@ -219,7 +244,7 @@ std::vector<Moved> chunk(std::span<const assay_value> a) {
   const std::int64_t n = a[1].as.integer;
   if (n < 1) wrong("chunks is {}, but must be positive", n);
   const std::size_t d = dimension("dim", a[2].as.integer, s.shape.size());
-  return pieces(s, d, (s.shape[d] + n - 1) / n);
+  return pieces(s, d, s.shape[d] == 0 ? 0 : (s.shape[d] - 1) / n + 1);
 }
 
 std::vector<Moved> split(std::span<const assay_value> a) {
@@ -240,6 +265,7 @@ std::vector<Moved> joined(const std::vector<Source>& all, std::size_t d) {
             name(r.dtype), text(all[0].shape));
     r.parts.push_back({k, r.shape[d], all[k].offset, all[k].strides});
     r.shape[d] += all[k].shape[d];
+    countable(r.shape);
   }
   return {std::move(r)};
 }
@@ -269,6 +295,7 @@ std::vector<Moved> stack(std::span<const assay_value> a) {
 
 constexpr std::array kMovements{
     Movement{parse_schema("to.dtype(Tensor self, ScalarType dtype) -> Tensor"), to},
+    Movement{parse_schema("assay::rounded(Tensor self, ScalarType dtype) -> Tensor"), rounded},
     Movement{parse_schema("reshape(Tensor self, SymInt[] shape) -> Tensor"), reshape},
     Movement{parse_schema("view(Tensor self, SymInt[] shape) -> Tensor"), reshape},
     Movement{parse_schema("flatten.using_ints(Tensor self, int start_dim=0, int end_dim=-1) -> Tensor"), flatten},

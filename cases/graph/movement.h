@@ -5,10 +5,12 @@
 //   results[0].from(5)                                   // where element 5 lies: {.tensor = 0, .element = 2}
 //
 // Names, arguments and meaning are ATen's (torch.transpose, torch.cat). An element is counted in row-major order, so that a
-// view, a copy and a reshape are the same thing. Only `to` changes numbers: it rounds them to its dtype.
+// view, a copy and a reshape are the same thing. Two change numbers: `to(x, dtype)` rounds them to its dtype, and `rounded(x, dtype)`
+// does so, but gives a tensor of the dtype that x has.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string_view>
@@ -42,6 +44,7 @@ struct Moved {
 
   Shape shape;
   Dtype dtype = Dtype::f32;
+  std::optional<Dtype> rounded_to{};  // each element is rounded to this dtype
   int along = 0;
   std::vector<Part> parts{};  // one, but of joined tensors; in order
 

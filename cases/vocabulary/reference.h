@@ -95,6 +95,9 @@ class Reference {
   // Precondition: check_arguments(op(), arguments) is ok and gave `outputs`. The tensors' data is read here.
   virtual std::unique_ptr<Evaluation> evaluate(std::span<const assay_value> arguments,
                                                std::span<const Checked::Output> outputs) const = 0;
+
+  // Of a formula that is meant to be wrong: whether it is the right one after all, written otherwise. Known of graphs.
+  virtual bool is_right() const { return false; }
 };
 
 // Every reference linked into the program, sorted by operator name. Entered by EnrolledReference objects.

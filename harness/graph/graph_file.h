@@ -35,4 +35,8 @@ std::string graph_json(const Graph& graph);
 // Makes operators of them. Throws as read_graphs().
 std::vector<const Operator*> enrol_graphs(const std::string& text_or_file);
 
+// Processes that this one starts make operators of them as well, where they call take_passed_graphs().
+void pass_graphs_on(const std::string& text_or_file);
+void take_passed_graphs();
+
 }  // namespace assay

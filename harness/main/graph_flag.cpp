@@ -18,6 +18,7 @@ std::vector<std::string>& names_of_graphs() {
 void take_graph(const std::string& text_or_file) {
   try {
     for (const Operator* op : enrol_graphs(text_or_file)) names_of_graphs().emplace_back(op->schema.name);
+    pass_graphs_on(text_or_file);
   } catch (const GraphError& e) {
     throw UsageError(fmt::format("--graph: {}", e.what()));
   } catch (const FileError& e) {

@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "../bench/timer.h"
+#include "../graph/graph_file.h"
 #include "../plugin/load.h"
 #include "../registry/parts.h"
 #include "../run/lane.h"
@@ -44,7 +45,10 @@ WorkerTable worker_table(std::span<const std::string> arguments) {
   WorkerTable table;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (arguments[i] == "--plugin" && i + 1 < arguments.size()) return load_plugin_table(arguments[i + 1]);
-    if (arguments[i] == kVariantsFlag) return variants_table();
+    if (arguments[i] == kVariantsFlag) {
+      take_passed_graphs();
+      return variants_table();
+    }
   }
   for (const EnrolledKernel& e : enrolled_kernels()) table.kernels.push_back(e.kernel);
   return table;
@@ -242,6 +246,9 @@ int assay_main(int argc, char** argv) {
     std::ostringstream ignored;
     app.exit(e, std::cout, ignored);
     return printed(kAllWell);
+  } catch (const UsageError& e) {  // of a graph, which is read as the command line is
+    complain(e.what());
+    return printed(kWrongUsage);
   }
   if (!chosen) {
     fmt::print("{}", app.help());
