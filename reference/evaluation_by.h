@@ -31,8 +31,7 @@ Interval united(const Interval& a, const Interval& b);
 template <class Formula>
 class EvaluationBy final : public Evaluation {
  public:
-  EvaluationBy(Formula formula, bool in_integers)
-      : formula_(std::move(formula)), in_integers_(in_integers) {
+  EvaluationBy(Formula formula, bool in_integers) : formula_(std::move(formula)), in_integers_(in_integers) {
     if (formula_.narrows()) unconverted_ = std::make_unique<Unconverted>(formula_.wide());
   }
 
@@ -100,7 +99,8 @@ class EvaluationBy final : public Evaluation {
       const Operations before = operations();
       std::vector<Counted> results(elements(static_cast<int>(k)));
       reader.read_all(static_cast<int>(k), results);
-      w.bytes_written += static_cast<std::int64_t>(results.size()) * bytes(formula_.inputs().outputs()[k].dtype);
+      w.bytes_written +=
+          static_cast<std::int64_t>(results.size()) * bytes(formula_.inputs().outputs()[k].dtype);
       if (formula_.is_on_the_way(k)) operations() = before;
     }
     w.operations = operations();
@@ -154,7 +154,8 @@ class EvaluationBy final : public Evaluation {
     return ordered;
   }
   std::size_t elements(int output) const {
-    return static_cast<std::size_t>(numel(formula_.inputs().outputs()[static_cast<std::size_t>(output)].shape));
+    return static_cast<std::size_t>(
+        numel(formula_.inputs().outputs()[static_cast<std::size_t>(output)].shape));
   }
 
   // As memory holds them.

@@ -9,7 +9,9 @@
 
 namespace assay {
 
-// `also`: an operator that must give results of the same shapes for a call that counts. False also where no call could be made.
-bool agree_at_generic_points(const Reference& a, const Reference& b, const Operator& also);
+enum class GenericPoints : std::uint8_t { differ, agree, other_shapes };
+
+// `mutated`: what `a` is called as. Where it cannot be called, or has results of other shapes, nothing is compared.
+GenericPoints compare_at_generic_points(const Reference& a, const Reference& b, const Operator& mutated);
 
 }  // namespace assay

@@ -33,13 +33,17 @@ class InsideAnother {
 };
 
 template <class S>
-inline constexpr bool kAttacks = requires(S x) { x.pending; } && !requires { typename S::Bound; };
+inline constexpr bool kAttacks = requires(S x) {
+  x.pending;
+}
+&&!requires { typename S::Bound; };
 
 std::span<const ResultFunctions> functions_of(const GraphNode& node) {
   const Reference* formula = node.formula != nullptr ? node.formula : find_reference(node.op->schema.name);
   const auto* reference = dynamic_cast<const ReferenceOf*>(formula);
   if (reference == nullptr)
-    throw std::invalid_argument(fmt::format("{} has no reference that a graph could read", node.op->schema.name));
+    throw std::invalid_argument(
+        fmt::format("{} has no reference that a graph could read", node.op->schema.name));
   return reference->results();
 }
 
@@ -206,8 +210,9 @@ S GraphReader<S>::value(const GraphValue& v, std::int64_t n, bool is_result) {
     for (std::size_t i = 0; i < inputs_.inputs().count(); ++i) {
       const bool moves = i < direction_.size() && !direction_[i].empty();
       const auto tensors = inputs_.inputs().tensors(i);
-      arguments_.push_back(tensors.empty() ? Tensor<S>()
-                                           : Tensor<S>(tensors[0], tensors[0].shape, moves ? direction_[i].data() : nullptr));
+      arguments_.push_back(
+          tensors.empty() ? Tensor<S>()
+                          : Tensor<S>(tensors[0], tensors[0].shape, moves ? direction_[i].data() : nullptr));
     }
   }
   if (inputs_.inputs().tensors(v.index).empty()) return param<S>(inputs_.number(v.index));
@@ -226,7 +231,9 @@ std::int64_t GraphReader<S>::row(int output, std::int64_t element) const {
   if (v.from != From::node || inputs_.graph().nodes[v.index].op == nullptr) return 0;
   const GraphInputs::Node& node = inputs_.node(v.index);
   const ResultFunctions& functions = node.functions[v.result];
-  return functions.rows == nullptr ? 0 : functions.rows(*node.inputs, node.outputs[v.result].shape).row_of(element);
+  return functions.rows == nullptr
+             ? 0
+             : functions.rows(*node.inputs, node.outputs[v.result].shape).row_of(element);
 }
 
 template <class S>
@@ -249,7 +256,8 @@ void GraphReader<S>::read_all(int output, std::span<S> results) {
     read_node(inputs_.graph().results[static_cast<std::size_t>(output)]);
   for (std::size_t n = 0; n < results.size(); ++n) {
     stop_point_at(static_cast<std::int64_t>(n));
-    results[n] = value(inputs_.graph().results[static_cast<std::size_t>(output)], static_cast<std::int64_t>(n), true);
+    results[n] =
+        value(inputs_.graph().results[static_cast<std::size_t>(output)], static_cast<std::int64_t>(n), true);
   }
 }
 

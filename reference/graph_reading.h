@@ -21,12 +21,13 @@ namespace assay {
 class GraphInputs {
  public:
   // Precondition: check_graph() gave `outputs`. The tensors' data is read here.
-  GraphInputs(const Graph& graph, std::span<const assay_value> arguments, std::span<const Checked::Output> outputs);
+  GraphInputs(const Graph& graph, std::span<const assay_value> arguments,
+              std::span<const Checked::Output> outputs);
 
   struct Node {
-    std::unique_ptr<Inputs> inputs;               // of an operator
+    std::unique_ptr<Inputs> inputs;  // of an operator
     std::span<const ResultFunctions> functions{};
-    std::vector<Moved> moved{};                   // of a movement
+    std::vector<Moved> moved{};  // of a movement
     std::vector<Checked::Output> outputs{};
   };
 
@@ -80,7 +81,7 @@ class GraphReader {
   class Computed;
   struct Node {
     std::unique_ptr<Reader<S>> reader;
-    std::vector<KeptNumbers<S>> kept;    // by result
+    std::vector<KeptNumbers<S>> kept;   // by result
     std::vector<std::vector<S>> whole;  // by result: all of them, or none
     int reads = 0;
   };

@@ -4,9 +4,9 @@
 #include <deque>
 
 #include "evaluation_by.h"
+#include "generic_points.h"
 #include "graph/enrol_graph.h"
 #include "graph/graph_mutants.h"
-#include "generic_points.h"
 #include "graph_reading.h"
 #include "vocabulary/operators.h"
 #include "vocabulary/wrong_formula.h"
@@ -22,7 +22,8 @@ class GraphFormula {
     explicit ReaderOf(const GraphFormula& f) : GraphReader<S>(*f.inputs_) {}
   };
 
-  GraphFormula(const Graph& graph, std::span<const assay_value> arguments, std::span<const Checked::Output> outputs)
+  GraphFormula(const Graph& graph, std::span<const assay_value> arguments,
+               std::span<const Checked::Output> outputs)
       : inputs_(std::make_unique<GraphInputs>(graph, arguments, outputs)) {}
 
   const Inputs& inputs() const { return inputs_->inputs(); }
@@ -73,15 +74,21 @@ class MutantReference final : public Reference {
   std::unique_ptr<Evaluation> evaluate(std::span<const assay_value> arguments,
                                        std::span<const Checked::Output> outputs) const override {
     const Checked checked = check_graph(mutant_.graph->op, arguments);
-    const bool fits = checked.ok() && std::ranges::equal(checked.outputs, outputs, [](const auto& a, const auto& b) {
-                        return a.dtype == b.dtype && a.shape == b.shape;
-                      });
+    const bool fits =
+        checked.ok() && std::ranges::equal(checked.outputs, outputs, [](const auto& a, const auto& b) {
+          return a.dtype == b.dtype && a.shape == b.shape;
+        });
     return evaluation_of(fits ? *mutant_.graph : right_, arguments, outputs);
   }
-  bool is_right() const override {
-    const bool has_wrong_formula =
-        std::ranges::any_of(mutant_.graph->nodes, [](const GraphNode& n) { return n.formula != nullptr; });
-    return !has_wrong_formula && agree_at_generic_points(*this, *find_reference(right_.op.schema.name), mutant_.graph->op);
+  std::string_view excuse() const override {
+    switch (compare_at_generic_points(*this, *find_reference(right_.op.schema.name), mutant_.graph->op)) {
+      case GenericPoints::agree:
+        return "at generic points it is the same function";
+      case GenericPoints::other_shapes:
+        return "it has results of the same shapes only where sizes happen to be equal";
+      default:
+        return {};
+    }
   }
 
  private:
@@ -89,9 +96,7 @@ class MutantReference final : public Reference {
   GraphMutant mutant_;
 };
 
-}  // namespace
-
-const Operator& enrol_graph(std::string_view text) {
+const Operator& enrol_with_reference(std::string_view text) {
   const Graph& graph = parse_graph(text);
   if (const Operator* known = find_operator(graph.op.schema.name)) {
     if (known == &graph.op) return *known;
@@ -108,4 +113,7 @@ const Operator& enrol_graph(std::string_view text) {
   return graph.op;
 }
 
+const GraphsHaveReferences graphs_have_references(enrol_with_reference);
+
+}  // namespace
 }  // namespace assay

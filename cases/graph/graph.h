@@ -60,23 +60,24 @@ struct GraphValue {
 };
 
 struct GraphNode {
-  std::string name;                   // what the text calls its first result, or its operator and a number
-  const Operator* op = nullptr;       // either this
-  const Movement* movement = nullptr; // or this
-  const Reference* formula = nullptr; // instead of the operator's own: of a mutant (graph_mutants.h)
-  std::vector<GraphValue> arguments;  // one for each argument of the schema
-  std::size_t line = 0;               // of the text, from 1
+  std::string name;                    // what the text calls its first result, or its operator and a number
+  const Operator* op = nullptr;        // either this
+  const Movement* movement = nullptr;  // or this
+  const Reference* formula = nullptr;  // instead of the operator's own: of a mutant (graph_mutants.h)
+  std::vector<GraphValue> arguments;   // one for each argument of the schema
+  std::size_t line = 0;                // of the text, from 1
 
   const Schema& schema() const { return op != nullptr ? op->schema : movement->schema; }
 };
 
 struct Graph {
-  Operator op;                     // its texts live as long as the program
-  std::vector<GraphNode> nodes;    // each after those whose results it takes
-  std::vector<GraphValue> results; // one for each result of the schema
-  std::string_view text;           // as it was given, and as case files keep it
+  Operator op;                      // its texts live as long as the program
+  std::vector<GraphNode> nodes;     // each after those whose results it takes
+  std::vector<GraphValue> results;  // one for each result of the schema
+  std::string_view text;            // as it was given, and as case files keep it
 
-  Graph() = default;
+  Graph();
+  ~Graph();
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
 };

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "vocabulary/domain.h"
+#include "vocabulary/shape_rule.h"
 
 namespace assay {
 namespace {
@@ -52,6 +54,15 @@ assay_value value_of(const CaseValue& v) {
 
 }  // namespace
 
+bool is_said(const Graph& graph, std::string_view part) {
+  const std::less_equal<> before;
+  return !part.empty() && before(graph.text.data(), part.data()) &&
+         before(part.data() + part.size(), graph.text.data() + graph.text.size());
+}
+
+Graph::Graph() = default;
+Graph::~Graph() = default;
+
 const assay_tensor* NodeArguments::without_data(Dtype dtype, const Shape& shape) {
   Tensor& t = tensors_.emplace_back();
   t.shape = shape;
@@ -71,7 +82,8 @@ const assay_tensor* NodeArguments::without_data(Dtype dtype, const Shape& shape)
 GraphShapes::GraphShapes(const Graph& graph, std::span<const assay_value> arguments)
     : graph_(graph), arguments_(arguments), nodes_(graph.nodes.size()) {
   for (std::size_t i = 0; i < arguments.size(); ++i)
-    if (arguments[i].kind == ASSAY_KIND_TENSOR && domain(graph.op, graph.op.schema.argument_storage[i].name).own.empty()) {
+    if (arguments[i].kind == ASSAY_KIND_TENSOR &&
+        domain(graph.op, graph.op.schema.argument_storage[i].name).own.empty()) {
       usual_ = static_cast<const View*>(arguments[i].as.tensor)->type();
       break;
     }
@@ -103,7 +115,8 @@ std::optional<Checked::Output> GraphShapes::of(const GraphValue& v) {
 }
 
 const assay_tensor* GraphShapes::tensor(NodeArguments& to, const GraphValue& v) {
-  if (v.from == From::argument && arguments_[v.index].kind == ASSAY_KIND_TENSOR) return arguments_[v.index].as.tensor;
+  if (v.from == From::argument && arguments_[v.index].kind == ASSAY_KIND_TENSOR)
+    return arguments_[v.index].as.tensor;
   const std::optional<Checked::Output> output = of(v);
   return output ? to.without_data(output->dtype, output->shape) : nullptr;
 }
@@ -131,6 +144,20 @@ bool GraphShapes::put(NodeArguments& to, assay_value& at, const GraphValue& v, c
 
 void GraphShapes::make(std::size_t number) {
   if (nodes_[number] != nullptr) return;
+  std::vector<bool> needed(number + 1);
+  needed[number] = true;
+  const auto look = [&](const GraphValue& v, const auto& self) -> void {
+    if (v.from == From::node) needed[v.index] = true;
+    for (const GraphValue& item : v.items) self(item, self);
+  };
+  for (std::size_t k = number + 1; k-- > 0;)
+    if (needed[k] && nodes_[k] == nullptr)
+      for (const GraphValue& v : graph_.nodes[k].arguments) look(v, look);
+  for (std::size_t k = 0; k <= number; ++k)
+    if (needed[k] && nodes_[k] == nullptr) make_one(k);
+}
+
+void GraphShapes::make_one(std::size_t number) {
   nodes_[number] = std::make_unique<Node>();
   Node& node = *nodes_[number];
   const GraphNode& of = graph_.nodes[number];
@@ -138,13 +165,14 @@ void GraphShapes::make(std::size_t number) {
   node.arguments.values_.resize(schema.argument_count);
   for (std::size_t i = 0; i < schema.argument_count; ++i)
     if (!put(node.arguments, node.arguments.values_[i], of.arguments[i], schema.argument_storage[i])) {
-      if (fault_.ok()) blame(number, fmt::format("{} is a result that there is not", schema.argument_storage[i].name), static_cast<int>(i), Checked::Fault::shape);
+      if (fault_.ok())
+        blame(number, fmt::format("{} is a result that there is not", schema.argument_storage[i].name),
+              static_cast<int>(i), Checked::Fault::shape);
       return;
     }
   if (of.op != nullptr) {
     Checked checked = check_arguments(*of.op, node.arguments.values_);
-    if (!checked.ok())
-      blame(number, checked.error, of.op->schema.find(checked.argument), checked.fault);
+    if (!checked.ok()) blame(number, checked.error, of.op->schema.find(checked.argument), checked.fault);
     node.outputs = std::move(checked.outputs);
     return;
   }
@@ -153,19 +181,26 @@ void GraphShapes::make(std::size_t number) {
     for (const Moved& m : node.moved) node.outputs.push_back({m.dtype, m.shape});
   } catch (const MovementError& e) {
     const std::string_view error = e.what();
-    blame(number, fmt::format("{}: {}", schema.base, error), schema.find(error.substr(0, error.find_first_of(" :"))),
-          Checked::Fault::shape);
+    blame(number, fmt::format("{}: {}", schema.base, error),
+          schema.find(error.substr(0, error.find_first_of(" :"))), Checked::Fault::shape);
   }
 }
 
 // The argument of the graph by which a value comes about, the first one.
-std::string_view GraphShapes::argument_behind(const GraphValue& v) const {
-  if (v.from == From::argument) return graph_.op.schema.argument_storage[v.index].name;
-  if (v.from == From::node)
-    for (const GraphValue& in : graph_.nodes[v.index].arguments)
-      if (const std::string_view found = argument_behind(in); !found.empty()) return found;
-  for (const GraphValue& item : v.items)
-    if (const std::string_view found = argument_behind(item); !found.empty()) return found;
+std::string_view GraphShapes::argument_behind(const GraphValue& value) const {
+  std::vector<bool> seen(graph_.nodes.size());
+  std::vector<const GraphValue*> left{&value};  // the first one is the last
+  while (!left.empty()) {
+    const GraphValue& v = *left.back();
+    left.pop_back();
+    if (v.from == From::argument) return graph_.op.schema.argument_storage[v.index].name;
+    const bool is_new = v.from == From::node && !seen[v.index];
+    if (is_new) seen[v.index] = true;
+    for (const GraphValue& in : is_new ? graph_.nodes[v.index].arguments : v.items) left.push_back(&in);
+    const auto added =
+        static_cast<std::ptrdiff_t>(is_new ? graph_.nodes[v.index].arguments.size() : v.items.size());
+    std::reverse(left.end() - added, left.end());
+  }
   return {};
 }
 
@@ -181,6 +216,15 @@ void GraphShapes::blame(std::size_t node, std::string error, int argument, Check
 
 Checked check_graph(const Operator& op, std::span<const assay_value> arguments) {
   const Graph& graph = *op.graph;
+  if (is_said(graph, op.shapes))
+    if (ShapeMatch match = match_shapes(op, arguments); !match.error.empty()) {
+      Checked wrong;
+      wrong.fault = Checked::Fault::shape;
+      wrong.error = std::move(match.error);
+      if (match.argument >= 0)
+        wrong.argument = op.schema.argument_storage[static_cast<std::size_t>(match.argument)].name;
+      return wrong;
+    }
   GraphShapes shapes(graph, arguments);
   for (std::size_t k = 0; k < graph.nodes.size(); ++k) shapes.of(k);  // those that no result needs, too
   Checked checked = shapes.fault();

@@ -61,11 +61,13 @@ class GraphShapes {
     std::vector<Moved> moved;
     bool done = false;
   };
+  // Of the node, and before it of those that it needs: graphs may be deep.
   void make(std::size_t node);
+  void make_one(std::size_t node);
   bool put(NodeArguments& to, assay_value& at, const GraphValue& v, const Argument& a);
   const assay_tensor* tensor(NodeArguments& to, const GraphValue& v);
   void blame(std::size_t node, std::string error, int argument, Checked::Fault fault);
-  std::string_view argument_behind(const GraphValue& v) const;
+  std::string_view argument_behind(const GraphValue& value) const;
   // The dtype of numbers that are written out: that of the first tensor.
   Dtype usual() const { return usual_; }
 
@@ -76,7 +78,10 @@ class GraphShapes {
   Checked fault_;
 };
 
-// check_arguments() of a graph.
+// Whether the graph's text says this text of its operator (shapes or domains), which else is derived.
+bool is_said(const Graph& graph, std::string_view part);
+
+// check_arguments() of a graph. Shapes that its text says are demanded; those that are derived are for making cases.
 Checked check_graph(const Operator& op, std::span<const assay_value> arguments);
 
 }  // namespace assay

@@ -20,12 +20,14 @@ constexpr std::size_t kMostMutants = 600;
 constexpr std::size_t kFewNodes = 16;  // of more, arguments come from near by only
 
 // Functions of one number that people take for each other, and operators of two.
-constexpr std::array<std::string_view, 8> kActivations{"relu", "silu", "sigmoid", "tanh", "gelu", "hardswish", "exp", "erf"};
-constexpr std::array<std::string_view, 5> kBinary{"add.Tensor", "sub.Tensor", "mul.Tensor", "div.Tensor", "maximum"};
+constexpr std::array<std::string_view, 8> kActivations{"relu", "silu",      "sigmoid", "tanh",
+                                                       "gelu", "hardswish", "exp",     "erf"};
+constexpr std::array<std::string_view, 5> kBinary{"add.Tensor", "sub.Tensor", "mul.Tensor", "div.Tensor",
+                                                  "maximum"};
 
 bool same(const GraphValue& a, const GraphValue& b) {
-  return a.from == b.from && a.index == b.index && a.result == b.result && a.literal == b.literal && a.items.empty() &&
-         b.items.empty();
+  return a.from == b.from && a.index == b.index && a.result == b.result && a.literal == b.literal &&
+         a.items.empty() && b.items.empty();
 }
 
 class Mutants {
@@ -57,8 +59,9 @@ class Mutants {
   // "h (mul, line 2)"
   std::string label(std::size_t k) const {
     const GraphNode& n = node(k);
-    return n.name.starts_with(n.schema().base) ? fmt::format("{} (line {})", n.name, n.line)
-                                               : fmt::format("{} ({}, line {})", n.name, n.schema().base, n.line);
+    return n.name.starts_with(n.schema().base)
+               ? fmt::format("{} (line {})", n.name, n.line)
+               : fmt::format("{} ({}, line {})", n.name, n.schema().base, n.line);
   }
   std::string value_name(const GraphValue& v) const {
     if (v.from == From::argument) return std::string(graph_.op.schema.argument_storage[v.index].name);
@@ -66,7 +69,8 @@ class Mutants {
     return v.result == 0 ? node(v.index).name : fmt::format("{}[{}]", node(v.index).name, v.result);
   }
   bool is_tensor(const GraphValue& v) const {
-    return v.from == From::node || (v.from == From::argument && graph_.op.schema.argument_storage[v.index].is_tensor());
+    return v.from == From::node ||
+           (v.from == From::argument && graph_.op.schema.argument_storage[v.index].is_tensor());
   }
   // Positions of arguments that are one tensor.
   std::vector<std::size_t> tensors(std::size_t k) const {
@@ -122,7 +126,8 @@ class Mutants {
     for (std::size_t j = 0; j < from.size() && !is_full(); ++j) {
       if (j > 0 && !elementwise) break;
       const GraphValue& kept = node(k).arguments[from[j]];
-      const std::string name = node(k).name + (from.size() == 1 ? ".left_out" : fmt::format(".is_{}", argument_name(k, from[j])));
+      const std::string name =
+          node(k).name + (from.size() == 1 ? ".left_out" : fmt::format(".is_{}", argument_name(k, from[j])));
       std::string says = fmt::format("leaves out {}", label(k));
       if (from.size() == 2 && elementwise)
         says = fmt::format("leaves out {} in {}", value_name(node(k).arguments[from[1 - j]]), label(k));
@@ -156,12 +161,16 @@ class Mutants {
     const auto of = [&](const auto& names) {
       if (std::ranges::find(names, name) == names.end()) return;
       for (const std::string_view other : names)
-        if (const Operator* op = find_operator(other); op != nullptr && other != name && !is_full()) replace(*op);
+        if (const Operator* op = find_operator(other); op != nullptr && other != name && !is_full())
+          replace(*op);
     };
     of(kActivations);
     of(kBinary);
-    for (const auto& [from, to] : {std::pair{"mean.dim", "sum.dim_IntList"}, {"sum.dim_IntList", "mean.dim"},
-                                   {"softmax.int", "log_softmax.int"}, {"sqrt", "rsqrt"}, {"rsqrt", "sqrt"}}) {
+    for (const auto& [from, to] : {std::pair{"mean.dim", "sum.dim_IntList"},
+                                   {"sum.dim_IntList", "mean.dim"},
+                                   {"softmax.int", "log_softmax.int"},
+                                   {"sqrt", "rsqrt"},
+                                   {"rsqrt", "sqrt"}}) {
       const Operator* other = find_operator(to);
       if (name != from || other == nullptr || is_full()) continue;
       Graph& g = add(fmt::format("{}.is_{}", node(k).name, other->schema.base),
@@ -174,9 +183,12 @@ class Mutants {
     const std::vector<std::size_t> from = tensors(k);
     if (from.size() < 2 || node(k).op == nullptr || is_full()) return;
     const std::string_view base = node(k).op->schema.base;
-    if (base == "add" || base == "mul" || base == "maximum" || same(node(k).arguments[from[0]], node(k).arguments[from[1]])) return;
-    Graph& g = add(node(k).name + ".exchanged", fmt::format("exchanges {} and {} of {}", value_name(node(k).arguments[from[0]]),
-                                                            value_name(node(k).arguments[from[1]]), label(k)));
+    if (base == "add" || base == "mul" || base == "maximum" ||
+        same(node(k).arguments[from[0]], node(k).arguments[from[1]]))
+      return;
+    Graph& g = add(node(k).name + ".exchanged",
+                   fmt::format("exchanges {} and {} of {}", value_name(node(k).arguments[from[0]]),
+                               value_name(node(k).arguments[from[1]]), label(k)));
     std::swap(g.nodes[k].arguments[from[0]], g.nodes[k].arguments[from[1]]);
   }
 
@@ -185,7 +197,9 @@ class Mutants {
     const Operator* root = node(k).op;
     if (root == nullptr || is_full() || (root->schema.name != "rsqrt" && root->schema.name != "sqrt")) return;
     const GraphValue& inside = node(k).arguments[0];
-    if (inside.from != From::node || node(inside.index).op == nullptr || node(inside.index).op->schema.name != "add.Tensor") return;
+    if (inside.from != From::node || node(inside.index).op == nullptr ||
+        node(inside.index).op->schema.name != "add.Tensor")
+      return;
     const GraphNode& sum = node(inside.index);
     const std::size_t eps = is_tensor(sum.arguments[0]) ? 1 : 0;
     if (is_tensor(sum.arguments[eps])) return;
@@ -228,9 +242,11 @@ class Mutants {
         const Argument& a = graph_.op.schema.argument_storage[i];
         if (!a.is_tensor() || op == nullptr || is_full()) continue;
         const bool adds = name == "add.Tensor";
-        Graph& g = add(fmt::format("result{}.{}_{}", r, adds ? "and" : "times", a.name),
-                       fmt::format(fmt::runtime(adds ? "adds {1} to {0} once more" : "multiplies {0} with {1} once more"),
-                                   graph_.results.size() == 1 ? "the result" : fmt::format("result {}", r), a.name));
+        Graph& g =
+            add(fmt::format("result{}.{}_{}", r, adds ? "and" : "times", a.name),
+                fmt::format(
+                    fmt::runtime(adds ? "adds {1} to {0} once more" : "multiplies {0} with {1} once more"),
+                    graph_.results.size() == 1 ? "the result" : fmt::format("result {}", r), a.name));
         GraphNode last;
         last.name = "result";
         last.op = op;
@@ -254,7 +270,9 @@ class Mutants {
         if (node(k).op == node(inner.index).op && node(k).op != nullptr &&
             (node(k).op->schema.base == "add" || node(k).op->schema.base == "mul"))
           continue;
-        if (std::ranges::count_if(node(k).arguments, [&](const GraphValue& v) { return same(v, inner); }) != 1) continue;
+        if (std::ranges::count_if(node(k).arguments, [&](const GraphValue& v) { return same(v, inner); }) !=
+            1)
+          continue;
         Graph& g = add(fmt::format("{}.before_{}", node(k).name, node(inner.index).name),
                        fmt::format("computes {} before {}", label(k), label(inner.index)));
         GraphNode outer = g.nodes[inner.index];
@@ -270,8 +288,8 @@ class Mutants {
   void change(std::size_t k, std::size_t i, const T& to, std::string_view what) {
     if (is_full() || CaseValue(to) == node(k).arguments[i].literal) return;
     Graph& g = add(fmt::format("{}.{}_{}", node(k).name, argument_name(k, i), what),
-                   fmt::format("takes {} for {} as {} of {}", text(CaseValue(to)), text(node(k).arguments[i].literal),
-                               argument_name(k, i), label(k)));
+                   fmt::format("takes {} for {} as {} of {}", text(CaseValue(to)),
+                               text(node(k).arguments[i].literal), argument_name(k, i), label(k)));
     g.nodes[k].arguments[i].literal = to;
   }
 
@@ -293,11 +311,13 @@ class Mutants {
         }
       } else if (const auto* n = std::get_if<std::int64_t>(&v.literal)) {
         change_integer(k, i, *n);
-      } else if (const auto* s = std::get_if<std::string>(&v.literal); s != nullptr && node(k).op != nullptr) {
+      } else if (const auto* s = std::get_if<std::string>(&v.literal);
+                 s != nullptr && node(k).op != nullptr) {
         for (const std::string_view other : domain(*node(k).op, argument_name(k, i)).choices)
           if (other != *s) change(k, i, std::string(other), other);
       } else if (const auto* axes = std::get_if<std::vector<std::int64_t>>(&v.literal);
-                 axes != nullptr && axes->size() == 1 && node(k).op != nullptr && domain(*node(k).op, argument_name(k, i)).has_axes()) {
+                 axes != nullptr && axes->size() == 1 && node(k).op != nullptr &&
+                 domain(*node(k).op, argument_name(k, i)).has_axes()) {
         change(k, i, std::vector{(*axes)[0] == -1 ? std::int64_t{-2} : std::int64_t{-1}}, "another");
       }
     }
@@ -318,9 +338,11 @@ class Mutants {
 
   void round_too_much(std::size_t k) {
     if (node(k).op == nullptr || is_full()) return;
-    const bool is_result = std::ranges::any_of(graph_.results, [&](const GraphValue& v) { return same(v, result_of(k)); });
+    const bool is_result =
+        std::ranges::any_of(graph_.results, [&](const GraphValue& v) { return same(v, result_of(k)); });
     for (const auto& [dtype, of] :
-         {std::pair{Dtype::bf16, only(Dtype::f32) | only(Dtype::f64) | only(Dtype::f16)}, {Dtype::f16, only(Dtype::f32) | only(Dtype::f64)}}) {
+         {std::pair{Dtype::bf16, only(Dtype::f32) | only(Dtype::f64) | only(Dtype::f16)},
+          {Dtype::f16, only(Dtype::f32) | only(Dtype::f64)}}) {
       if (is_result) continue;
       Graph& g = add(fmt::format("{}.rounded_to_{}", node(k).name, name(dtype)),
                      fmt::format("rounds {} to {}", label(k), name(dtype)), of);
@@ -337,7 +359,8 @@ class Mutants {
     if (node(k).op == nullptr) return;
     for (const WrongFormula& wrong : wrong_formulas()) {
       if (&wrong.reference->op() != node(k).op || !wrong.planted || is_full()) continue;
-      Graph& g = add(fmt::format("{}.{}", node(k).name, wrong.name), fmt::format("{}, in {}", wrong.says, label(k)), wrong.dtypes);
+      Graph& g = add(fmt::format("{}.{}", node(k).name, wrong.name),
+                     fmt::format("{}, in {}", wrong.says, label(k)), wrong.dtypes);
       g.nodes[k].formula = wrong.reference;
     }
   }
@@ -346,7 +369,8 @@ class Mutants {
   void read_elsewhere(std::size_t k) {
     std::vector<GraphValue> others;
     for (std::size_t i = 0; i < graph_.op.schema.argument_count; ++i)
-      if (graph_.op.schema.argument_storage[i].is_tensor()) others.push_back({.from = From::argument, .index = i});
+      if (graph_.op.schema.argument_storage[i].is_tensor())
+        others.push_back({.from = From::argument, .index = i});
     for (std::size_t n = k > kFewNodes ? k - kFewNodes : 0; n < k; ++n) others.push_back(result_of(n));
     std::vector<GraphValue> done;
     for (const std::size_t i : tensors(k)) {

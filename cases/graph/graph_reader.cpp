@@ -39,7 +39,7 @@ std::size_t end_of_number(std::string_view s) {
 }  // namespace
 
 void GraphReader::fail(const std::string& what) const {
-  throw GraphError(fmt::format("{}, line {}: {}", graph_, line_, what));
+  throw GraphError(fmt::format("{}, line {}: {}", graph_, line(), what));
 }
 
 bool GraphReader::accept(std::string_view sign) {

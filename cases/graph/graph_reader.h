@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -16,11 +17,16 @@ struct GraphWord {
 
 class GraphReader {
  public:
-  // `graph` is how errors call it.
-  GraphReader(std::string_view text, std::string graph) : text_(text), graph_(std::move(graph)) { next(); }
+  // `graph` is how errors call it; `lines` are the numbers that they give to the text's lines. Both texts and lines live longer than this.
+  GraphReader(std::string_view text, std::string graph, std::span<const std::size_t> lines)
+      : text_(text), graph_(std::move(graph)), lines_(lines) {
+    next();
+  }
 
   const GraphWord& word() const { return word_; }
-  std::size_t line() const { return line_; }
+  std::size_t line() const {
+    return line_ < lines_.size() ? lines_[line_] : lines_.empty() ? 1 : lines_.back();
+  }
   void next();
   bool is(std::string_view sign) const { return word_.kind == GraphWord::Kind::sign && word_.text == sign; }
   bool accept(std::string_view sign);
@@ -38,7 +44,8 @@ class GraphReader {
  private:
   std::string_view text_;
   std::string graph_;
-  std::size_t at_ = 0, line_ = 1;
+  std::span<const std::size_t> lines_;
+  std::size_t at_ = 0, line_ = 0;
   int depth_ = 0;
   GraphWord word_;
 };

@@ -8,7 +8,7 @@
 #include <map>
 #include <set>
 
-#include "shape_terms.h"
+#include "graph_terms.h"
 #include "vocabulary/domain.h"
 #include "vocabulary/shape_rule.h"
 #include "vocabulary/shape_rule_text.h"
@@ -18,27 +18,10 @@ namespace {
 
 using From = GraphValue::From;
 
-bool is_tensor(const Graph& graph, std::size_t argument) {
-  return graph.op.schema.argument_storage[argument].is_tensor();
-}
-
-// What a graph's argument or literal says of a number: known if it is written out.
-template <class T>
-const T* written(const GraphValue& v) {
-  return v.from == From::literal ? std::get_if<T>(&v.literal) : nullptr;
-}
-
-// A literal int, or ints.
-std::optional<std::vector<std::int64_t>> written_integers(const GraphValue& v) {
-  if (const auto* n = written<std::int64_t>(v)) return std::vector{*n};
-  if (const auto* list = written<std::vector<std::int64_t>>(v)) return *list;
-  return std::nullopt;
-}
-
-class Derivation {
+class Derivation : MovementTerms {
  public:
-  explicit Derivation(const Graph& graph) : graph_(graph), broadcasts_(graph.op.schema.argument_count) {
-    for (std::size_t i = 0; i < graph.op.schema.argument_count; ++i) arguments_.push_back(terms_.any());
+  explicit Derivation(const Graph& graph)
+      : MovementTerms(graph), broadcasts_(graph.op.schema.argument_count) {
     uses_.assign(graph.op.schema.argument_count, 0);
     for (const GraphNode& node : graph.nodes)
       for (const GraphValue& v : node.arguments) count_uses(v);
@@ -57,18 +40,9 @@ class Derivation {
     for (const GraphValue& item : v.items) count_uses(item);
   }
 
-  ShapeTerm unknown(std::size_t node, std::size_t result) { return terms_.edge({node, result, 0, 0}); }
-
-  // Of a tensor.
-  ShapeTerm term(const GraphValue& v) {
-    if (v.from == From::argument) return is_tensor(graph_, v.index) ? arguments_[v.index] : ShapeTerm{};
-    if (v.from != From::node) return {};
-    const auto& all = results_[v.index];
-    return v.result < all.size() ? all[v.result] : unknown(v.index, v.result);
-  }
   // A tensor of the graph that only this one place looks at, of which nothing is known.
   bool is_free(const GraphValue& v) {
-    if (v.from != From::argument || !is_tensor(graph_, v.index) || uses_[v.index] != 1) return false;
+    if (v.from != From::argument || !is_tensor_argument(v.index) || uses_[v.index] != 1) return false;
     const ShapeTerm t = terms_.resolved(arguments_[v.index]);
     return t.front.empty() && t.back.empty() && t.run;
   }
@@ -138,7 +112,8 @@ class Derivation {
     const std::string key = d.name + "*" + d.operands[0];
     if (factor && !s.sizes.contains(key)) {
       const DimTerm one = size_of(s, d.operands[0]);
-      s.sizes[key] = terms_.size(one) ? terms_.dim(product_of_sizes(*factor, *terms_.size(one))) : terms_.dim(*factor);
+      s.sizes[key] =
+          terms_.size(one) ? terms_.dim(product_of_sizes(*factor, *terms_.size(one))) : terms_.dim(*factor);
       if (!terms_.size(one)) terms_.unify(one, terms_.dim(1));
     }
     return size_of(s, key);
@@ -180,14 +155,15 @@ class Derivation {
   }
 
   // Tensors that broadcast with each other. One says what the others are: where two of them are results, whoever knows more.
-  void join(const GraphNode& node, const ShapeAlternative& alternative, const std::vector<const ShapePattern*>& all,
-            Symbols& s) {
+  void join(const GraphNode& node, const ShapeAlternative& alternative,
+            const std::vector<const ShapePattern*>& all, Symbols& s) {
     if (all.empty()) return;
     const auto value = [&](const ShapePattern* p) -> const GraphValue& {
       return node.arguments[static_cast<std::size_t>(p->argument)];
     };
     const auto is_one = [&](const ShapePattern* p) {
-      return value(p).from == From::node || (value(p).from == From::argument && is_tensor(graph_, value(p).index));
+      return value(p).from == From::node ||
+             (value(p).from == From::argument && is_tensor_argument(value(p).index));
     };
     const bool to_symbols = all[0]->broadcasts_to_symbols();
     ShapeTerm full = pattern(s, *all[0], alternative, nullptr);
@@ -196,7 +172,8 @@ class Derivation {
       std::size_t most = 0;
       for (const ShapePattern* p : all) {
         const ShapeTerm t = terms_.resolved(term(value(p)));
-        const std::size_t known = is_free(value(p)) ? 1 : 2 + 2 * (t.front.size() + t.back.size()) + (t.run ? 1 : 0);
+        const std::size_t known =
+            is_free(value(p)) ? 1 : 2 + 2 * (t.front.size() + t.back.size()) + (t.run ? 1 : 0);
         if (!is_one(p) || known <= most) continue;
         anchor = p;
         most = known;
@@ -217,8 +194,9 @@ class Derivation {
                           std::ranges::any_of(r.back, [&](DimTerm d) { return terms_.size(d) == 1; });
     if (!has_ones && terms_.unify(full, t)) return true;
     if (r.front.empty() && r.back.empty() && !r.run) return false;  // no dimensions at all
-    if (r.run) {  // as many dimensions, some of them 1
-      for (std::size_t k = 1; k <= r.back.size(); ++k) meet(full, -static_cast<std::int64_t>(k), r.back[r.back.size() - k]);
+    if (r.run) {                                                    // as many dimensions, some of them 1
+      for (std::size_t k = 1; k <= r.back.size(); ++k)
+        meet(full, -static_cast<std::int64_t>(k), r.back[r.back.size() - k]);
       for (std::size_t k = 0; k < r.front.size() && k < f.front.size(); ++k)
         meet(full, static_cast<std::int64_t>(k), r.front[k]);
       if (f.run) terms_.unify(ShapeTerm{.run = f.run}, ShapeTerm{.run = r.run});
@@ -267,7 +245,8 @@ class Derivation {
       const Domain& d = domain(*node.op, node.op->schema.argument_storage[i].name);
       if (!d.has_axes() || d.of < 0) continue;
       if (const auto axes = written_integers(node.arguments[i]))
-        for (const std::int64_t axis : *axes) terms_.at(term(node.arguments[static_cast<std::size_t>(d.of)]), axis);
+        for (const std::int64_t axis : *axes)
+          terms_.at(term(node.arguments[static_cast<std::size_t>(d.of)]), axis);
     }
   }
 
@@ -296,141 +275,6 @@ class Derivation {
     return t;
   }
 
-  // ---- A movement ----
-
-  std::vector<ShapeTerm> of_movement(std::size_t k) {
-    const GraphNode& node = graph_.nodes[k];
-    const std::string_view base = node.schema().base;
-    if (base == "to" || base == "rounded" || base == "contiguous" || base == "detach") return {term(node.arguments[0])};
-    if (base == "t") {
-      const ShapeTerm two = terms_.ranked(2);
-      if (terms_.unify(term(node.arguments[0]), two)) return {{.front = {two.front[1], two.front[0]}}};
-    }
-    if (base == "transpose") return {transposed(k)};
-    if (base == "permute") return {permuted(k)};
-    if (base == "unsqueeze") return {unsqueezed(k)};
-    if (base == "flatten") return {flattened(k)};
-    if (base == "reshape" || base == "view") return {reshaped(k)};
-    if (base == "chunk" || base == "split") return cut(k, 2);
-    if (base == "cat") return {joined(k)};
-    return {unknown(k, 0)};
-  }
-
-  ShapeTerm transposed(std::size_t k) {
-    const GraphNode& node = graph_.nodes[k];
-    const ShapeTerm self = term(node.arguments[0]);
-    const auto x = written_integers(node.arguments[1]), y = written_integers(node.arguments[2]);
-    if (!x || !y) return unknown(k, 0);
-    const auto a = terms_.at(self, (*x)[0]), b = terms_.at(self, (*y)[0]);
-    if (!a || !b) return unknown(k, 0);
-    ShapeTerm t = terms_.resolved(self);
-    DimTerm* const first = place(t, (*x)[0]);
-    DimTerm* const second = place(t, (*y)[0]);
-    if (first == nullptr || second == nullptr) return unknown(k, 0);
-    std::swap(*first, *second);
-    return t;
-  }
-  static DimTerm* place(ShapeTerm& t, std::int64_t d) {
-    const std::size_t n = ShapeTerms::count_to(d);
-    if (d >= 0) return n <= t.front.size() ? &t.front[n - 1] : nullptr;
-    std::vector<DimTerm>& in = t.run ? t.back : t.front;
-    return n <= in.size() ? &in[in.size() - n] : nullptr;
-  }
-
-  ShapeTerm permuted(std::size_t k) {
-    const GraphNode& node = graph_.nodes[k];
-    const auto dims = written_integers(node.arguments[1]);
-    if (!dims) return unknown(k, 0);
-    const ShapeTerm self = terms_.ranked(dims->size());
-    if (!terms_.unify(term(node.arguments[0]), self)) return unknown(k, 0);
-    const auto n = static_cast<std::int64_t>(dims->size());
-    ShapeTerm t;
-    for (const std::int64_t d : *dims) {
-      if (d < -n || d >= n) return unknown(k, 0);
-      t.front.push_back(self.front[static_cast<std::size_t>(d < 0 ? d + n : d)]);
-    }
-    return t;
-  }
-
-  ShapeTerm unsqueezed(std::size_t k) {
-    const GraphNode& node = graph_.nodes[k];
-    const auto dim = written_integers(node.arguments[1]);
-    if (!dim) return unknown(k, 0);
-    const std::int64_t d = (*dim)[0];
-    const ShapeTerm self = term(node.arguments[0]);
-    if (d > 0 && !terms_.at(self, d - 1)) return unknown(k, 0);
-    if (d < -1 && !terms_.at(self, d + 1)) return unknown(k, 0);
-    ShapeTerm t = terms_.resolved(self);
-    std::vector<DimTerm>& in = d >= 0 || !t.run ? t.front : t.back;
-    const auto at = d >= 0 ? static_cast<std::ptrdiff_t>(d) : std::ssize(in) + 1 + static_cast<std::ptrdiff_t>(d);
-    if (at < 0 || at > std::ssize(in)) return unknown(k, 0);
-    in.insert(in.begin() + at, terms_.dim(1));
-    return t;
-  }
-
-  ShapeTerm flattened(std::size_t k) {
-    const GraphNode& node = graph_.nodes[k];
-    const auto first = written_integers(node.arguments[1]), last = written_integers(node.arguments[2]);
-    if (!first || !last || (*first)[0] < 0 || (*last)[0] != -1) return unknown(k, 0);
-    ShapeTerm t;
-    for (std::int64_t d = 0; d < (*first)[0]; ++d) {
-      const auto dim = terms_.at(term(node.arguments[0]), d);
-      if (!dim) return unknown(k, 0);
-      t.front.push_back(*dim);
-    }
-    t.front.push_back(terms_.dim(EdgePart{k, 0, -1, 0}));
-    return t;
-  }
-
-  ShapeTerm reshaped(std::size_t k) {
-    const auto sizes = written_integers(graph_.nodes[k].arguments[1]);
-    if (!sizes) return unknown(k, 0);
-    ShapeTerm t;
-    for (std::size_t d = 0; d < sizes->size(); ++d) {
-      const auto n = static_cast<std::int64_t>(d);
-      t.front.push_back((*sizes)[d] >= 0 ? terms_.dim((*sizes)[d]) : terms_.dim(EdgePart{k, 0, n, n + 1}));
-    }
-    return t;
-  }
-
-  // As many results as the graph names, at least: the dimension that argument `dim` names differs.
-  std::vector<ShapeTerm> cut(std::size_t k, std::size_t dim) {
-    const GraphNode& node = graph_.nodes[k];
-    std::size_t most = 0;
-    const auto look = [&](const GraphValue& v, const auto& self) -> void {
-      if (v.from == From::node && v.index == k) most = std::max(most, v.result);
-      for (const GraphValue& item : v.items) self(item, self);
-    };
-    for (const GraphNode& n : graph_.nodes)
-      for (const GraphValue& v : n.arguments) look(v, look);
-    for (const GraphValue& v : graph_.results) look(v, look);
-    std::vector<ShapeTerm> all;
-    for (std::size_t r = 0; r <= most; ++r) all.push_back(without_size(k, r, term(node.arguments[0]), node.arguments[dim]));
-    return all;
-  }
-  ShapeTerm joined(std::size_t k) {
-    const GraphNode& node = graph_.nodes[k];
-    std::optional<ShapeTerm> first;
-    for (const GraphValue& item : node.arguments[0].items) {
-      if (!first) {
-        first = without_size(k, 0, term(item), node.arguments[1]);
-        continue;
-      }
-      const ShapeTerm other = without_size(k, 0, term(item), node.arguments[1]);
-      terms_.unify(*first, other);
-    }
-    return first ? *first : unknown(k, 0);
-  }
-  ShapeTerm without_size(std::size_t k, std::size_t result, const ShapeTerm& self, const GraphValue& dim) {
-    const auto d = written_integers(dim);
-    if (!d || !terms_.at(self, (*d)[0])) return unknown(k, result);
-    ShapeTerm t = terms_.resolved(self);
-    DimTerm* const at = place(t, (*d)[0]);
-    if (at == nullptr) return unknown(k, result);
-    *at = terms_.dim(EdgePart{k, result, (*d)[0], (*d)[0] + 1});
-    return t;
-  }
-
   // ---- As text ----
 
   // The arguments from which the results of these nodes are computed.
@@ -452,14 +296,16 @@ class Derivation {
     // Edges are computed from arguments that say their own shape.
     std::vector<bool> edges(graph_.nodes.size());
     for (std::size_t i = 0; i < n; ++i)
-      if (is_tensor(graph_, i)) each_computed(arguments_[i], [&](const EdgePart& e) { edges[e.node] = true; });
+      if (is_tensor_argument(i))
+        each_computed(arguments_[i], [&](const EdgePart& e) { edges[e.node] = true; });
     const std::set<std::size_t> own = upstream(std::move(edges));
     std::vector<std::string> inputs;
     std::vector<std::pair<std::size_t, ShapeTerm>> shapes;
     for (std::size_t i = 0; i < n; ++i) {
       const Argument& a = graph_.op.schema.argument_storage[i];
       const ShapeTerm t = terms_.resolved(arguments_[i]);
-      if (a.is_tensor() || (a.list && a.type == Type::integer && (!t.run || !t.front.empty() || !t.back.empty())))
+      if (a.is_tensor() ||
+          (a.list && a.type == Type::integer && (!t.run || !t.front.empty() || !t.back.empty())))
         shapes.emplace_back(i, t);
     }
     for (const auto& [i, t] : shapes)
@@ -468,18 +314,19 @@ class Derivation {
       const bool computes = !own.contains(i) && has_computed(t);
       const bool pure = t.front.empty() && t.back.empty();
       const bool broadcasts = broadcasts_[i] && !computes && (pure || said(t));
-      inputs.push_back(fmt::format("{}=[{}]{}", graph_.op.schema.argument_storage[i].name, dims(t, !own.contains(i)),
-                                   broadcasts ? "~" : ""));
+      inputs.push_back(fmt::format("{}=[{}]{}", graph_.op.schema.argument_storage[i].name,
+                                   dims(t, !own.contains(i)), broadcasts ? "~" : ""));
     }
     for (const auto& [i, d] : bound_)
-      if (said_dim(d)) inputs.push_back(fmt::format("{}={}", graph_.op.schema.argument_storage[i].name, dim_text(d, false)));
+      if (said_dim(d))
+        inputs.push_back(fmt::format("{}={}", graph_.op.schema.argument_storage[i].name, dim_text(d, false)));
     std::vector<std::string> outputs;
     for (const GraphValue& v : graph_.results) {
       const ShapeTerm t = terms_.resolved(term(v));
       const bool plain = !has_computed(t) && said(t);
-      outputs.push_back(plain                        ? fmt::format("[{}]", dims(t, false))
-                        : v.from == From::node       ? fmt::format("[edge({},{},0,e0)]", v.index, v.result)
-                                                     : fmt::format("[{}]", dims(t, false)));
+      outputs.push_back(plain                  ? fmt::format("[{}]", dims(t, false))
+                        : v.from == From::node ? fmt::format("[edge({},{},0,e0)]", v.index, v.result)
+                                               : fmt::format("[{}]", dims(t, false)));
     }
     return fmt::format("{} -> {}", fmt::join(inputs, " "), fmt::join(outputs, ", "));
   }
@@ -564,12 +411,8 @@ class Derivation {
     return fmt::format("{}", fmt::join(all, ","));
   }
 
-  const Graph& graph_;
-  ShapeTerms terms_;
-  std::vector<ShapeTerm> arguments_;
   std::vector<bool> broadcasts_;
   std::vector<std::size_t> uses_;
-  std::vector<std::vector<ShapeTerm>> results_;
   std::map<std::size_t, DimTerm> bound_;  // int arguments that are sizes
   std::set<std::size_t> said_dims_, said_runs_;
   std::vector<std::size_t> some_;  // runs with a dimension at least
@@ -577,124 +420,8 @@ class Derivation {
   std::map<std::size_t, std::vector<DimTerm>> windows_;
 };
 
-// Of what "a: x; b: y" says of an argument, x.
-std::string_view said_of(std::string_view texts, std::string_view argument) {
-  while (!texts.empty()) {
-    const std::size_t end = std::min(texts.find(';'), texts.size());
-    std::string_view one = texts.substr(0, end);
-    texts.remove_prefix(std::min(end + 1, texts.size()));
-    while (one.starts_with(' ')) one.remove_prefix(1);
-    const std::size_t colon = one.find(':');
-    if (one.substr(0, colon) != argument) continue;
-    one.remove_prefix(colon + 1);
-    while (one.starts_with(' ')) one.remove_prefix(1);
-    return one;
-  }
-  return {};
-}
-
-// The domain of a node's argument with the names of the graph. Empty if it is about what the graph has no name for.
-std::string with_names_of(const Graph& graph, const GraphNode& node, std::string_view domain) {
-  std::string renamed(domain);
-  const std::size_t open = renamed.find('(');
-  const std::size_t unless = renamed.find(" unless ");
-  const auto argument_name = [&](std::string_view own) -> std::string {
-    const int i = node.op->schema.find(own);
-    if (i < 0) return std::string(own);
-    const GraphValue& v = node.arguments[static_cast<std::size_t>(i)];
-    return v.from == From::argument ? std::string(graph.op.schema.argument_storage[v.index].name) : "";
-  };
-  if (unless != std::string::npos) return renamed.substr(0, unless);
-  if (open == std::string::npos || renamed.starts_with("one_of") || renamed.starts_with("dtypes")) return renamed;
-  const std::size_t close = renamed.find(')', open);
-  const std::string name = argument_name(std::string_view(renamed).substr(open + 1, close - open - 1));
-  return name.empty() ? "" : renamed.substr(0, open + 1) + name + renamed.substr(close);
-}
-
-// Everything that texts say of arguments which go straight into nodes: "alpha: real; min: real".
-template <class Say>  // (node, its argument, the graph's) -> text
-std::string collected(const Graph& graph, const Say& say) {
-  std::map<std::string_view, std::string> all;
-  for (const GraphNode& node : graph.nodes) {
-    if (node.op == nullptr) continue;
-    for (std::size_t i = 0; i < node.arguments.size(); ++i) {
-      const GraphValue& v = node.arguments[i];
-      if (v.from != From::argument) continue;
-      const Argument& own = graph.op.schema.argument_storage[v.index];
-      const std::string text = say(node, node.op->schema.argument_storage[i], own);
-      if (!text.empty()) all.try_emplace(own.name, text);
-    }
-  }
-  std::vector<std::string> texts;
-  for (const auto& [name, text] : all) texts.push_back(fmt::format("{}: {}", name, text));
-  return fmt::format("{}", fmt::join(texts, "; "));
-}
-
-// Every size and run of a result's pattern must be one of an argument's.
-void check_rule(const Graph& graph) {
-  const auto names = [](const ShapePattern& p) {
-    std::set<std::string> all;
-    for (const DimPattern& d : p.dims) {
-      if (d.kind == DimPattern::Kind::symbol || d.kind == DimPattern::Kind::product) all.insert(d.name);
-      if (d.kind == DimPattern::Kind::product) all.insert(d.operands[0]);
-      if (d.kind == DimPattern::Kind::run || d.kind == DimPattern::Kind::ones) all.insert("*" + d.name);
-    }
-    return all;
-  };
-  try {
-    for (const ShapeAlternative& alternative : parse_shape_rule(graph.op).alternatives) {
-      std::set<std::string> known;
-      for (const ShapePattern& p : alternative.inputs) known.merge(names(p));
-      for (const BoundNumber& n : alternative.numbers) known.merge(names({.dims = {n.size}}));
-      for (const ShapePattern& p : alternative.outputs)
-        for (const std::string& name : names(p))
-          if (!known.contains(name))
-            throw GraphError(fmt::format("{}: shapes \"{}\": no argument says {}", graph.op.schema.name, graph.op.shapes, name));
-    }
-  } catch (const GraphError&) {
-    throw;
-  } catch (const std::invalid_argument& e) {
-    throw GraphError(e.what());
-  }
-}
-
 }  // namespace
 
 std::string derived_shapes(const Graph& graph) { return Derivation(graph).rule(); }
-
-std::string derived_domains(const Graph& graph) {
-  return collected(graph, [&](const GraphNode& node, const Argument& a, const Argument& own) {
-    // A number where a tensor is expected may be any.
-    if (a.is_tensor() && !own.is_tensor())
-      return std::string(own.name == "eps" || own.name == "epsilon" ? "epsilon" : own.type == Type::integer ? "integer" : "real");
-    return with_names_of(graph, node, said_of(node.op->domains, a.name));
-  });
-}
-
-void derive(Graph& graph, std::deque<std::string>& texts) {
-  Operator& op = graph.op;
-  const auto kept = [&](std::string text) -> std::string_view { return texts.emplace_back(std::move(text)); };
-  if (op.domains.empty()) op.domains = kept(derived_domains(graph));
-  if (op.shapes.empty()) op.shapes = kept(derived_shapes(graph));
-  check_rule(graph);
-  op.ranges = kept(collected(graph, [&](const GraphNode& node, const Argument& a, const Argument& /*own*/) {
-    return std::string(said_of(node.op->ranges, a.name));
-  }));
-  op.dtypes = kFloatingPoint;
-  bool elementwise = true;
-  std::set<std::string> kinks;
-  for (const GraphNode& node : graph.nodes) {
-    if (node.op == nullptr) {
-      elementwise = elementwise && (node.schema().base == "to" || node.schema().base == "rounded");
-      continue;
-    }
-    elementwise = elementwise && (node.op->properties & kElementwise) != 0;
-    op.dtypes = op.dtypes & node.op->dtypes;
-    for (const GraphValue& v : node.arguments)
-      if (v.from == From::argument && !node.op->kinks.empty()) kinks.insert(std::string(node.op->kinks));
-  }
-  op.properties = elementwise ? std::uint32_t{kElementwise} : 0;
-  op.kinks = kept(fmt::format("{}", fmt::join(kinks, ", ")));
-}
 
 }  // namespace assay

@@ -7,13 +7,16 @@
 // does not allow may, too. What a call's arguments must be is decided node by node (graph_check.h).
 #pragma once
 
+#include <deque>
+#include <string>
+
 #include "graph.h"
 
 namespace assay {
 
 // Fills in what the graph's text does not say: shapes, domains, dtypes, kinks, ranges and properties.
-// Throws GraphError for an argument whose values nobody can guess.
-void derive(Graph& graph);
+// The new texts become elements of `texts`. Throws GraphError for shapes that are no shape rule.
+void derive(Graph& graph, std::deque<std::string>& texts);
 
 // The shape rule alone: "x=[*,K] w=[K]~ -> [*,K]".
 std::string derived_shapes(const Graph& graph);

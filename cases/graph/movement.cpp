@@ -22,7 +22,8 @@ constexpr std::int64_t kMostPieces = 10'000;
 
 // Sizes that a text may have given: that they can be counted, empty ones aside.
 const Shape& countable(const Shape& shape) {
-  if (shape.size() > kMostDimensions) wrong("{} dimensions are more than the {} that a tensor has", shape.size(), kMostDimensions);
+  if (shape.size() > kMostDimensions)
+    wrong("{} dimensions are more than the {} that a tensor has", shape.size(), kMostDimensions);
   std::int64_t n = 1;
   for (const std::int64_t size : shape)
     if (__builtin_mul_overflow(n, std::max<std::int64_t>(size, 1), &n) || n > kMostElements)
@@ -95,7 +96,8 @@ std::vector<Moved> as_shape(const Source& from, Shape shape, std::string_view na
   }
   if (open >= 0) {
     if (known == 0 || elements % known != 0)
-      wrong("{} is [{}], which [{}] has too few or too many elements for", name, text(shape), text(from.shape));
+      wrong("{} is [{}], which [{}] has too few or too many elements for", name, text(shape),
+            text(from.shape));
     shape[static_cast<std::size_t>(open)] = elements / known;
     known = elements;
   }
@@ -125,9 +127,10 @@ std::vector<Moved> flatten(std::span<const assay_value> a) {
 
 std::vector<Moved> transpose(std::span<const assay_value> a) {
   Source s(view(a[0]));
+  const std::size_t rank = std::max<std::size_t>(s.shape.size(), 1);  // of a number, 0 and -1 are dimensions
+  const std::size_t x = dimension("dim0", a[1].as.integer, rank),
+                    y = dimension("dim1", a[2].as.integer, rank);
   if (s.shape.empty()) return std::move(s).moved();
-  const std::size_t x = dimension("dim0", a[1].as.integer, s.shape.size()),
-                    y = dimension("dim1", a[2].as.integer, s.shape.size());
   std::swap(s.shape[x], s.shape[y]);
   std::swap(s.strides[x], s.strides[y]);
   return std::move(s).moved();
@@ -168,8 +171,9 @@ std::vector<Moved> unsqueeze(std::span<const assay_value> a) {
 
 std::vector<Moved> squeeze(std::span<const assay_value> a) {
   Source s(view(a[0]));
+  const auto at = static_cast<std::ptrdiff_t>(
+      dimension("dim", a[1].as.integer, std::max<std::size_t>(s.shape.size(), 1)));
   if (s.shape.empty()) return std::move(s).moved();
-  const auto at = static_cast<std::ptrdiff_t>(dimension("dim", a[1].as.integer, s.shape.size()));
   if (s.shape[static_cast<std::size_t>(at)] != 1) return std::move(s).moved();
   s.shape.erase(s.shape.begin() + at);
   s.strides.erase(s.strides.begin() + at);
@@ -187,7 +191,8 @@ std::vector<Moved> expand(std::span<const assay_value> a) {
   for (std::size_t d = 0; d < sizes.size(); ++d) {
     if (sizes[d] == s.shape[d] || (sizes[d] == -1 && static_cast<std::ptrdiff_t>(d) >= added)) continue;
     if (s.shape[d] != 1 || sizes[d] < 0)
-      wrong("size is [{}], to which [{}] does not broadcast", fmt::join(sizes, ","), text(Source(view(a[0])).shape));
+      wrong("size is [{}], to which [{}] does not broadcast", fmt::join(sizes, ","),
+            text(Source(view(a[0])).shape));
     s.shape[d] = sizes[d];
     s.strides[d] = 0;
   }
@@ -231,7 +236,8 @@ std::vector<Moved> pieces(const Source& s, std::size_t d, std::int64_t each) {
   const std::int64_t size = s.shape[d];
   if (size / std::max<std::int64_t>(each, 1) > kMostPieces)
     wrong("self would be cut into more than {} pieces", kMostPieces);
-  for (std::int64_t first = 0; first < std::max<std::int64_t>(size, 1); first += std::max<std::int64_t>(each, 1)) {
+  for (std::int64_t first = 0; first < std::max<std::int64_t>(size, 1);
+       first += std::max<std::int64_t>(each, 1)) {
     Source piece = s;
     cut(piece, d, first, std::min(first + each, size), 1);
     all.push_back(std::move(piece).moved()[0]);
@@ -261,8 +267,8 @@ std::vector<Moved> joined(const std::vector<Source>& all, std::size_t d) {
     Shape rest = all[k].shape;
     if (rest.size() == r.shape.size()) rest[d] = r.shape[d];
     if (rest != r.shape || all[k].dtype != r.dtype)
-      wrong("tensors: number {} is {}[{}], which does not go with {}[{}]", k, name(all[k].dtype), text(all[k].shape),
-            name(r.dtype), text(all[0].shape));
+      wrong("tensors: number {} is {}[{}], which does not go with {}[{}]", k, name(all[k].dtype),
+            text(all[k].shape), name(r.dtype), text(all[0].shape));
     r.parts.push_back({k, r.shape[d], all[k].offset, all[k].strides});
     r.shape[d] += all[k].shape[d];
     countable(r.shape);
@@ -298,16 +304,18 @@ constexpr std::array kMovements{
     Movement{parse_schema("assay::rounded(Tensor self, ScalarType dtype) -> Tensor"), rounded},
     Movement{parse_schema("reshape(Tensor self, SymInt[] shape) -> Tensor"), reshape},
     Movement{parse_schema("view(Tensor self, SymInt[] shape) -> Tensor"), reshape},
-    Movement{parse_schema("flatten.using_ints(Tensor self, int start_dim=0, int end_dim=-1) -> Tensor"), flatten},
+    Movement{parse_schema("flatten.using_ints(Tensor self, int start_dim=0, int end_dim=-1) -> Tensor"),
+             flatten},
     Movement{parse_schema("transpose.int(Tensor self, int dim0, int dim1) -> Tensor"), transpose},
     Movement{parse_schema("t(Tensor self) -> Tensor"), t},
     Movement{parse_schema("permute(Tensor self, int[] dims) -> Tensor"), permute},
     Movement{parse_schema("unsqueeze(Tensor self, int dim) -> Tensor"), unsqueeze},
     Movement{parse_schema("squeeze.dim(Tensor self, int dim) -> Tensor"), squeeze},
     Movement{parse_schema("expand(Tensor self, SymInt[] size) -> Tensor"), expand},
-    Movement{parse_schema(
-                 "slice.Tensor(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor"),
-             slice},
+    Movement{
+        parse_schema(
+            "slice.Tensor(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor"),
+        slice},
     Movement{parse_schema("select.int(Tensor self, int dim, SymInt index) -> Tensor"), select},
     Movement{parse_schema("chunk(Tensor self, int chunks, int dim=0) -> Tensor[]"), chunk},
     Movement{parse_schema("split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]"), split},

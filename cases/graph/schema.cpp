@@ -19,8 +19,7 @@ void schema_unknown_type(std::size_t at) {
       "character {}: there are Tensor, Scalar, int, float, bool, str, ScalarType and MemoryFormat", at + 1));
 }
 void schema_has_too_many_arguments(std::size_t) {
-  throw GraphError(
-      fmt::format("{} arguments and {} results are the most", kMaxArguments, kMaxResults));
+  throw GraphError(fmt::format("{} arguments and {} results are the most", kMaxArguments, kMaxResults));
 }
 void schema_has_text_behind_its_end(std::size_t at) {
   throw GraphError(fmt::format("something stands after its end, at character {}", at + 1));

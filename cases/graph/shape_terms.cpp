@@ -3,6 +3,28 @@
 #include <algorithm>
 
 namespace assay {
+namespace {
+
+constexpr std::size_t kMostDimsAskedFor = 64;  // more than any tensor has
+
+}  // namespace
+
+ShapeTerms::Dim& ShapeTerms::changed_dim(std::size_t root) {
+  old_dims_.emplace_back(root, dims_[root]);
+  return dims_[root];
+}
+ShapeTerms::Run& ShapeTerms::changed_run(std::size_t run) {
+  old_runs_.emplace_back(run, runs_[run]);
+  return runs_[run];
+}
+void ShapeTerms::back_to(const Mark& mark) {
+  for (; old_dims_.size() > mark.old_dims; old_dims_.pop_back())
+    dims_[old_dims_.back().first] = old_dims_.back().second;
+  for (; old_runs_.size() > mark.old_runs; old_runs_.pop_back())
+    runs_[old_runs_.back().first] = std::move(old_runs_.back().second);
+  dims_.resize(mark.dims, Dim{});
+  runs_.resize(mark.runs);
+}
 
 DimTerm ShapeTerms::dim() {
   dims_.push_back({dims_.size()});
@@ -79,7 +101,8 @@ ShapeTerm ShapeTerms::resolved(const ShapeTerm& t) const {
 }
 
 std::optional<DimTerm> ShapeTerms::at(const ShapeTerm& t, std::int64_t d) {
-  const auto n = static_cast<std::size_t>(d < 0 ? -d : d + 1);
+  const std::size_t n = count_to(d);
+  if (n > kMostDimsAskedFor) return std::nullopt;
   const auto place = [&](const ShapeTerm& r) -> std::optional<DimTerm> {
     if (d >= 0 && n <= r.front.size()) return r.front[n - 1];
     if (d < 0 && n <= r.back.size()) return r.back[r.back.size() - n];
@@ -98,18 +121,16 @@ bool ShapeTerms::unify(DimTerm a, DimTerm b) {
   const std::size_t x = root(a), y = root(b);
   if (x == y) return true;
   if (dims_[x].size && dims_[y].size && dims_[x].size != dims_[y].size) return false;
-  dims_[y].parent = x;
-  if (!dims_[x].size) dims_[x].size = dims_[y].size;
-  if (!dims_[x].computed) dims_[x].computed = dims_[y].computed;
+  changed_dim(y).parent = x;
+  if (!dims_[x].size && dims_[y].size) changed_dim(x).size = dims_[y].size;
+  if (!dims_[x].computed && dims_[y].computed) changed_dim(x).computed = dims_[y].computed;
   return true;
 }
 
 bool ShapeTerms::unify(const ShapeTerm& a, const ShapeTerm& b) {
-  const std::vector<Dim> dims = dims_;
-  const std::vector<Run> runs = runs_;
+  const Mark before = mark();
   if (unify_now(a, b)) return true;
-  dims_ = dims;
-  runs_ = runs;
+  back_to(before);
   return false;
 }
 
@@ -131,17 +152,18 @@ bool ShapeTerms::bind(std::size_t run, const ShapeTerm& to) {
     if (to.run && !runs_[root_run(*to.run)].computed) {
       const std::size_t inner = root_run(*to.run);
       if (to.front.empty() && backs == 0) {
-        runs_[inner].bound = ShapeTerm{.run = run};
+        changed_run(inner).bound = ShapeTerm{.run = run};
         return true;
       }
-      runs_[inner].computed =
+      changed_run(inner).computed =
           EdgePart{edge->node, edge->result, edge->first + static_cast<std::int64_t>(to.front.size()),
                    edge->last - backs};
     }
     if (to.run && root_run(*to.run) == run) return true;
   }
-  runs_[run].computed.reset();
-  runs_[run].bound = to;
+  Run& own = changed_run(run);
+  own.computed.reset();
+  own.bound = to;
   return true;
 }
 
@@ -153,7 +175,8 @@ bool ShapeTerms::unify_now(const ShapeTerm& a, const ShapeTerm& b) {
     v.erase(v.begin(), v.begin() + static_cast<std::ptrdiff_t>(front));
   };
   if (!y.run) {
-    if (x.run ? y.front.size() < x.front.size() + x.back.size() : y.front.size() != x.front.size()) return false;
+    if (x.run ? y.front.size() < x.front.size() + x.back.size() : y.front.size() != x.front.size())
+      return false;
     for (std::size_t k = 0; k < x.front.size(); ++k)
       if (!unify(x.front[k], y.front[k])) return false;
     for (std::size_t k = 0; k < x.back.size(); ++k)
@@ -181,8 +204,10 @@ bool ShapeTerms::unify_now(const ShapeTerm& a, const ShapeTerm& b) {
   // [A, *x] is [*y, B]: of what both can be, [A, *z, B].
   const ShapeTerm between = any();
   if (x.front.empty())
-    return bind(*x.run, {.front = y.front, .run = between.run}) && bind(*y.run, {.run = between.run, .back = x.back});
-  return bind(*x.run, {.run = between.run, .back = y.back}) && bind(*y.run, {.front = x.front, .run = between.run});
+    return bind(*x.run, {.front = y.front, .run = between.run}) &&
+           bind(*y.run, {.run = between.run, .back = x.back});
+  return bind(*x.run, {.run = between.run, .back = y.back}) &&
+         bind(*y.run, {.front = x.front, .run = between.run});
 }
 
 }  // namespace assay

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace assay {
@@ -44,8 +45,17 @@ class ShapeTerms {
   bool unify(const ShapeTerm& a, const ShapeTerm& b);
   bool unify(DimTerm a, DimTerm b);
 
+  // What is known now, to go back to.
+  struct Mark {
+    std::size_t dims = 0, runs = 0, old_dims = 0, old_runs = 0;
+  };
+  Mark mark() const { return {dims_.size(), runs_.size(), old_dims_.size(), old_runs_.size()}; }
+  void back_to(const Mark& mark);
+
   // As far as it is known.
   ShapeTerm resolved(const ShapeTerm& t) const;
+  // How many dimensions there are up to number d, or from the last one down to it if d is negative.
+  static std::size_t count_to(std::int64_t d) { return static_cast<std::size_t>(d < 0 ? -(d + 1) : d) + 1; }
   // The dimension with this number, from the end if it is negative, which `t` has or gets. None if it has fewer.
   std::optional<DimTerm> at(const ShapeTerm& t, std::int64_t d);
 
@@ -66,12 +76,17 @@ class ShapeTerms {
     std::optional<EdgePart> computed{};
     std::optional<std::size_t> window_in{};
   };
+  // To be changed: what it was is remembered.
+  Dim& changed_dim(std::size_t root);
+  Run& changed_run(std::size_t run);
   bool bind(std::size_t run, const ShapeTerm& to);
   bool unify_now(const ShapeTerm& a, const ShapeTerm& b);
   DimTerm part(const EdgePart& of, std::int64_t d);
 
   std::vector<Dim> dims_;
   std::vector<Run> runs_;
+  std::vector<std::pair<std::size_t, Dim>> old_dims_;
+  std::vector<std::pair<std::size_t, Run>> old_runs_;
 };
 
 }  // namespace assay

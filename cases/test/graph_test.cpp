@@ -23,8 +23,9 @@ class GraphTest : public ::testing::Test {
  protected:
   GraphTest() {
     for (const Operator* op :
-         {&ops::silu, &ops::relu, &ops::add_tensor, &ops::sub_tensor, &ops::mul_tensor, &ops::div_tensor, &ops::mm, &ops::bmm,
-          &ops::linear, &ops::softmax_int, &ops::mean_dim, &ops::rsqrt, &ops::convolution, &ops::native_layer_norm, &ops::addmm})
+         {&ops::silu, &ops::relu, &ops::add_tensor, &ops::sub_tensor, &ops::mul_tensor, &ops::div_tensor,
+          &ops::mm, &ops::bmm, &ops::linear, &ops::softmax_int, &ops::mean_dim, &ops::rsqrt,
+          &ops::convolution, &ops::native_layer_norm, &ops::addmm})
       enrol_operator(*op);
   }
 };
@@ -79,31 +80,39 @@ TEST_F(GraphTest, StatementsNamesAndResults) {
 }
 
 TEST_F(GraphTest, Precedence) {
-  const Graph& g = parse_graph("assay::p(Tensor a, Tensor b, Tensor c) -> Tensor { a + b * c - (a - -b) / c }");
+  const Graph& g =
+      parse_graph("assay::p(Tensor a, Tensor b, Tensor c) -> Tensor { a + b * c - (a - -b) / c }");
   std::vector<std::string_view> order;
   for (const GraphNode& n : g.nodes) order.push_back(n.schema().base);
   EXPECT_EQ(order, (std::vector<std::string_view>{"mul", "add", "mul", "sub", "div", "sub"}));
 }
 
 TEST_F(GraphTest, SaysWhatIsWrongAndWhere) {
-  EXPECT_EQ(error_of("assay::e(Tensor x) -> Tensor { relu(y) }"), "e, line 1: \"y\" is no name of the graph, and no number");
+  EXPECT_EQ(error_of("assay::e(Tensor x) -> Tensor { relu(y) }"),
+            "e, line 1: \"y\" is no name of the graph, and no number");
   EXPECT_EQ(error_of("assay::e(Tensor x) -> Tensor {\n rellu(x)\n}"),
             "e needs operators that Assay does not have: rellu (line 2), perhaps relu");
   EXPECT_EQ(error_of("assay::e(Tensor x) -> Tensor {\n a = pow(x, 2)\n b = pow(a, 3)\n cross(a, b)\n}"),
             "e needs operators that Assay does not have: cross (line 4), pow (line 2, 3)");
-  EXPECT_EQ(error_of("assay::e(Tensor x) -> (Tensor, Tensor) { relu(x) }"), "e, line 1: it has 1 result, but its schema says 2");
+  EXPECT_EQ(error_of("assay::e(Tensor x) -> (Tensor, Tensor) { relu(x) }"),
+            "e, line 1: it has 1 result, but its schema says 2");
   EXPECT_EQ(error_of("assay::e(Tensor x) -> Tensor { relu(x, x) }"),
             "e, line 1: relu has 1 arguments, not 2: relu(Tensor self) -> Tensor");
   EXPECT_EQ(error_of("assay::e(Tensor x) -> Tensor { softmax(x, dim=\"a\") }"),
             "e, line 1: softmax: bad case text: dim is \"\"a\"\": not an integer");
-  EXPECT_EQ(error_of("assay::e(Tensor x) -> Tensor { softmax(x) }"),
-            "e, line 1: softmax lacks dim: softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor");
-  EXPECT_EQ(error_of("assay::e(Tensr x) -> Tensor { relu(x) }"),
-            "schema \"assay::e(Tensr x) -> Tensor\": character 10: there are Tensor, Scalar, int, float, bool, str, ScalarType and "
-            "MemoryFormat");
-  EXPECT_EQ(error_of("assay::e(Tensor x) -> Tensor { a = relu(x) }"), "e, line 1: it says no results: the last line is an expression, or return x, y");
-  EXPECT_EQ(error_of("assay::e(Tensor x) -> Tensor { relu(x) } more"), "e, line 1: \"more\" stands after the end of the graph");
-  EXPECT_EQ(error_of("assay::e(Tensor x) -> Tensor { relu(x"), "e, line 1: \")\" is expected, not the end of the text");
+  EXPECT_EQ(
+      error_of("assay::e(Tensor x) -> Tensor { softmax(x) }"),
+      "e, line 1: softmax lacks dim: softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor");
+  EXPECT_EQ(
+      error_of("assay::e(Tensr x) -> Tensor { relu(x) }"),
+      "schema \"assay::e(Tensr x) -> Tensor\": character 10: there are Tensor, Scalar, int, float, bool, str, ScalarType and "
+      "MemoryFormat");
+  EXPECT_EQ(error_of("assay::e(Tensor x) -> Tensor { a = relu(x) }"),
+            "e, line 1: it says no results: the last line is an expression, or return x, y");
+  EXPECT_EQ(error_of("assay::e(Tensor x) -> Tensor { relu(x) } more"),
+            "e, line 1: \"more\" stands after the end of the graph");
+  EXPECT_EQ(error_of("assay::e(Tensor x) -> Tensor { relu(x"),
+            "e, line 1: \")\" is expected, not the end of the text");
   EXPECT_NE(error_of("assay::e(Tensor x) -> Tensor { a, b = relu(x); a }"), "");
   EXPECT_NE(error_of("assay::e(Tensor[] x) -> Tensor { cat(x) }"), "");
   std::string deep = "assay::e(Tensor x) -> Tensor { ";
@@ -116,13 +125,18 @@ TEST_F(GraphTest, ShapesAreWorkedOut) {
   EXPECT_EQ(shapes_of("assay::s2(Tensor a, Tensor b) -> Tensor { silu(a) * b }"), "a=[*] b=[*]~ -> [*]");
   EXPECT_EQ(shapes_of("assay::s3(Tensor x, Tensor w, Tensor v) -> Tensor { linear(relu(linear(x, w)), v) }"),
             "x=[*,N] w=[C,N] v=[K,C] -> [*,K]");
-  EXPECT_EQ(shapes_of("assay::s4(Tensor x, Tensor w, Tensor b, Tensor r) -> Tensor { silu(linear(x, w, b)) + r }"),
-            "x=[*,N] w=[C,N] b=[C] r=[*,C]~ -> [*,C]");
-  EXPECT_EQ(shapes_of("assay::s5(Tensor x, Tensor g) -> Tensor { x * rsqrt(mean(x * x, -1, true) + 1e-6) * g }"),
-            "x=[*,N] g=[*,N]~ -> [*,N]");
-  EXPECT_EQ(shapes_of("assay::s6(Tensor q, Tensor k, Tensor v) -> Tensor { bmm(softmax(bmm(q, transpose(k, -2, -1)) * 0.125, -1), v) }"),
-            "q=[N,C,K] k=[N,M,K] v=[N,M,A] -> [N,C,A]");
-  EXPECT_EQ(shapes_of("assay::s7(Tensor x) -> Tensor { softmax(flatten(x, 1), 1) }"), "x=[N,*] -> [edge(1,0,0,e0)]");
+  EXPECT_EQ(
+      shapes_of("assay::s4(Tensor x, Tensor w, Tensor b, Tensor r) -> Tensor { silu(linear(x, w, b)) + r }"),
+      "x=[*,N] w=[C,N] b=[C] r=[*,C]~ -> [*,C]");
+  EXPECT_EQ(
+      shapes_of("assay::s5(Tensor x, Tensor g) -> Tensor { x * rsqrt(mean(x * x, -1, true) + 1e-6) * g }"),
+      "x=[*,N] g=[*,N]~ -> [*,N]");
+  EXPECT_EQ(
+      shapes_of(
+          "assay::s6(Tensor q, Tensor k, Tensor v) -> Tensor { bmm(softmax(bmm(q, transpose(k, -2, -1)) * 0.125, -1), v) }"),
+      "q=[N,C,K] k=[N,M,K] v=[N,M,A] -> [N,C,A]");
+  EXPECT_EQ(shapes_of("assay::s7(Tensor x) -> Tensor { softmax(flatten(x, 1), 1) }"),
+            "x=[N,*] -> [edge(1,0,0,e0)]");
 }
 
 TEST_F(GraphTest, ShapesThatOnlyComputingTells) {
@@ -132,20 +146,29 @@ TEST_F(GraphTest, ShapesThatOnlyComputingTells) {
 }
 
 TEST_F(GraphTest, ChecksCallsNodeByNode) {
-  const Graph& g = parse_graph("assay::c1(Tensor x, Tensor w, Tensor r) -> Tensor {\n h = linear(x, w)\n silu(h) + r\n}");
+  const Graph& g =
+      parse_graph("assay::c1(Tensor x, Tensor w, Tensor r) -> Tensor {\n h = linear(x, w)\n silu(h) + r\n}");
   const auto check = [&](const Given& given) { return check_arguments(g.op, given.values()); };
-  const Checked right = check(Given().tensor(Dtype::f32, {2, 3}).tensor(Dtype::f32, {5, 3}).tensor(Dtype::f32, {5}));
+  const Checked right =
+      check(Given().tensor(Dtype::f32, {2, 3}).tensor(Dtype::f32, {5, 3}).tensor(Dtype::f32, {5}));
   ASSERT_TRUE(right.ok()) << right.error;
   ASSERT_EQ(right.outputs.size(), 1u);
   EXPECT_EQ(right.outputs[0].shape, (Shape{2, 5}));
-  const Checked wrong = check(Given().tensor(Dtype::f32, {2, 3}).tensor(Dtype::f32, {5, 4}).tensor(Dtype::f32, {5}));
-  EXPECT_EQ(wrong.error, "c1, h in line 2: linear: weight has shape [5x4], but dimension 1 must be 3, the size of dimension 1 of input");
+  const Checked wrong =
+      check(Given().tensor(Dtype::f32, {2, 3}).tensor(Dtype::f32, {5, 4}).tensor(Dtype::f32, {5}));
+  EXPECT_EQ(
+      wrong.error,
+      "c1, h in line 2: linear: weight has shape [5x4], but dimension 1 must be 3, the size of dimension 1 of input");
   EXPECT_EQ(wrong.argument, "w");
-  const Checked other = check(Given().tensor(Dtype::f32, {2, 3}).tensor(Dtype::f32, {5, 3}).tensor(Dtype::f32, {4}));
+  const Checked other =
+      check(Given().tensor(Dtype::f32, {2, 3}).tensor(Dtype::f32, {5, 3}).tensor(Dtype::f32, {4}));
   EXPECT_EQ(other.argument, "r");
   // Broadcasting is what the nodes say, whatever the rule for making cases.
-  EXPECT_TRUE(check(Given().tensor(Dtype::f32, {2, 3}).tensor(Dtype::f32, {5, 3}).tensor(Dtype::f32, {7, 2, 5})).ok());
-  EXPECT_FALSE(check(Given().tensor(Dtype::f32, {2, 3}).tensor(Dtype::f16, {5, 3}).tensor(Dtype::f32, {5})).ok());
+  EXPECT_TRUE(
+      check(Given().tensor(Dtype::f32, {2, 3}).tensor(Dtype::f32, {5, 3}).tensor(Dtype::f32, {7, 2, 5}))
+          .ok());
+  EXPECT_FALSE(
+      check(Given().tensor(Dtype::f32, {2, 3}).tensor(Dtype::f16, {5, 3}).tensor(Dtype::f32, {5})).ok());
   EXPECT_FALSE(check(Given().tensor(Dtype::f32, {2, 3}).integer(1).tensor(Dtype::f32, {5})).ok());
 }
 
@@ -169,16 +192,24 @@ std::vector<std::int64_t> places(const Moved& m) {
 }
 
 TEST(Movements, ViewsArePermutationsAndParts) {
-  EXPECT_EQ(places(moved("transpose", Given().tensor(Dtype::f32, {2, 3}).integer(0).integer(-1))[0]), (std::vector<std::int64_t>{0, 3, 1, 4, 2, 5}));
-  EXPECT_EQ(places(moved("t", Given().tensor(Dtype::f32, {2, 3}))[0]), (std::vector<std::int64_t>{0, 3, 1, 4, 2, 5}));
-  EXPECT_EQ(moved("permute", Given().tensor(Dtype::f32, {2, 3, 4}).integers({2, 0, 1}))[0].shape, (Shape{4, 2, 3}));
+  EXPECT_EQ(places(moved("transpose", Given().tensor(Dtype::f32, {2, 3}).integer(0).integer(-1))[0]),
+            (std::vector<std::int64_t>{0, 3, 1, 4, 2, 5}));
+  EXPECT_EQ(places(moved("t", Given().tensor(Dtype::f32, {2, 3}))[0]),
+            (std::vector<std::int64_t>{0, 3, 1, 4, 2, 5}));
+  EXPECT_EQ(moved("permute", Given().tensor(Dtype::f32, {2, 3, 4}).integers({2, 0, 1}))[0].shape,
+            (Shape{4, 2, 3}));
   EXPECT_EQ(moved("reshape", Given().tensor(Dtype::f32, {2, 6}).integers({3, -1}))[0].shape, (Shape{3, 4}));
-  EXPECT_EQ(moved("flatten", Given().tensor(Dtype::f32, {2, 3, 4}).integer(1).integer(-1))[0].shape, (Shape{2, 12}));
+  EXPECT_EQ(moved("flatten", Given().tensor(Dtype::f32, {2, 3, 4}).integer(1).integer(-1))[0].shape,
+            (Shape{2, 12}));
   EXPECT_EQ(moved("unsqueeze", Given().tensor(Dtype::f32, {2, 3}).integer(-1))[0].shape, (Shape{2, 3, 1}));
   EXPECT_EQ(moved("squeeze", Given().tensor(Dtype::f32, {2, 1}).integer(1))[0].shape, (Shape{2}));
-  EXPECT_EQ(places(moved("expand", Given().tensor(Dtype::f32, {2, 1}).integers({-1, 3}))[0]), (std::vector<std::int64_t>{0, 0, 0, 1, 1, 1}));
-  EXPECT_EQ(places(moved("slice", Given().tensor(Dtype::f32, {6}).integer(0).integer(1).integer(-1).integer(2))[0]), (std::vector<std::int64_t>{1, 3}));
-  EXPECT_EQ(places(moved("select", Given().tensor(Dtype::f32, {2, 3}).integer(1).integer(-1))[0]), (std::vector<std::int64_t>{2, 5}));
+  EXPECT_EQ(places(moved("expand", Given().tensor(Dtype::f32, {2, 1}).integers({-1, 3}))[0]),
+            (std::vector<std::int64_t>{0, 0, 0, 1, 1, 1}));
+  EXPECT_EQ(
+      places(moved("slice", Given().tensor(Dtype::f32, {6}).integer(0).integer(1).integer(-1).integer(2))[0]),
+      (std::vector<std::int64_t>{1, 3}));
+  EXPECT_EQ(places(moved("select", Given().tensor(Dtype::f32, {2, 3}).integer(1).integer(-1))[0]),
+            (std::vector<std::int64_t>{2, 5}));
 }
 
 TEST(Movements, PiecesAndJoins) {

@@ -96,8 +96,8 @@ class Reference {
   virtual std::unique_ptr<Evaluation> evaluate(std::span<const assay_value> arguments,
                                                std::span<const Checked::Output> outputs) const = 0;
 
-  // Of a formula that is meant to be wrong: whether it is the right one after all, written otherwise. Known of graphs.
-  virtual bool is_right() const { return false; }
+  // Of a formula that is meant to be wrong: why no call shows that it is, in one line; empty if nothing is known of that. Graphs know.
+  virtual std::string_view excuse() const { return {}; }
 };
 
 // Every reference linked into the program, sorted by operator name. Entered by EnrolledReference objects.

@@ -96,6 +96,9 @@ function(assay_compile_leanly name)
     foreach(pass tree-pre gcse thread-jumps tree-dominator-opts schedule-insns2)
       target_compile_options(${name} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fno-${pass}>)
     endforeach()
+    # Without those passes the cold part of a function may come out empty, and then hides the unwind table of the one that lies in its
+    # place: an exception thrown there ends the program.
+    target_compile_options(${name} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fno-reorder-blocks-and-partition>)
   endif()
 endfunction()
 

@@ -18,9 +18,9 @@ struct Target {
   bool (*run)(std::string_view input);  // whether the reader took it
 };
 
-extern const Target kBenchFile, kCaseList, kCaseText, kCheckedCase, kContract, kGzip, kHistoryFile, kJournal,
-    kLayout, kMerge, kNameMap, kNpy, kNpz, kOnnx, kOrigin, kPluginTable, kPtx, kResultFile, kRunFile,
-    kSafetensors, kSchema, kSelftestFile, kShapeRule, kShapes;
+extern const Target kBenchFile, kCaseList, kCaseText, kCheckedCase, kContract, kGraphText, kGzip,
+    kHistoryFile, kJournal, kLayout, kMerge, kNameMap, kNpy, kNpz, kOnnx, kOrigin, kPluginTable, kPtx,
+    kResultFile, kRunFile, kSafetensors, kSchema, kSelftestFile, kShapeRule, kShapes;
 
 std::span<const Target* const> targets();
 const Target* find_target(std::string_view name);  // nullptr if there is none

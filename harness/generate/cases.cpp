@@ -179,8 +179,12 @@ std::uint64_t key_of(const Operator& op, Dtype result_dtype, std::uint64_t seed,
 Case generate_beside(const Operator& op, Dtype result_dtype, std::uint64_t seed, std::uint64_t index) {
   const std::uint64_t key = key_of(op, result_dtype, seed, index);
   std::optional<Case> c;  // one that the operator allows: what is computed may not go together
+  std::string why_not;    // of the last one
   const auto keep = [&](Case drawn) {
-    if (check_case(drawn).ok()) c = std::move(drawn);
+    if (const Checked checked = check_case(drawn); !checked.ok())
+      why_not = checked.error;
+    else
+      c = std::move(drawn);
   };
   std::uint64_t left = index;
   for (const ShapeAlternative& alternative : shape_rule(op).alternatives) {
@@ -196,6 +200,10 @@ Case generate_beside(const Operator& op, Dtype result_dtype, std::uint64_t seed,
       keep(*std::move(layer));
   for (std::uint64_t attempt = 0; !c && attempt < kAttempts; ++attempt)
     keep(random_case(op, result_dtype, attempt == 0 ? key : mix(key, attempt), is_split(index)));
+  if (!c && op.graph != nullptr)
+    throw CaseError(fmt::format(
+        "{}: no case that is allowed was found in {} attempts; \"shapes\" can say which are. Of the last one: {}",
+        op.schema.name, kAttempts, why_not));
   if (!c)
     throw std::logic_error(
         fmt::format("{}: no case that is allowed was found in {} attempts", op.schema.name, kAttempts));

@@ -19,7 +19,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kPassedOn = "ASSAY_GRAPHS";  // the environment's variable: texts and files, one after the other
+constexpr const char* kPassedOn =
+    "ASSAY_GRAPHS";  // the environment's variable: texts and files, one after the other
 constexpr char kBetween = '\x1e';
 
 constexpr std::string_view kGraphFormat = "assay.graph/1";
@@ -57,7 +58,8 @@ std::vector<GraphText> graphs_in(std::string_view text) {
     if (std::string_view(" \t\r\n").find(c) == std::string_view::npos) has_word = true;
     if (c == '{') ++depth;
     if (c == '}' && --depth == 0) {
-      if (all.size() == kMostGraphs) throw GraphError(fmt::format("there are more than {} graphs", kMostGraphs));
+      if (all.size() == kMostGraphs)
+        throw GraphError(fmt::format("there are more than {} graphs", kMostGraphs));
       all.push_back({std::string(text.substr(begin, i + 1 - begin)), begin_line});
       begin = i + 1;
       begin_line = line;
@@ -84,6 +86,23 @@ bool is_word(std::string_view text) {
   });
 }
 
+// What is copied by a function that calls itself for what lies within.
+bool is_nested_deep(std::string_view document) {
+  constexpr int kDeepest = 32;
+  int depth = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < document.size(); ++i) {
+    const char c = document[i];
+    if (quoted && c == '\\') ++i;
+    if (c == '"') quoted = !quoted;
+    if (quoted) continue;
+    if (c == '[' || c == '{') ++depth;
+    if (c == ']' || c == '}') --depth;
+    if (depth > kDeepest) return true;
+  }
+  return false;
+}
+
 // A name or a literal, as a graph's text has it. Nothing else gets into the text.
 std::string word_of(const Json& value, const std::string& where) {
   if (value.is_null()) return "none";
@@ -99,7 +118,8 @@ std::string word_of(const Json& value, const std::string& where) {
   }
   if (!value.is_string()) throw GraphError(fmt::format("{} is neither a name nor a literal", where));
   const auto text = value.get<std::string>();
-  if (!is_word(text)) throw GraphError(fmt::format("{} is \"{}\": names have letters, digits, \"_\" and \".\"", where, text));
+  if (!is_word(text))
+    throw GraphError(fmt::format("{} is \"{}\": names have letters, digits, \"_\" and \".\"", where, text));
   return text;
 }
 
@@ -112,7 +132,8 @@ std::string name_of(const Json& value, const std::string& where) {
 std::string line_of(const Json& json, const char* key) {
   const auto text = json.at(key).get<std::string>();
   if (text.find_first_of("{}\n#") != std::string::npos)
-    throw GraphError(fmt::format("{} is \"{}\": braces, \"#\" and line breaks do not belong there", key, text));
+    throw GraphError(
+        fmt::format("{} is \"{}\": braces, \"#\" and line breaks do not belong there", key, text));
   return text;
 }
 
@@ -127,7 +148,8 @@ std::string text_of(const Json& json) {
     for (const Json& r : node.at("results")) results.push_back(name_of(r, fmt::format("a result of {}", op)));
     if (results.empty()) throw GraphError(fmt::format("{} has no results", op));
     for (const auto& [name, value] : node.at("arguments").items())
-      arguments.push_back(fmt::format("{}={}", name_of(name, fmt::format("\"{}\", an argument of {},", name, op)),
+      arguments.push_back(fmt::format("{}={}",
+                                      name_of(name, fmt::format("\"{}\", an argument of {},", name, op)),
                                       word_of(value, fmt::format("{} of {}", name, op))));
     text += fmt::format("  {} = {}({})\n", fmt::join(results, ", "), op, fmt::join(arguments, ", "));
   }
@@ -139,7 +161,9 @@ std::string text_of(const Json& json) {
 // Of results of nodes: "r3_0" is the first one of node 3. No argument's name begins so.
 std::string prefix_of_results(const Graph& graph) {
   std::string prefix = "r";
-  while (std::ranges::any_of(graph.op.schema.arguments(), [&](const Argument& a) { return a.name.starts_with(prefix); })) prefix += "r";
+  while (std::ranges::any_of(graph.op.schema.arguments(),
+                             [&](const Argument& a) { return a.name.starts_with(prefix); }))
+    prefix += "r";
   return prefix;
 }
 
@@ -147,8 +171,10 @@ Json json_of(double x) { return std::isfinite(x) ? Json(x) : Json(text(CaseValue
 
 // A text that could be something else gets quotes of its own.
 Json json_of(const Graph& graph, const std::string& literal) {
-  const bool plain = !literal.empty() && graph.op.schema.find(literal) < 0 &&
-                     std::ranges::all_of(literal, [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; });
+  const bool plain =
+      !literal.empty() && graph.op.schema.find(literal) < 0 && std::ranges::all_of(literal, [](char c) {
+        return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_';
+      });
   return plain ? literal : fmt::format("\"{}\"", literal);
 }
 
@@ -202,10 +228,12 @@ std::vector<std::size_t> counts_of_results(const Graph& graph) {
 }  // namespace
 
 std::vector<std::string> graphs_of_json(std::string_view document) {
+  if (is_nested_deep(document)) throw GraphError(fmt::format("no {}: it is nested too deep", kGraphFormat));
   try {
     const Json json = Json::parse(document);
     if (json.value("format", "") != kGraphFormat)
-      throw GraphError(fmt::format("format is \"{}\", but must be \"{}\"", json.value("format", ""), kGraphFormat));
+      throw GraphError(
+          fmt::format("format is \"{}\", but must be \"{}\"", json.value("format", ""), kGraphFormat));
     std::vector<std::string> all;
     if (json.contains("graphs"))
       for (const Json& graph : json.at("graphs")) all.push_back(text_of(graph));
@@ -268,18 +296,22 @@ GraphDocument read_document(const std::string& text_or_file) {
 
 }  // namespace
 
-std::vector<std::string> read_graphs(const std::string& text_or_file) { return texts_of(read_document(text_or_file).graphs); }
+std::vector<std::string> read_graphs(const std::string& text_or_file) {
+  return texts_of(read_document(text_or_file).graphs);
+}
 
 std::vector<const Operator*> enrol_graphs(const std::string& text_or_file) {
   const GraphDocument read = read_document(text_or_file);
   std::vector<const Operator*> all;
   for (const GraphText& graph : read.graphs) {
     try {
-      all.push_back(&enrol_graph(std::string(graph.lines_before, '\n') + graph.text));  // errors have the file's lines
+      all.push_back(
+          &enrol_graph(std::string(graph.lines_before, '\n') + graph.text));  // errors have the file's lines
     } catch (const GraphError& e) {
       if (is_text(text_or_file)) throw;
-      throw GraphError(fmt::format("{}: {}{}", text_or_file, e.what(),
-                                   read.is_json ? fmt::format("\nLines are those of this text:\n{}", graph.text) : ""));
+      throw GraphError(
+          fmt::format("{}: {}{}", text_or_file, e.what(),
+                      read.is_json ? fmt::format("\nLines are those of this text:\n{}", graph.text) : ""));
     }
   }
   return all;

@@ -40,6 +40,7 @@ void add_selftest(CLI::App& app, Command& chosen);
 void add_diff(CLI::App& app, Command& chosen);
 void add_diagnose(CLI::App& app, Command& chosen);
 void add_record(CLI::App& app, Command& chosen);
+void add_graph(CLI::App& app, Command& chosen);
 void add_bisect(CLI::App& app, Command& chosen);
 void add_bench(CLI::App& app, Command& chosen);
 void add_compare(CLI::App& app, Command& chosen);

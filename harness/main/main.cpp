@@ -118,8 +118,9 @@ std::string unknown_command(const CLI::App& app, std::string_view word) {
       nearest = command->get_name();
     }
   }
-  return fmt::format("there is no command \"{}\"{} (`assay --help` lists them)", word,
-                     nearest.empty() ? "" : fmt::format("; the nearest is \"{0}\": did you mean `assay {0}`?", nearest));
+  return fmt::format(
+      "there is no command \"{}\"{} (`assay --help` lists them)", word,
+      nearest.empty() ? "" : fmt::format("; the nearest is \"{0}\": did you mean `assay {0}`?", nearest));
 }
 
 // What was printed may not have arrived: no success then.
@@ -221,6 +222,7 @@ int assay_main(int argc, char** argv) {
   add_diff(app, chosen);
   add_diagnose(app, chosen);
   add_record(app, chosen);
+  add_graph(app, chosen);
   add_bisect(app, chosen);
   add_bench(app, chosen);
   add_compare(app, chosen);
@@ -237,7 +239,8 @@ int assay_main(int argc, char** argv) {
       return kWrongUsage;
     }
   try {
-    app.parse(std::vector<std::string>(given_words.rbegin(), given_words.rend() - 1));  // which it takes from the end
+    app.parse(std::vector<std::string>(given_words.rbegin(),
+                                       given_words.rend() - 1));  // which it takes from the end
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() != 0) {
       complain(usage_error(app, e));

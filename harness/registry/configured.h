@@ -11,6 +11,7 @@ namespace assay::configured {
 extern const char* const python;         // PyTorch's, unless ASSAY_TORCH_PYTHON names another one
 extern const char* const opinfo_script;  // makes fixtures of PyTorch's samples
 extern const char* const record_script;  // records a model's calls
+extern const char* const graph_script;   // traces a model to a graph
 extern const char* const shapes;         // the folder of the cases that `assay bench` times
 extern const char* const cuda_toolkit;   // nvcc's version; empty without one
 extern const bool simulator_checks;      // whether kernels of the simulator report their accesses

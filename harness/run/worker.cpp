@@ -75,7 +75,7 @@ int serve(int socket, const Load& load, std::span<const std::string> arguments) 
   fcntl(socket, F_SETFL, flags);
   std::string names;
   for (const assay_kernel& k : table->kernels)
-    names.append(k.name != nullptr ? k.name : "").append("\n").append(k.schema).append("\n");
+    names.append(k.name != nullptr ? k.name : "").append(1, '\0').append(k.schema).append(1, '\0');
   if (!greet(socket, true, names)) return 0;
   return serve_requests(socket, std::move(*table), before);
 }
@@ -126,8 +126,9 @@ int list(const Load& load, std::span<const std::string> arguments, bool blocks) 
 int worker_main(int argc, char** argv, const Load& kernels) {
   const std::vector<std::string> arguments(argv + std::min(argc, 2), argv + argc);
   const auto usage = [] {
-    std::fputs("usage: worker --list|--blocks [--plugin LIB.so]\n       worker --zygote FD [--plugin LIB.so]\n",
-               stderr);
+    std::fputs(
+        "usage: worker --list|--blocks [--plugin LIB.so]\n       worker --zygote FD [--plugin LIB.so]\n",
+        stderr);
     return kUsage;
   };
   if (arguments.empty()) return usage();

@@ -90,9 +90,10 @@ void Zygote::greet(const Environment& environment) {
     char text[4096];
     const ssize_t n = read(output_.get(), text, sizeof text);
     const std::string printed = last_words({text, static_cast<std::size_t>(std::max<ssize_t>(n, 0))});
-    return NotStarted(fmt::format("the worker process {} {} while it loaded its kernels{}", command(environment), how,
-                                  printed.empty() ? "" : "; it printed: " + printed),
-                      true);
+    return NotStarted(
+        fmt::format("the worker process {} {} while it loaded its kernels{}", command(environment), how,
+                    printed.empty() ? "" : "; it printed: " + printed),
+        true);
   };
   const auto late = [&] {
     return NotStarted(fmt::format("the worker process {} did not load its kernels within {} s",
@@ -114,8 +115,8 @@ void Zygote::greet(const Environment& environment) {
   if (greeting.ok == 0) throw NotStarted(text, true);
   int position = 0;
   for (std::size_t at = 0; at < text.size(); ++position) {
-    const std::size_t name_end = text.find('\n', at);
-    const std::size_t schema_end = text.find('\n', name_end + 1);
+    const std::size_t name_end = text.find('\0', at);
+    const std::size_t schema_end = text.find('\0', name_end + 1);
     table_.emplace(
         std::pair(text.substr(name_end + 1, schema_end - name_end - 1), text.substr(at, name_end - at)),
         position);

@@ -79,7 +79,11 @@ Trial::Trial(const Subject& subject, const std::string& program, const SelftestO
 std::vector<Planted> Trial::planted(bool fits) const {
   std::vector<Planted> all;
   for (const Suspect& s : suspects_)
-    if (s.fits == fits) all.push_back(s.planted);
+    if (s.fits == fits) {
+      all.push_back(s.planted);
+      if (!s.planted.found && s.planted.unobservable.empty() && s.variant && s.variant->formula != nullptr)
+        all.back().unobservable = s.variant->formula->excuse();
+    }
   return all;
 }
 
@@ -90,7 +94,6 @@ bool Trial::Suspect::settled() const {
       variant && (planted.verdict == Verdict::memory || planted.verdict == Verdict::wrongly_accepted);
   return results_are_right || std::ranges::all_of(planted.by_rivals, std::identity{});
 }
-
 
 Trial::Suspect& Trial::plant(Kernel kernel, std::string variant, std::string says) {
   Suspect& s = suspects_.emplace_back();

@@ -6,8 +6,6 @@
 #include <optional>
 #include <stdexcept>
 
-#include "vocabulary/wrong_formula.h"
-
 namespace assay {
 namespace {
 
@@ -66,11 +64,6 @@ std::string_view unobservable(const Operator& op, std::string_view variant, Dtyp
   for (const Excuse& e : excuses_of(op))
     if (e.dtypes.contains(dtype) && fnmatch(e.variant.c_str(), std::string(variant).c_str(), 0) == 0)
       return e.reason;
-  constexpr std::string_view kFormula = "formula.";
-  if (op.graph == nullptr || !variant.starts_with(kFormula)) return {};
-  for (const WrongFormula& wrong : wrong_formulas())
-    if (&wrong.reference->op() == &op && wrong.name == variant.substr(kFormula.size()))
-      return wrong.reference->is_right() ? "it is the same function, written in another way" : "";
   return {};
 }
 

@@ -66,7 +66,7 @@ Tracked<V> ScalarOps<Tracked<V>>::cast(const Tracked<V>& x, Dtype d) {
   return r;
 }
 
-// The set of x with, beside each number, the same rounded to the format; README.md, section 11.
+// The set of x with, beside each number, the same rounded to the format: graphs.md.
 template <class V>
 Tracked<V> ScalarOps<Tracked<V>>::passed(const Tracked<V>& x, Dtype d) {
   using C = Carrier<V>;

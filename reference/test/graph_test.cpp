@@ -29,7 +29,8 @@ TEST(GraphReading, IsTheFormulasOneAfterTheOther) {
 }
 
 TEST(GraphReading, MovesElements) {
-  enrol_graph("assay::v2(Tensor a) -> Tensor { x, y = chunk(transpose(a, 0, 1), 2, 0); cat([y, x * 10], 1) }");
+  enrol_graph(
+      "assay::v2(Tensor a) -> Tensor { x, y = chunk(transpose(a, 0, 1), 2, 0); cat([y, x * 10], 1) }");
   Call c("v2");
   c.tensor(Dtype::f32, {2, 4}, {0, 1, 2, 3, 4, 5, 6, 7});
   c.evaluate();
@@ -70,7 +71,9 @@ TEST(GraphReading, AnOpenSumStaysOpen) {
   enrol_graph("assay::v5(Tensor x, Tensor w, Tensor r) -> Tensor { mm(x, w) + r }");
   Call c("v5");
   const float big = 0x1p24f;
-  c.tensor(Dtype::f32, {1, 2}, {1, 1}).tensor(Dtype::f32, {2, 1}, {big, -big}).tensor(Dtype::f32, {1, 1}, {1});
+  c.tensor(Dtype::f32, {1, 2}, {1, 1})
+      .tensor(Dtype::f32, {2, 1}, {big, -big})
+      .tensor(Dtype::f32, {1, 1}, {1});
   Evaluation& e = c.evaluate();
   const Interval i = e.interval(0, 0, kStrictest);
   EXPECT_TRUE(i.contains(1));
@@ -137,15 +140,17 @@ TEST_P(Graphs, NoAttackEscapes) {
     for (const Family family : kFamilies)
       for (int k = 0; k < calls; ++k) {
         const auto seed = static_cast<std::uint64_t>(k);
-        RandomCall c(op(), contract.dtype, family, 31 + 1000 * seed + static_cast<std::uint64_t>(family), 2 + k % 7);
+        RandomCall c(op(), contract.dtype, family, 31 + 1000 * seed + static_cast<std::uint64_t>(family),
+                     2 + k % 7);
         ASSERT_TRUE(withstands(c, parse_contract(contract.text, contract.dtype), seed, worst, 6))
             << contract.text << " " << name(contract.dtype) << " " << kFamilyNames[static_cast<int>(family)];
       }
     std::printf("%-16s %-5s %-30.30s %6ld elements, worst |error|/bound %.4f, undecidable %.2f%%\n",
-                std::string(op().schema.name).c_str(), std::string(name(contract.dtype)).c_str(), contract.text,
-                worst.elements, worst.ratio,
+                std::string(op().schema.name).c_str(), std::string(name(contract.dtype)).c_str(),
+                contract.text, worst.elements, worst.ratio,
                 100.0 * static_cast<double>(worst.undecidable) / static_cast<double>(worst.elements));
-    const bool ends_are_reached = GetParam().find(" to(") == std::string_view::npos;  // not where a conversion rounds all alike
+    const bool ends_are_reached =
+        GetParam().find(" to(") == std::string_view::npos;  // not where a conversion rounds all alike
     if (!kSanitized && ends_are_reached) {
       EXPECT_GT(worst.ratio, 0.05) << contract.text;
     }
@@ -156,7 +161,8 @@ TEST_P(Graphs, TheTruthIsInsideEveryInterval) {
   for (const Dtype dtype : {Dtype::f32, Dtype::bf16})
     for (const Family family : kFamilies)
       for (int k = 0; k < kCallsOfGraphs; ++k) {
-        RandomCall c(op(), dtype, family, 900 + static_cast<std::uint64_t>(k) * 17 + static_cast<std::uint64_t>(family), 6);
+        RandomCall c(op(), dtype, family,
+                     900 + static_cast<std::uint64_t>(k) * 17 + static_cast<std::uint64_t>(family), 6);
         for (int output = 0; output < static_cast<int>(c.call.outputs().size()); ++output)
           for (std::int64_t n = 0; n < std::min<std::int64_t>(c.call.numel(output), 6); ++n) {
             const Interval i = c.evaluation->interval(output, n, kStrictest);
