@@ -262,6 +262,9 @@ def instance_norm(g, a):
 
 @rule("convolution", "_convolution", "convolution_overrideable")
 def convolution(g, a):
+    channels, weight = a["input"].shape[1], a["weight"].shape
+    if channels != (weight[0] if a["transposed"] else weight[1] * a["groups"]):  # which PyTorch does not look at without numbers
+        raise RuntimeError(f"the input has {channels} channels, which do not go with a weight of {'x'.join(map(str, weight))}")
     names = ("input", "weight", "bias", "stride", "padding", "dilation", "transposed", "output_padding", "groups")
     return node(g, "convolution", **{n: a[n] for n in names})
 
