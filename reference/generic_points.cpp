@@ -40,7 +40,7 @@ class Numbers {
 class GenericCall {
  public:
   GenericCall(const Operator& op, const ShapeAlternative& alternative, std::uint64_t seed)
-      : op_(op), numbers_(seed) {
+      : numbers_(seed) {
     dtype_ = op.dtypes.contains(Dtype::f64) ? Dtype::f64 : Dtype::f32;
     ShapeBinding binding;
     std::int64_t size = 2;
@@ -121,7 +121,6 @@ class GenericCall {
     }
   }
 
-  const Operator& op_;
   Numbers numbers_;
   Dtype dtype_ = Dtype::f64;
   std::vector<assay_value> values_;
