@@ -34,6 +34,7 @@ namespace {
 class OperatorFormula {
  public:
   static constexpr bool kInIntegers = true;
+  static constexpr bool kDeep = false;
   template <class S>
   struct ReaderOf : Reader<S> {
     explicit ReaderOf(const OperatorFormula& f) : Reader<S>(f.inputs(), f.functions_) {}

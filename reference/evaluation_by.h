@@ -28,6 +28,7 @@ Interval united(const Interval& a, const Interval& b);
 //   is_on_the_way(output)             whether its work is another output's
 //   narrows(), wide()                 whether inputs are converted to f16 or bf16; the same formula without
 //   kInIntegers                       whether it may be computed in integers, for which there is a ReaderOf<Integer>
+//   kDeep                             whether errors pass through so many operations that it is worth to know which are the same
 template <class Formula>
 class EvaluationBy final : public Evaluation {
  public:
@@ -62,6 +63,7 @@ class EvaluationBy final : public Evaluation {
     const StandardFloatState state;
     const Arithmetic& a = arithmetic_of(contract, output);
     const ArithmeticScope scope(a);
+    if (Formula::kDeep && a.double_suffices()) return sharpened(output, by_rows(output, elements), take);
     const auto read = [&](auto& narrow, auto& wide, std::int64_t element) {
       return a.double_suffices() ? finish(narrow.read(output, element)) : finish(wide.read(output, element));
     };
@@ -143,6 +145,33 @@ class EvaluationBy final : public Evaluation {
   }
 
  private:
+  // With errors that numbers share counted once, while that is not too much work.
+  void sharpened(int output, const std::vector<std::int64_t>& elements, const TakeInterval& take) {
+    const TapeScope scope(&tape_);
+    struct Result {
+      Tracked<double> x;
+      bool nonfinite;
+      std::vector<std::int64_t> places;
+    };
+    for (std::size_t k = 0; k < elements.size(); k += Tape::kLanes) {
+      const auto some = std::span(elements).subspan(k, std::min(Tape::kLanes, elements.size() - k));
+      std::vector<Result> results;
+      for (const std::int64_t element : some) {
+        const Tracked<double> x = tracked_.read(output, element);
+        results.push_back({x, read_nonfinite(), places()});
+        tape_.protect_last();
+      }
+      std::vector<Tracked<double>*> numbers;
+      for (Result& r : results) numbers.push_back(&r.x);
+      if (tape_.work() < kMostWork) tape_.sharpen(numbers);
+      for (std::size_t l = 0; l < some.size(); ++l) {
+        read_nonfinite() = results[l].nonfinite;
+        places() = results[l].places;
+        take(some[l], finish(results[l].x));
+      }
+    }
+  }
+
   // Those of a row one after the other: few rows are kept, and each may be long.
   std::vector<std::int64_t> by_rows(int output, std::span<const std::int64_t> elements) const {
     std::vector<std::int64_t> ordered(elements.begin(), elements.end());
@@ -191,6 +220,7 @@ class EvaluationBy final : public Evaluation {
         arithmetic_.emplace_back(contract, o.computed_in, o.dtype);
       tracked_.forget();
       tracked_wide_.forget();
+      tape_.clear();
       if (unconverted_) {
         unconverted_->tracked.forget();
         unconverted_->tracked_wide.forget();
@@ -229,7 +259,11 @@ class EvaluationBy final : public Evaluation {
     Unconverted& operator=(const Unconverted&) = delete;
   };
 
+  // Terms of the tape that are looked at under one contract, a few nanoseconds each.
+  static constexpr std::uint64_t kMostWork = std::uint64_t{1} << 29;
+
   Formula formula_;
+  Tape tape_;  // of tracked_
   ReaderOf<double> value_{formula_};
   ReaderOf<Real> truth_{formula_};
   ReaderOf<Tracked<double>> tracked_{formula_};

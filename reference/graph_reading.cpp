@@ -6,6 +6,8 @@
 #include <array>
 #include <stdexcept>
 
+#include "graph_bends.h"
+
 namespace assay {
 namespace {
 
@@ -53,9 +55,11 @@ GraphInputs::GraphInputs(const Graph& graph, std::span<const assay_value> argume
                          std::span<const Checked::Output> outputs)
     : graph_(graph), inputs_(graph.op, arguments, outputs) {
   GraphShapes shapes(graph, arguments);
+  const std::vector<std::vector<bool>> bends = bends_of(graph);
   for (std::size_t k = 0; k < graph.nodes.size(); ++k) {
     Node& node = nodes_.emplace_back();
     node.outputs = shapes.of(k);
+    node.bends = bends[k];
     node.moved = shapes.moved(k);
     const Operator* op = graph.nodes[k].op;
     if (op == nullptr) continue;
@@ -178,10 +182,52 @@ S GraphReader<S>::computed(std::size_t number, std::size_t result, std::int64_t 
     node.reader->set_stream(kResults * static_cast<int>(number + 1) +
                             (again ? kResults * static_cast<int>(nodes_.size()) * ++node.reads : 0));
     const S x = node.reader->read(static_cast<int>(result), n);
-    kept = {passed<S>(x, inputs_.node(number).outputs[result].dtype), true, read_nonfinite()};
+    kept.value = passed<S>(x, inputs_.node(number).outputs[result].dtype);
+    kept.known = true;
+    kept.nonfinite = read_nonfinite();
+    sharpen(number, result, n);
   }
   if (kept.nonfinite) read_nonfinite() = true;
   return kept.value;
+}
+
+template <class S>
+void GraphReader<S>::sharpen(std::size_t number, std::size_t result, std::int64_t n) {
+  if constexpr (std::is_same_v<S, Tracked<double>>) {
+    constexpr double kMuch = 0x1p-9;  // beside the numbers' size
+    constexpr double kLittle = 0.8;    // of what an error was
+    constexpr int kTries = 3;
+    constexpr std::uint64_t kMostWork = std::uint64_t{1} << 28;
+    constexpr auto kTogether = static_cast<std::int64_t>(Tape::kLanes);
+    Tape* const on = tape<double>();
+    if (on == nullptr) return;
+    on->protect_last();
+    KeptNumbers<S>& kept = nodes_[number].kept[result];
+    if (!inputs_.node(number).bends[result] || kept.at(n).sharp || nodes_[number].in_vain >= kTries ||
+        on->work() >= kMostWork || !(kept.at(n).value.error > kMuch * std::fabs(kept.at(n).value.value)))
+      return;
+    // Those of a row are mostly asked for together.
+    const Shape& shape = inputs_.node(number).outputs[result].shape;
+    const std::int64_t row = shape.empty() ? 1 : shape.back();
+    const std::int64_t first = n / row * row + n % row / kTogether * kTogether;
+    const std::int64_t end = std::min(first + kTogether, n / row * row + row);
+    for (std::int64_t k = first; k < end; ++k) kept.at(k).sharp = true;
+    const bool nonfinite = read_nonfinite();
+    for (std::int64_t k = first; k < end; ++k) computed(number, result, k);
+    read_nonfinite() = nonfinite;  // that of neighbours is not this number's
+    std::vector<Tracked<double>*> together;
+    for (std::int64_t k = first; k < end; ++k) together.push_back(&kept.at(k).value);
+    const auto largest = [&together](auto of) {
+      double x = 0;
+      for (const Tracked<double>* t : together) x = std::max(x, of(*t));
+      return x;
+    };
+    const auto error = [](const Tracked<double>& t) { return t.error; };
+    const double before = largest(error);
+    if (!(before > kMuch * largest([](const Tracked<double>& t) { return std::fabs(t.value); }))) return;
+    on->sharpen(together);
+    nodes_[number].in_vain = largest(error) < kLittle * before ? 0 : nodes_[number].in_vain + 1;
+  }
 }
 
 template <class S>

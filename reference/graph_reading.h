@@ -29,6 +29,7 @@ class GraphInputs {
     std::span<const ResultFunctions> functions{};
     std::vector<Moved> moved{};  // of a movement
     std::vector<Checked::Output> outputs{};
+    std::vector<bool> bends{};  // by result: graph_bends.h
   };
 
   const Graph& graph() const { return graph_; }
@@ -53,6 +54,7 @@ class KeptNumbers {
     S value{};
     bool known = false;
     bool nonfinite = false;  // read_nonfinite() after it
+    bool sharp = false;      // what the tape knows of its error is known
   };
   Number& at(std::int64_t n) {
     const auto page = static_cast<std::size_t>(n) / kTogether;
@@ -83,6 +85,7 @@ class GraphReader {
     std::unique_ptr<Reader<S>> reader;
     std::vector<KeptNumbers<S>> kept;   // by result
     std::vector<std::vector<S>> whole;  // by result: all of them, or none
+    int in_vain = 0;                    // how often in turn sharpening its numbers has changed little
     int reads = 0;
   };
 
@@ -90,6 +93,9 @@ class GraphReader {
   S value(const GraphValue& v, std::int64_t n, bool is_result = false);
   S of_node(const GraphValue& v, std::int64_t n, bool is_result);
   S computed(std::size_t node, std::size_t result, std::int64_t n);
+  // What is computed from a number depends on how far it may be off, not on that alone which number it is. Where that is much, it and
+  // its neighbours are sharpened.
+  void sharpen(std::size_t node, std::size_t result, std::int64_t n);
   // All numbers of a node, and of those before it.
   void read_node(const GraphValue& v);
   bool is_computed_again(std::size_t node) const;

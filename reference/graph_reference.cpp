@@ -17,6 +17,7 @@ namespace {
 class GraphFormula {
  public:
   static constexpr bool kInIntegers = false;
+  static constexpr bool kDeep = true;
   template <class S>
   struct ReaderOf : GraphReader<S> {
     explicit ReaderOf(const GraphFormula& f) : GraphReader<S>(*f.inputs_) {}

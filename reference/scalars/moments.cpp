@@ -95,8 +95,10 @@ void admit_merging(Moments<Tracked<V>>& m, std::int64_t n, const MomentSizes<V>&
       t = Tracked<V>::anything(t.value);
       return;
     }
+    const Tape::Symbol by_two_passes = symbol_on_tape(t);
     t.error = detail::inflate(t.error + error);
     t.grid = kNoGrid;
+    write_on_tape(t, {{by_two_passes}}, detail::inflate(error), Tape::Computed::once);
     if (!a.accumulates_in_compute) detail::round_once(t, a.compute);
   };
   admit(m.mean, of_mean, 4 * largest);
@@ -139,8 +141,10 @@ void admit_one_pass(Moments<Tracked<V>>& m, std::int64_t n, const MomentSizes<V>
     m.squares = Tracked<V>::anything(m.squares.value);
     return;
   }
+  const Tape::Symbol by_two_passes = symbol_on_tape(m.squares);
   m.squares.error = detail::inflate(m.squares.error + error);
   m.squares.grid = kNoGrid;
+  write_on_tape(m.squares, {{by_two_passes}}, detail::inflate(error), Tape::Computed::once);
   if (!a.accumulates_in_compute) detail::round_once(m.squares, a.compute);
 }
 
@@ -244,7 +248,10 @@ Moments<Tracked<V>> with_other_ways(Moments<Tracked<V>> m, const Tracked<V>& cen
   const auto n = static_cast<std::int64_t>(x.size());
   m.mean = closed(m.mean);
   m.squares = closed(m.squares);
+  const Tape::Symbol squares = symbol_on_tape(m.squares);
   keep_what_one_centre_does(m.squares, x, centre);
+  if constexpr (std::is_same_v<V, double>)
+    if (Tape* const on = tape<V>()) on->narrow(m.squares, squares);
 
   // A sum of squares is never minus infinity, and NaN only where a number is not finite or the mean is NaN.
   const bool finite = std::ranges::all_of(x, [](const X& each) { return finite_number(each); });
@@ -282,7 +289,9 @@ Moments<Tracked<V>> tracked_moments(std::span<const Tracked<V>> x) {
   const auto n = static_cast<std::int64_t>(x.size());
   OpenSum<V> sum, squares;
   for (const Tracked<V>& each : x) sum.add(each);
-  const Tracked<V> mean = sum.total() / Tracked<V>(n), centre = group(mean);
+  const Tracked<V> mean = sum.total() / Tracked<V>(n);
+  Tracked<V> centre = group(mean);  // of which all distances are taken
+  write_on_tape(centre, {{symbol_on_tape(centre)}}, 0, Tape::Computed::once);
   for (std::size_t k = 0; k < x.size(); ++k) {
     stop_point_at(static_cast<std::int64_t>(k));
     const Tracked<V> distance = x[k] - centre;

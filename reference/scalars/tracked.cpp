@@ -63,6 +63,8 @@ Tracked<V> ScalarOps<Tracked<V>>::cast(const Tracked<V>& x, Dtype d) {
   }
   if (C::finite(r.value) && arithmetic().flushes)
     detail::note_flush(r, static_cast<Bound>(to.format.min_normal));
+  write_on_tape(r, {{symbol_on_tape(t)}},
+                detail::inflate(detail::rounding_moves(t, to) + C::size(r.value - t.value)));
   return r;
 }
 
@@ -76,7 +78,7 @@ Tracked<V> ScalarOps<Tracked<V>>::passed(const Tracked<V>& x, Dtype d) {
   const Arithmetic& a = arithmetic();
   Tracked<V> stored = closed(x);
   const Tracked<V> kept = stored;
-  detail::round_once(stored, to);
+  detail::round_on_tape(stored, to);
   if (to.grid < a.compute.grid || to.format.precision > a.compute.format.precision) stored.foreign = true;
   if (is_closed(x) || (x.summed && !a.one_adder)) return stored;
   Tracked<V> r = x;
@@ -90,6 +92,10 @@ Tracked<V> ScalarOps<Tracked<V>>::passed(const Tracked<V>& x, Dtype d) {
     // The additions of an open sum are charged when it is closed.
     r.error = detail::inflate((x.terms >= 2 ? x.error : kept.error) + more);
     r.grid = kNoGrid;
+    const Bound to_compute = x.terms >= 2 ? 0 : detail::rounding_moves(x, a.compute);
+    const Tape::Symbol of_x = symbol_on_tape(x);
+    write_on_tape(r, {{of_x}},
+                  detail::inflate(to_compute + std::max(more, detail::rounding_moves(kept, to))));
   }
   return r;
 }
@@ -183,7 +189,11 @@ Tracked<V> operator/(const Tracked<V>& x, const Tracked<V>& y) {
   const Tracked<V> b = closed(y);
   const V value = C::limited(a.value / b.value);
   const bool finite_operands = C::finite(a.value) && C::finite(b.value);
-  if ((a.may_be | b.may_be) == 0 && finite_operands && C::finite(value)) return detail::quotient(a, b, value);
+  if ((a.may_be | b.may_be) == 0 && finite_operands && C::finite(value)) {
+    Tracked<V> r = detail::quotient(a, b, value);
+    detail::write_quotient(r, a, b);
+    return r;
+  }
 
   const std::uint8_t pa = detail::pieces(a);
   const std::uint8_t pb = detail::pieces(b);
@@ -213,6 +223,7 @@ Tracked<V> hull(const Tracked<V>& likely, const Tracked<V>& other) {
     if (other.error != 0) return Tracked<V>::anything(likely.value);
   }
   if (r.error != 0) r.grid = kNoGrid;
+  detail::write_hull(r, likely, other);
   return r;
 }
 
@@ -222,10 +233,13 @@ Tracked<V> abs(const Tracked<V>& x) {
   // Rounding to nearest is symmetric, so that a sum of known sign may stay open.
   Tracked<V> t = closed(x);
   if (C::least_size(t.value) > t.error && t.may_be == 0) t = x;
+  const Tape::Symbol before = symbol_on_tape(t);
+  const bool sure = C::least_size(t.value) > t.error, turns = C::negative(t.value);
   t.value = abs(t.value);
   if ((t.may_be & kMayBeNegativeInfinity) != 0)
     t.may_be = static_cast<std::uint8_t>((t.may_be & ~kMayBeNegativeInfinity) | kMayBePositiveInfinity);
   t.free_sign = false;
+  write_on_tape(t, {{before, sure ? SlopeRange{turns ? -1.0 : 1.0, 0} : SlopeRange{0, 1}}}, 0);
   return t;
 }
 

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "tape_rules.h"
 #include "tracked_sum.h"
 
 namespace assay {
@@ -164,7 +165,10 @@ struct ScalarOps<Tracked<V>> {
   template <class Term>
   static Tracked<V> sum(std::int64_t n, Term&& term) {
     OpenSum<V> s;
-    for (std::int64_t k = 0; k < n; ++k) s.add(term(k));
+    for (std::int64_t k = 0; k < n; ++k) {
+      const Tape::Symbol next = next_on_tape<V>();
+      s.add(term(k), next);
+    }
     return s.total();
   }
   template <class Term, class Each>
@@ -172,6 +176,7 @@ struct ScalarOps<Tracked<V>> {
     OpenSum<V> s;
     for (std::int64_t k = 0; k < n; ++k) {
       s.add(term(k));
+      s.note_so_far();
       each(k, OpenSum<V>(s).total());
     }
   }

@@ -1,4 +1,6 @@
 // Elementary functions of Tracked numbers: the image of the set, the function's declared error, the reference's own.
+#include <optional>
+
 #include "tracked.h"
 #include "tracked_nonfinite.h"
 
@@ -199,12 +201,64 @@ Tracked<V> image(Function f, const Tracked<V>& x) {
   return r;
 }
 
+// A function near a number with an error: its slope there, and what the straight line may be off by within the error. Nothing where
+// they are not known: adjoint.md.
+template <class Bound>
+struct Line {
+  SlopeRange slope;
+  Bound off;
+};
+template <class V>
+std::optional<Line<typename Carrier<V>::Bound>> line_near(Function f, const Tracked<V>& a, const V& y) {
+  if constexpr (std::is_same_v<V, double>) {
+    constexpr double kFar = 0.5;
+    const double reach = detail::inflate(a.error) + 2 * a.magnitude * Carrier<V>::kUnit + Carrier<V>::kLeast;
+    if (!std::isfinite(y) || !std::isfinite(reach)) return {};
+    if (f == Function::sin || f == Function::cos) {  // |f''| is at most one
+      const double s = f == Function::sin ? std::cos(a.value) : -std::sin(a.value);
+      return Line<double>{{s, 0x1p-50}, detail::inflate(reach * reach / 2)};
+    }
+    const auto [at_x, change] = slope(f, a.value, y);
+    const double moved = change * reach;
+    if (!(moved <= kFar) || !std::isfinite(at_x)) return {};
+    // Of 1 - y^2 and 1 + y the error is absolute.
+    const bool from_one = f == Function::tanh || f == Function::expm1;
+    const double known_to = at_x * 0x1p-28 + (from_one ? 0x1p-46 : 0) + Carrier<V>::kLeast;
+    return Line<double>{{f == Function::acos ? -at_x : at_x, known_to},
+                        detail::inflate(at_x * moved * std::exp(moved) * reach / 2) + Carrier<V>::kLeast};
+  }
+  return {};
+}
+
+// The equation of a function's value: what its declared error and the reference's own add to what a straight line is off by.
+template <class V>
+void write_function(Tracked<V>& r, std::initializer_list<Tape::Term> terms, typename Carrier<V>::Bound off,
+                    const Accuracy& accuracy) {
+  using C = Carrier<V>;
+  using Bound = typename C::Bound;
+  const Arithmetic& a = arithmetic();
+  const Format& f = a.compute.format;
+  const Bound size = r.magnitude + r.error;
+  Bound own = off + r.magnitude * kOwnError<V> + C::kLeast;
+  if (!(size < std::numeric_limits<Bound>::infinity())) return;
+  if (accuracy.ulp > 0.5 || accuracy.absolute != 0) {
+    const int exponent = std::max(detail::exponent_of(size), f.min_exponent);
+    own += static_cast<Bound>(accuracy.ulp) * C::power(exponent - f.precision + 1) +
+           static_cast<Bound>(accuracy.absolute);
+  }
+  if (a.flushes) own += std::min(size, static_cast<Bound>(std::max(a.tiny, f.min_normal)));
+  write_on_tape(r, terms, detail::inflate(own));
+}
+
 }  // namespace
 
 template <class V>
 Tracked<V> elementary(Function f, const Tracked<V>& x) {
   const Tracked<V> a = closed(x);
   Tracked<V> r = image(f, a);
+  if (tape<V>() != nullptr && a.error != 0)
+    if (const auto line = line_near(f, a, r.value))
+      write_function<V>(r, {{symbol_on_tape(a), line->slope}}, line->off, arithmetic().of(f));
   if (a.magnitude == 0) r.free_sign = a.free_sign;
   if (a.may_be == 0) return r;
   r = closed(r);
@@ -249,9 +303,12 @@ Tracked<V> sqrt(const Tracked<V>& x) {
                                C::size(at_high) * 2 * C::kUnit);
     if (low < V{}) r.may_be |= kMayBeNan;
   }
+  const Bound of_reference = r.magnitude * 2 * C::kUnit + C::kLeast;
   const auto extra = static_cast<Bound>(arithmetic().sqrt_extra * arithmetic().compute.format.unit);
-  r.error += detail::inflate(detail::times(extra, r.magnitude + r.error));
+  const Bound declared = detail::inflate(detail::times(extra, r.magnitude + r.error));
+  r.error += declared;
   if (r.error != 0) r.grid = kNoGrid;
+  detail::write_root(r, a, detail::inflate(declared + of_reference));
   if (or_infinite) r.may_be |= kMayBePositiveInfinity;
   if (or_nan) r.may_be |= kMayBeNan;
   return r;

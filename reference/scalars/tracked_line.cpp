@@ -44,11 +44,14 @@ Tracked<V> tracked_line(const Tracked<V>& x, const Tracked<V>& mean, const Track
     return written;
   const auto u = static_cast<Bound>(a.compute.format.unit);
   const Bound of_operands = a.rounds_operands ? 2 * static_cast<Bound>(a.multiply.format.unit) : 0;
-  line.error =
-      detail::inflate(line.error + ((u + of_operands) * products + 3 * u * sums) * (1 + 16 * u) + 6 * least);
+  const Bound roundings =
+      detail::inflate(((u + of_operands) * products + 3 * u * sums) * (1 + 16 * u) + 6 * least);
+  const Tape::Symbol as_a_line = symbol_on_tape(line);
+  line.error = detail::inflate(line.error + roundings);
   if (!(line.error < written.error)) return written;
   line.grid = kNoGrid;
   line.free_sign = detail::may_be_zero(line);
+  write_on_tape(line, {{as_a_line}}, roundings);
   return line;
 }
 

@@ -78,6 +78,15 @@ bool OpenSum<V>::stays() const {
 
 template <class V>
 void OpenSum<V>::add_inputs(std::span<const double> x) {
+  add_many([&] { add_inputs_in_loops(x); });
+}
+template <class V>
+void OpenSum<V>::add_products(std::span<const double> a, std::span<const double> b) {
+  add_many([&] { add_products_in_loops(a, b); });
+}
+
+template <class V>
+void OpenSum<V>::add_inputs_in_loops(std::span<const double> x) {
   using namespace many;
   using Ops = ScalarOps<Tracked<V>>;
   std::size_t k = 0;
@@ -136,7 +145,7 @@ void OpenSum<V>::add_inputs(std::span<const double> x) {
 }
 
 template <class V>
-void OpenSum<V>::add_products(std::span<const double> a, std::span<const double> b) {
+void OpenSum<V>::add_products_in_loops(std::span<const double> a, std::span<const double> b) {
   using namespace many;
   using Ops = ScalarOps<Tracked<V>>;
   std::size_t k = 0;

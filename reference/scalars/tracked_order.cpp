@@ -93,6 +93,7 @@ Tracked<V> maximum(const Tracked<V>& x, const Tracked<V>& y) {
   r.free_sign = a.free_sign || b.free_sign;
   r.foreign = !detail::fits(a) || !detail::fits(b);
   if (r.error != 0) r.grid = kNoGrid;
+  if ((a.may_be | b.may_be) == 0) detail::write_maximum(r, a, b, apart(a, b));
   return r;
 }
 

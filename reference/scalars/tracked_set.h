@@ -42,6 +42,7 @@ struct Tracked : TrackedFlags {
   using Value = V;
   using Bound = typename Carrier<V>::Bound;
 
+  std::uint32_t symbol = 0;  // its equation on the tape, if one is written: tape.h
   V value{};
   Bound error = 0;          // inherited, and the reference's own; infinite: any finite number
   Bound magnitude = 0;      // sum of |term| over the terms of the open sum; |value| if there is only one
@@ -53,6 +54,7 @@ struct Tracked : TrackedFlags {
   // As by default, but number by number: what has just been written number by number is slow to read in wider pieces.
   Tracked(const Tracked& t)
       : TrackedFlags(t),
+        symbol(t.symbol),
         value(t.value),
         error(t.error),
         magnitude(t.magnitude),
@@ -61,6 +63,7 @@ struct Tracked : TrackedFlags {
         may_be(t.may_be) {}
   Tracked& operator=(const Tracked& t) {
     TrackedFlags::operator=(t);
+    symbol = t.symbol;
     value = t.value;
     error = t.error;
     magnitude = t.magnitude;
@@ -174,6 +177,9 @@ typename Tracked<V>::Bound rounding_error(const Tracked<V>& t, const Rounding& t
 // One rounding of a closed number to a format.
 template <class V>
 void round_once(Tracked<V>& t, const Rounding& to);
+// The same, on the tape as well (tape.h).
+template <class V>
+void round_on_tape(Tracked<V>& t, const Rounding& to);
 
 // Whether the kernel may hold a zero.
 template <class V>

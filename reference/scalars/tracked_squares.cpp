@@ -198,6 +198,11 @@ class SquaredDistance {
 
 template <class V>
 void OpenSum<V>::add_squared_distances(std::span<const double> x, const Tracked<V>& from) {
+  add_many([&] { add_squared_distances_in_loops(x, from); });
+}
+
+template <class V>
+void OpenSum<V>::add_squared_distances_in_loops(std::span<const double> x, const Tracked<V>& from) {
   using namespace many;
   const auto square_of = [&from](const Tracked<V>& t) {
     const Tracked<V> distance = t - from;

@@ -1,3 +1,4 @@
+#include "tape_rules.h"
 #include "tracked.h"
 
 namespace assay {
@@ -95,11 +96,46 @@ void charge_additions(Tracked<V>& t) {
   }
 }
 
+namespace {
+
+// charge_additions(), with what that may move on the tape: a sum's additions are done once, whatever rounds it then.
+void charge_on_tape(Tape& tape, Tracked<double>& t) {
+  const Tape::Symbol open = tape.symbol_of(t);
+  const double before = t.error;
+  double own = t.terms < 2 ? settling_moves(t) : 0;
+  charge_additions(t);
+  own += std::max(t.error - before, 0.0) + t.error * 0x1p-49;
+  tape.write(t, {{open}}, own, t.summed ? Tape::Computed::once : Tape::Computed::again);
+}
+
+template <class V>
+void charge(Tracked<V>& t) {
+  if constexpr (std::is_same_v<V, double>) {
+    const bool charges = t.terms >= 2 || (t.summed && arithmetic().accumulates_narrower);
+    if (Tape* const on = tape<V>(); on != nullptr && charges) return charge_on_tape(*on, t);
+  }
+  charge_additions(t);
+}
+
+}  // namespace
+
+template <class V>
+void round_on_tape(Tracked<V>& t, const Rounding& to) {
+  if (tape<V>() == nullptr) return round_once(t, to);
+  const Tape::Symbol before = symbol_on_tape(t);
+  const auto moves = rounding_moves(t, to);
+  round_once(t, to);
+  write_on_tape(t, {{before}}, moves);
+}
+
 template <class V>
 Tracked<V> rounded(const Tracked<V>& x) {
   Tracked<V> t = x;
-  charge_additions(t);
-  round_once(t, arithmetic().compute);
+  if constexpr (std::is_same_v<V, double>)
+    if (const Tape* const on = tape<V>())
+      if (const Tracked<V>* const known = on->closed(x)) return *known;
+  charge(t);
+  round_on_tape(t, arithmetic().compute);
   t.terms = 1;
   t.summed = false;
   t.magnitude = 0;
@@ -107,6 +143,8 @@ Tracked<V> rounded(const Tracked<V>& x) {
     t.magnitude = Carrier<V>::size(t.value);
     if (t.error == 0 && t.magnitude == 0) t.grid = kEveryGrid;
   }
+  if constexpr (std::is_same_v<V, double>)
+    if (Tape* const on = tape<V>()) on->set_closed(x, t);
   return t;
 }
 
@@ -117,14 +155,16 @@ Tracked<V> operator*(const Tracked<V>& x, const Tracked<V>& y) {
   const auto multiplied = [](const Tracked<V>& a, const Tracked<V>& b) {
     const V value = Carrier<V>::limited(a.value * b.value);
     if ((a.may_be | b.may_be) != 0 || !Carrier<V>::finite(value)) return detail::nonfinite_product(a, b);
-    return detail::product(a, b, value);
+    Tracked<V> r = detail::product(a, b, value);
+    detail::write_product(r, a, b);
+    return r;
   };
   if (!arithmetic().rounds_operands && is_closed(x) && is_closed(y)) return multiplied(x, y);
   Tracked<V> a = closed(x);
   Tracked<V> b = closed(y);
   if (arithmetic().rounds_operands) {
-    detail::round_once(a, arithmetic().multiply);
-    detail::round_once(b, arithmetic().multiply);
+    detail::round_on_tape(a, arithmetic().multiply);
+    detail::round_on_tape(b, arithmetic().multiply);
   }
   return multiplied(a, b);
 }
@@ -137,14 +177,20 @@ Tracked<V> operator+(const Tracked<V>& x, const Tracked<V>& y) {
   const bool ends = !arithmetic().one_adder;
   Tracked<V> a = ends && x.summed ? closed(x) : x;
   Tracked<V> b = ends && y.summed ? closed(y) : y;
+  const bool noted = tape<V>() != nullptr;
+  const Tape::Symbol of_a = symbol_on_tape(a), of_b = symbol_on_tape(b);
+  const auto own = noted ? detail::settling_moves(a) + detail::settling_moves(b) +
+                               Carrier<V>::residual(a.value, b.value, V(a.value + b.value))
+                         : 0;
   detail::settle(a);
   detail::settle(b);
   detail::add_settled(a, b);
+  write_on_tape(a, {{of_a}, {of_b}}, detail::inflate(own));
   return a;
 }
 
 template <class V>
-void OpenSum<V>::add(const Tracked<V>& given) {
+void OpenSum<V>::add(const Tracked<V>& given, Tape::Symbol of_this_sum) {
   ++count_;
   if (given.is_exact_zero()) {
     if (!Carrier<V>::negative(given.value) && !given.free_sign) positive_zero_ = true;
@@ -152,19 +198,46 @@ void OpenSum<V>::add(const Tracked<V>& given) {
   }
   // Additions that are not the sum's own end.
   Tracked<V> term = !arithmetic().one_adder && (given.terms >= 2 || given.summed) ? closed(given) : given;
+  if constexpr (std::is_same_v<V, double>)
+    if (Tape* const on = tape<V>(); on != nullptr && term.error != 0) {
+      const bool taken = term.symbol >= of_this_sum && on->take_last(term, origins_, own_);
+      if (!taken) origins_.push_back({on->symbol_of(term)});
+    }
   if (!any_) {
     sum_ = term;
     any_ = true;
     return;
   }
+  if constexpr (std::is_same_v<V, double>)
+    if (tape<V>() != nullptr)
+      own_ += detail::settling_moves(sum_) + detail::settling_moves(term) +
+              Carrier<V>::residual(sum_.value, term.value, sum_.value + term.value);
   detail::settle(sum_);
   detail::settle(term);
   detail::add_settled(sum_, term);
 }
 
 template <class V>
+typename Tracked<V>::Bound OpenSum<V>::own_error() const {
+  return own_ * (1 + sum_.terms * 0x1p-50 + 0x1p-48);
+}
+
+template <class V>
+void OpenSum<V>::note_so_far() {
+  if constexpr (std::is_same_v<V, double>) {
+    Tape* const on = tape<V>();
+    if (on == nullptr || !any_ || sum_.error == 0) return;
+    on->write(sum_, origins_, own_error());
+    origins_.assign(1, {sum_.symbol});
+    own_ = 0;
+  }
+}
+
+template <class V>
 Tracked<V> OpenSum<V>::total() {
   if (count_ == 0) return sum_;
+  if constexpr (std::is_same_v<V, double>)
+    if (Tape* const on = tape<V>()) on->write(sum_, origins_, own_error());
   // An exact cancellation gives +0 in any order, and so does a sum with a +0 in it.
   if (!any_)
     sum_.free_sign = !positive_zero_;
@@ -179,6 +252,7 @@ Tracked<V> OpenSum<V>::total() {
 
 #define ASSAY_INSTANTIATE(V)                                                           \
   template void detail::round_once(Tracked<V>&, const Rounding&);                      \
+  template void detail::round_on_tape(Tracked<V>&, const Rounding&);                   \
   template Tracked<V> detail::product(const Tracked<V>&, const Tracked<V>&, const V&); \
   template void detail::charge_additions(Tracked<V>&);                                 \
   template Tracked<V> detail::rounded(const Tracked<V>&);                              \

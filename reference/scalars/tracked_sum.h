@@ -4,6 +4,7 @@
 #include <array>
 #include <span>
 
+#include "tape.h"
 #include "tracked_set.h"
 
 namespace assay {
@@ -24,6 +25,16 @@ void settle(Tracked<V>& t) {
     t.grid = kNoGrid;
     t.foreign = false;
   }
+}
+
+// How far that may move a number of the set.
+template <class V>
+typename Tracked<V>::Bound settling_moves(const Tracked<V>& t) {
+  const Rounding& compute = arithmetic().compute;
+  if (t.terms >= 2) return 0;
+  if (t.pending) return rounding_moves(t, compute);
+  const bool may_round = t.error == 0 ? t.grid < compute.grid : t.foreign;
+  return may_round ? static_cast<typename Tracked<V>::Bound>(compute.half_subnormal) : 0;
 }
 
 // x where it is all there is to a sum. Adding zero rounds a number that is none of the compute format.
@@ -96,11 +107,13 @@ Tracked<V> operator+(const Tracked<V>& x, const Tracked<V>& y);
 
 template <class V>
 Tracked<V> operator-(Tracked<V> t) {
+  const Tape::Symbol before = symbol_on_tape(t);
   t.value = -t.value;
   if (t.terms >= 2 && t.value == V{}) t.free_sign = true;  // b - a for -(a - b)
   const std::uint8_t infinities = t.may_be & (kMayBePositiveInfinity | kMayBeNegativeInfinity);
   if (infinities == kMayBePositiveInfinity || infinities == kMayBeNegativeInfinity)
     t.may_be ^= kMayBePositiveInfinity | kMayBeNegativeInfinity;
+  write_on_tape(t, {{before, {.middle = -1}}}, 0);
   return t;
 }
 
@@ -113,14 +126,24 @@ Tracked<V> operator-(const Tracked<V>& x, const Tracked<V>& y) {
 template <class V>
 class OpenSum {
  public:
-  void add(const Tracked<V>& term);
+  // A term that has been computed for this sum alone has a symbol on the tape from `of_this_sum` on.
+  void add(const Tracked<V>& term, Tape::Symbol of_this_sum = ~Tape::Symbol{0});
   // The same for many elements of tensors, faster.
   void add_inputs(std::span<const double> x);
   void add_products(std::span<const double> a, std::span<const double> b);
   void add_squared_distances(std::span<const double> x, const Tracked<V>& from);
   Tracked<V> total();
+  // Takes what has been added so far for one number, where a tape is written: of several totals each needs all that came before.
+  void note_so_far();
 
  private:
+  // Adds many exact numbers, by `loop`.
+  template <class Loop>
+  void add_many(const Loop& loop);
+  void add_inputs_in_loops(std::span<const double> x);
+  void add_products_in_loops(std::span<const double> a, std::span<const double> b);
+  void add_squared_distances_in_loops(std::span<const double> x, const Tracked<V>& from);
+  typename Tracked<V>::Bound own_error() const;
   // Whether sums of plain numbers are added here in the plainest way: tracked_many.cpp. With these infinities.
   bool plain(std::uint8_t may_be = 0) const;
   // Whether it is one infinity or NaN, for certain, and stays that whatever finite numbers are added.
@@ -130,6 +153,8 @@ class OpenSum {
   std::int64_t count_ = 0;
   bool any_ = false;
   bool positive_zero_ = false;
+  std::vector<Tape::Term> origins_;  // on the tape, and what its terms may be off by beside them
+  double own_ = 0;
 };
 
 // The open sum of products of elements of tensors.

@@ -27,7 +27,22 @@ inline constexpr std::string_view kGraphs[] = {
     "assay::t_means(Tensor x, Tensor w) -> Tensor { sum(linear(x, w), -1, true) / (mean(x, -1, true) + 2) }",
     "assay::t_scores(Tensor x, Tensor y) -> (Tensor, Tensor)\n"
     "{ s = log_softmax(x - y, -1); return s, amax(s, -1) }",
+    "assay::t_perceptron(Tensor x, Tensor a, Tensor b, Tensor c, Tensor d) -> Tensor\n"
+    "{ linear(tanh(linear(silu(linear(gelu(linear(x, a)), b)), c)), d) }",
+    "assay::t_shared(Tensor x, Tensor y, Tensor w) -> Tensor\n"
+    "{ s = mm(x, w); e = exp(s - amax(s, -1, true)); p = e / sum(e, -1, true)\n"
+    "  (p - mean(p, -1, true)) * sqrt(maximum(s * s, y) + 1) - s / (sigmoid(y) + 0.5) + maximum(s, y) }",
     "assay::t_cast(Tensor x, Tensor g) -> Tensor { to(to(x * 3.3, bf16), f32) * g }",
+};
+
+// Of which no attack comes near the ends: too many errors have to be as bad as they can be.
+inline constexpr std::string_view kDeepGraphs[] = {
+    "assay::t_block(Tensor x, Tensor q, Tensor k, Tensor v, Tensor up, Tensor down) -> Tensor\n"
+    "  shapes x=[N,4] q=[4,4] k=[4,4] v=[4,4] up=[U,4] down=[4,U] -> [N,4]\n"
+    "{ n, _, _ = native_layer_norm(x, [4], none, none, 1e-5)\n"
+    "  h = x + mm(softmax(mm(linear(n, q), transpose(linear(n, k), 0, 1)) * 0.5, -1), linear(n, v))\n"
+    "  m, _, _ = native_layer_norm(h, [4], none, none, 1e-5)\n"
+    "  h + linear(gelu(linear(m, up)), down) }",
 };
 
 }  // namespace assay::testing
