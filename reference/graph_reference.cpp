@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <deque>
+#include <set>
 
 #include "evaluation_by.h"
 #include "generic_points.h"
@@ -106,15 +107,20 @@ const Operator& enrol_with_reference(std::string_view text) {
   }
   static std::deque<GraphReference> references;
   const EnrolledReference enrolled(&references.emplace_back(graph));
-  static std::deque<MutantReference> mutants;
-  for (GraphMutant& m : mutants_of(graph)) {
-    const MutantReference& mutant = mutants.emplace_back(graph, std::move(m));
-    const EnrolledWrong wrong({mutant.mutant().name, mutant.mutant().says, &mutant, mutant.mutant().dtypes});
-  }
   return graph.op;
 }
 
-const GraphsHaveReferences graphs_have_references(enrol_with_reference);
+void enrol_mutants(const Operator& op) {
+  static std::set<const Operator*> done;
+  if (!done.insert(&op).second) return;
+  static std::deque<MutantReference> mutants;
+  for (GraphMutant& m : mutants_of(*op.graph)) {
+    const MutantReference& mutant = mutants.emplace_back(*op.graph, std::move(m));
+    const EnrolledWrong wrong({mutant.mutant().name, mutant.mutant().says, &mutant, mutant.mutant().dtypes});
+  }
+}
+
+const GraphsHaveReferences graphs_have_references(enrol_with_reference, enrol_mutants);
 
 }  // namespace
 }  // namespace assay

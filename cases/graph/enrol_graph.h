@@ -11,9 +11,14 @@ namespace assay {
 // always in a program without references.
 const Operator& enrol_graph(std::string_view text);
 
+// The same without the wrong graphs, of which there are hundreds: for whoever has many graphs, and looks for a cause in few of them.
+const Operator& enrol_graph_alone(std::string_view text);
+// Its wrong graphs, unless they are known. Precondition: the operator is a graph that was enrolled.
+void enrol_wrong_graphs(const Operator& op);
+
 // Who makes references of graphs says so before main.
 struct GraphsHaveReferences {
-  explicit GraphsHaveReferences(const Operator& (*enrol)(std::string_view));
+  GraphsHaveReferences(const Operator& (*enrol)(std::string_view), void (*enrol_wrong)(const Operator&));
 };
 
 }  // namespace assay

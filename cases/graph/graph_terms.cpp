@@ -36,7 +36,7 @@ std::vector<ShapeTerm> MovementTerms::of_movement(std::size_t k) {
   if (base == "permute") return {permuted(k)};
   if (base == "unsqueeze") return {unsqueezed(k)};
   if (base == "flatten") return {flattened(k)};
-  if (base == "reshape" || base == "view") return {reshaped(k)};
+  if (base == "reshape" || base == "view" || base == "as_strided") return {reshaped(k)};
   if (base == "chunk" || base == "split") return cut(k, 2);
   if (base == "cat") return {joined(k)};
   return {unknown(k, 0)};

@@ -259,6 +259,32 @@ std::vector<Moved> split(std::span<const assay_value> a) {
   return pieces(s, dimension("dim", a[2].as.integer, s.shape.size()), a[1].as.integer);
 }
 
+// Of elements in row-major order, as PyTorch counts those of a contiguous tensor.
+std::vector<Moved> as_strided(std::span<const assay_value> a) {
+  Source s(view(a[0]));
+  const auto size = integers(a[1]), stride = integers(a[2]);
+  const std::int64_t elements = numel(s.shape);
+  if (size.size() != stride.size())
+    wrong("stride has {} numbers, but size has {}", stride.size(), size.size());
+  if (std::ranges::any_of(size, [](std::int64_t n) { return n < 0; }))
+    wrong("size is [{}]: sizes are from 0", fmt::join(size, ","));
+  if (std::ranges::any_of(stride, [](std::int64_t n) { return n < 0; }))
+    wrong("stride is [{}]: strides are from 0", fmt::join(stride, ","));
+  s.shape.assign(size.begin(), size.end());
+  s.strides.assign(stride.begin(), stride.end());
+  s.offset = integer(a[3], 0);
+  std::int64_t last = s.offset;
+  for (std::size_t d = 0; d < s.shape.size(); ++d)
+    if (std::int64_t reach = 0;
+        __builtin_mul_overflow(std::max<std::int64_t>(s.shape[d] - 1, 0), s.strides[d], &reach) ||
+        __builtin_add_overflow(last, reach, &last))
+      wrong("stride is [{}], which leads outside of self", fmt::join(stride, ","));
+  if (s.offset < 0 || (numel(countable(s.shape)) > 0 && last >= elements))
+    wrong("storage_offset is {} and stride [{}], which leads outside of the {} elements of self", s.offset,
+          fmt::join(stride, ","), elements);
+  return std::move(s).moved();
+}
+
 // Tensors that differ in the size of one dimension only.
 std::vector<Moved> joined(const std::vector<Source>& all, std::size_t d) {
   Moved r{.shape = all[0].shape, .dtype = all[0].dtype, .along = static_cast<int>(d)};
@@ -317,6 +343,10 @@ constexpr std::array kMovements{
             "slice.Tensor(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor"),
         slice},
     Movement{parse_schema("select.int(Tensor self, int dim, SymInt index) -> Tensor"), select},
+    Movement{
+        parse_schema(
+            "as_strided(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor"),
+        as_strided},
     Movement{parse_schema("chunk(Tensor self, int chunks, int dim=0) -> Tensor[]"), chunk},
     Movement{parse_schema("split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]"), split},
     Movement{parse_schema("cat(Tensor[] tensors, int dim=0) -> Tensor"), cat},

@@ -210,6 +210,9 @@ TEST(Movements, ViewsArePermutationsAndParts) {
       (std::vector<std::int64_t>{1, 3}));
   EXPECT_EQ(places(moved("select", Given().tensor(Dtype::f32, {2, 3}).integer(1).integer(-1))[0]),
             (std::vector<std::int64_t>{2, 5}));
+  EXPECT_EQ(places(moved("as_strided",
+                         Given().tensor(Dtype::f32, {2, 3}).integers({2, 2}).integers({1, 3}).integer(1))[0]),
+            (std::vector<std::int64_t>{1, 4, 2, 5}));
 }
 
 TEST(Movements, PiecesAndJoins) {
@@ -226,6 +229,20 @@ TEST(Movements, SayWhatDoesNotFit) {
   EXPECT_THROW(moved("permute", Given().tensor(Dtype::f32, {2, 3}).integers({0, 0})), MovementError);
   EXPECT_THROW(moved("select", Given().tensor(Dtype::f32, {2, 3}).integer(1).integer(3)), MovementError);
   EXPECT_THROW(moved("expand", Given().tensor(Dtype::f32, {2, 3}).integers({2, 4})), MovementError);
+  // Outside of the tensor, which has six elements, or of a rank of its own.
+  const auto part = [](std::vector<std::int64_t> size, std::vector<std::int64_t> stride,
+                       std::int64_t offset) {
+    return moved("as_strided",
+                 Given().tensor(Dtype::f32, {2, 3}).integers(size).integers(stride).integer(offset));
+  };
+  EXPECT_NO_THROW(part({2}, {5}, 0));
+  EXPECT_NO_THROW(part({0}, {5}, 0));
+  EXPECT_THROW(part({2}, {6}, 0), MovementError);
+  EXPECT_THROW(part({2}, {5}, 1), MovementError);
+  EXPECT_THROW(part({2}, {1}, -1), MovementError);
+  EXPECT_THROW(part({2}, {-1}, 5), MovementError);
+  EXPECT_THROW(part({2}, {1, 1}, 0), MovementError);
+  EXPECT_THROW(part({3}, {std::int64_t{1} << 62}, 0), MovementError);
 }
 
 }  // namespace

@@ -160,8 +160,9 @@ class Candidates {
     std::set<std::string_view> bases;
     for (const bool exactly : {true, false}) {
       for (const Operator* op : operators()) {
-        if (op == calls_[0]->call().op || find_reference(op->schema.name) == nullptr ||
-            bases.contains(op->schema.base))
+        // Nobody takes a graph for an operator.
+        if (op == calls_[0]->call().op || op->graph != nullptr ||
+            find_reference(op->schema.name) == nullptr || bases.contains(op->schema.base))
           continue;
         for (std::size_t choice = 0, choices = 1; choice < choices; ++choice) {
           stop_now();

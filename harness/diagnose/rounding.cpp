@@ -13,6 +13,8 @@ namespace assay::diagnose {
 namespace {
 
 constexpr unsigned kAtRandom = 10, kAtRandomOfMany = 2;
+constexpr std::size_t kMostCombined =
+    6;  // arguments of which each combination is tried; more are moved at random as well
 constexpr std::int64_t kMany = std::int64_t{1} << 16;  // elements
 constexpr unsigned kMostThreads = 8;
 
@@ -143,7 +145,7 @@ std::vector<std::vector<double>> moved_within(const Call& call,
   };
   // All of an argument one way, in each combination of arguments: no more is needed element by element.
   std::vector<Signs> attempts;
-  for (unsigned mask = 0; mask < 1u << (uncertain.size() - 1); ++mask)
+  for (unsigned mask = 0; mask < 1u << (std::min(uncertain.size(), kMostCombined) - 1); ++mask)
     attempts.push_back({Signs::Kind::one_way, mask, 0});
   if (elements <= kMany) attempts.push_back({Signs::Kind::in_turns, 0, 0});
   for (unsigned k = 0; k < (elements > kMany ? kAtRandomOfMany : kAtRandom); ++k)

@@ -13,14 +13,14 @@ constexpr double kNearly = 1e-5;  // of a number, and a tenth of it of the large
 constexpr double kMostly = 0.999;
 constexpr std::size_t kLeastNumbers = 4;  // different ones
 
+}  // namespace
+
 bool says_little(const TensorData& t) {
   std::set<double> numbers;
   for (std::int64_t i = 0; i < t.numel() && numbers.size() < kLeastNumbers; ++i)
     if (const double x = t.get(i); !std::isnan(x)) numbers.insert(x);
   return numbers.size() < kLeastNumbers;
 }
-
-}  // namespace
 
 double largest_of(const TensorData& t) {
   double largest = 0;

@@ -12,6 +12,8 @@
 
 namespace assay {
 
+// Whether it has a few different numbers at most, as zeros have: many tensors do.
+bool says_little(const TensorData& t);
 // The largest finite magnitude.
 double largest_of(const TensorData& t);
 // How far from a number of such a tensor another one may be that is nearly it.

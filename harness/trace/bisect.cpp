@@ -10,8 +10,10 @@
 #include "../diagnose/rounding.h"
 #include "../files/tensor_data.h"
 #include "../recorded/recorded_call.h"
+#include "absent.h"
 #include "another.h"
 #include "another_shape.h"
+#include "cause_finder.h"
 #include "dump.h"
 #include "dumped.h"
 #include "inputs.h"
@@ -29,8 +31,6 @@ using diagnose::Evidence;
 using diagnose::Rounding;
 using Status = BisectedCall::Status;
 
-constexpr std::chrono::milliseconds kMostDoubting{2000};  // of one call
-
 const std::map<Blame, Status> kStatuses{{Blame::parameters, Status::parameters},
                                         {Blame::input, Status::changed},
                                         {Blame::packing, Status::packing},
@@ -46,10 +46,14 @@ class Bisector {
  public:
   Bisector(const CaseFile& trace, const TensorFile& file, const BisectOptions& options)
       : trace_(trace),
-        file_(file),
         dump_(trace, file, options.map),
         options_(options),
-        inputs_(trace, dump_, results_) {}
+        contract_(options.contract.empty() ? diagnose::strangers_contract() : options.contract),
+        readers_(trace),
+        foldings_(trace, readers_, dump_),
+        inputs_(trace, dump_, results_, foldings_),
+        absent_(trace, dump_, results_, inputs_, readers_, foldings_, contract_, options.diagnosis),
+        causes_(trace, dump_, results_, absent_, file.path(), options) {}
 
   // `known`: what was found before the run went on. Then causes are not looked for again; the numbers that follow are still needed.
   BisectedCall call(std::size_t k, const BisectedCall* known) {
@@ -94,6 +98,7 @@ class Bisector {
       if (auto* t = std::get_if<TensorData>(&engines.arguments[i])) {
         const std::string argument(engines.op->schema.argument_storage[i].name);
         auto given = inputs_.read(k, argument, *t, result);
+        absent_.keep(k, argument, *t, given);
         inherited = inherited || given.inherited;
         within[i] = std::move(given.within);
         standing.add(argument, std::move(given));
@@ -122,15 +127,21 @@ class Bisector {
     remember_memory(k);
     Rounding rounding = stored;
     rounding.moved = diagnose::moved_within(engines, within);
-    const Contract contract =
-        parse_contract(options_.contract.empty() ? diagnose::strangers_contract() : options_.contract,
-                       engines.outputs[0].computed_in);
+    const Contract contract = parse_contract(contract_, engines.outputs[0].computed_in);
     std::optional<Evidence> judged(std::in_place, engines, contract, dumped, rounding);
     if (any && judged->diverging() > 0 && forget_overwritten(k, *judged, dumped, result)) {
       any = std::ranges::any_of(dumped, [](const auto& d) { return d.has_value(); });
       judged.emplace(engines, contract, dumped, rounding);
     }
-    Evidence& evidence = *judged;
+    if (any && judged->diverging() > 0 && misshapen.empty() && standing.lost_in.empty() &&
+        absent_.forget_named_for_another(k, *judged, dumped, result)) {
+      any = false;
+      judged.emplace(engines, contract, dumped, rounding);
+    }
+    std::optional<JudgedRegion> together;
+    if (any && !is_known_ && !standing.assumed.empty() && standing.lost_in.empty() && misshapen.empty())
+      together = absent_.judged(k, *judged, dumped, result);
+    Evidence &own = *judged, &evidence = together ? *together->evidence : own;
     if (any && evidence.diverging() > 0 && !standing.lost_in.empty()) {
       result.status = Status::not_judged;
       result.says.push_back(fmt::format(
@@ -140,23 +151,26 @@ class Bisector {
     } else if (any && evidence.diverging() > 0) {
       result.status = Status::wrong;
       result.one_of.insert(standing.assumed.begin(), standing.assumed.end());
-      if (!is_known_) find_cause(k, evidence, result);
+      if (!is_known_) causes_.find(k, own, together ? &*together : nullptr, result);
     } else if (!misshapen.empty()) {
       result.status = Status::wrong;
     } else if (!result.blames.empty()) {
       result.status = kStatuses.at(*result.blames.begin());
     } else if (any) {
-      result.status = inherited && Evidence(torchs, contract, dumped, stored).diverging() > 0
-                          ? Status::inherited
-                          : Status::right;
-      if (options_.contract.empty() && !is_known_) doubt(evidence, result);
+      const bool others = together ? together->region->inherited
+                                   : inherited && Evidence(torchs, contract, dumped, stored).diverging() > 0;
+      result.status = others ? Status::inherited : Status::right;
+      if (options_.contract.empty() && !is_known_)
+        causes_.doubt(own, together ? &*together : nullptr, result);
     }
+    bool all_dumped = true;
     // Results that the dump does not have: what the reference gives for the engine's own inputs.
     for (std::size_t o = 0; o < engines.outputs.size(); ++o) {
       const std::string output = output_name(*engines.op, o);
       if (results_.contains({k, output})) continue;
       TensorData t(engines.outputs[o].dtype, engines.outputs[o].shape);
-      t.memory = evidence.expectation().rounded(static_cast<int>(o));
+      t.memory = own.expectation().rounded(static_cast<int>(o));
+      all_dumped = false;
       if (const auto other = misshapen.find(o); other != misshapen.end()) {
         if (const auto same = exactly_as(other->second, t.dtype))
           if (auto from = rearranged_from(t, *same)) {
@@ -170,64 +184,21 @@ class Bisector {
       }
       KnownResult computed{
           std::move(t),
-          within_bounds(evidence.expectation(), static_cast<int>(o), contract,
+          within_bounds(own.expectation(), static_cast<int>(o), contract,
                         o < rounding.moved.size() ? rounding.moved[o] : std::vector<double>()),
           true};
+      add_to(computed.within, inputs_.lost_if_kept(computed.data));
       computed.assumed = standing.assumed;
       computed.assumed.emplace(k, result.name);
       computed.lost_in = standing.lost_in;
       results_[{k, output}] = std::move(computed);
     }
+    if (all_dumped) absent_.forget(k);
   }
 
-  void find_cause(std::size_t k, Evidence& evidence, BisectedCall& result) {
-    result.diagnosis = diagnose::diagnose(evidence, options_.diagnosis);
-    result.diagnosis->case_text = result.case_text;
-    result.diagnosis->impl = file_.path();
-    if (options_.contract.empty()) result.diagnosis->contract = diagnose::kOfStrangers;
-    name_another(k, evidence, result);
-  }
-
-  // What is right under a bound that would acquit nearly anything is not called right.
-  void doubt(Evidence& evidence, BisectedCall& result) const {
-    std::optional<diagnose::Diagnosis> doubt = diagnose::doubt_of(evidence, kMostDoubting);
-    if (!doubt) return;
-    result.status = Status::undecided;
-    result.diagnosis = std::move(*doubt);
-    result.diagnosis->case_text = result.case_text;
-    result.diagnosis->impl = file_.path();
-    result.diagnosis->contract = diagnose::kOfStrangers;
-  }
-
-  // A result that is all of another call's: said in any case, and the cause where none is named.
-  void name_another(std::size_t k, Evidence& evidence, BisectedCall& result) {
-    const Call& call = evidence.call();
-    for (std::size_t o = 0; o < call.outputs.size(); ++o) {
-      const int output = static_cast<int>(o);
-      if (!evidence.has(output) || evidence.mask(output).count() == 0) continue;
-      const std::string name = output_name(*call.op, o);
-      TensorData right(call.outputs[o].dtype, call.outputs[o].shape);
-      right.memory = evidence.expectation().rounded(output);
-      const auto other = of_another_call(trace_, dump_, k, name, results_.at({k, name}), right);
-      if (!other) continue;
-      result.says.push_back(fmt::format("{}: what stands there is the result of {}", name, *other));
-      diagnose::Diagnosis& d = *result.diagnosis;
-      // Which operator's result it would be says less, and so does by whose definition: what an activation was given is its input's
-      // clone, and, of small numbers, its hardtanh.
-      const bool by_cause = d.kind == diagnose::Diagnosis::Kind::named && !d.causes.empty() &&
-                            !d.causes.front().name.starts_with("results.of_") &&
-                            d.causes.front().definition.empty();
-      if (by_cause || d.where.size() > 1) continue;
-      d.kind = diagnose::Diagnosis::Kind::named;
-      d.causes = {diagnose::read_off("results.of_another_call",
-                                     fmt::format("has the result of {} in place of its own", *other),
-                                     d.tried_diverging)};
-      d.unrelated = false;
-      d.same.clear();
-      d.weaker.clear();
-      d.inverted.clear();
-      d.separating.reset();
-    }
+  static void add_to(std::vector<double>& within, const std::vector<double>& lost) {
+    if (within.empty()) within.assign(lost.size(), 0.0);
+    for (std::size_t e = 0; e < lost.size(); ++e) within[e] += lost[e];
   }
 
   // What is known of all that a call was given.
@@ -281,6 +252,7 @@ class Bisector {
       const TensorData torchs = tensor_of(input);
       TensorData engines = torchs;
       auto given = inputs_.read(k, argument, engines, result);
+      absent_.keep(k, argument, engines, given);
       others = others || !are_alike(engines, torchs, given.within);
       standing.add(argument, std::move(given));
     }
@@ -328,18 +300,28 @@ class Bisector {
     known.lost_in = !standing.lost_in.empty()                 ? standing.lost_in
                     : others || is_random(trace_.calls[k].op) ? name
                                                               : std::string();
+    if (auto moved = absent_.moved(k);
+        moved && moved->data.shape == torchs.shape && moved->data.dtype == torchs.dtype) {
+      known = std::move(*moved);
+      known.assumed = standing.assumed;
+      known.lost_in = standing.lost_in;
+    }
     if (auto copy = copied(results_, trace_.calls[k], torchs)) known = std::move(*copy);
     known.assumed.emplace(k, name);
     return known;
   }
 
   const CaseFile& trace_;
-  const TensorFile& file_;
   bool is_known_ = false;
   Dump dump_;
   const BisectOptions& options_;
+  const std::string contract_;
   KnownResults results_;  // the engine's
+  Readers readers_;
+  Foldings foldings_;
   SeenInputs inputs_;
+  Absent absent_;
+  CauseFinder causes_;
 };
 
 }  // namespace

@@ -50,6 +50,18 @@ struct BisectedCall {
   // Calls before it that the dump does not have, any of which may be at fault in its place: it was judged on what those should have
   // given.
   Assumed one_of;
+  // The graph of operators that it was judged as, with those calls before it that the dump does not have.
+  struct Together {
+    std::vector<std::string> calls;  // in order, itself the last
+    std::vector<std::string>
+        folded;         // batch norms among them that were taken as folded into the convolution before them
+    std::string graph;  // its text
+    std::uint64_t elements = 0, judged = 0, diverging = 0, undecidable = 0;
+    double width = 0;  // of the bound of half of the elements at most, for each unit of their value
+    std::string at;    // the part of it that the cause is about, or empty
+  };
+  std::optional<Together> together;
+  std::string not_together;                      // why it was judged without them
   std::optional<diagnose::Diagnosis> diagnosis;  // of a wrong operator, or of one that is not decided
   // What is said of that, where it was found before the run went on.
   struct Shown {
@@ -79,7 +91,8 @@ struct BisectOptions {
   diff::NameMap map;     // names of the trace -> names of the dump
   std::string contract;  // of the engine's kernels; empty: what common libraries do
   diagnose::Options diagnosis;
-  Journal* journal = nullptr;  // where calls that are done are kept, and were before this run went on; or none
+  Journal* journal =
+      nullptr;  // where calls that are done are kept, and were before this run went on; or none
 };
 
 // The dump's names: a call's ("features.0/convolution"), or that of its module ("features.0") if it made one call; ":out1" after it
@@ -92,7 +105,7 @@ Bisection bisect(const CaseFile& trace, const TensorFile& dump, const BisectOpti
 
 std::string to_text(const Bisection& b, Style style);
 // {"format": "assay.bisect/1", "trace", "dump", "first", "calls": [{"name", "op", "case", "source", "status", "blames", "one_of", "dumped_as",
-// "stored_as", "says", "diagnosis"}], "written", "unused", "unread"}
+// "stored_as", "says", "diagnosis", "together", "not_together"}], "written", "unused", "unread"}
 std::string to_json(const Bisection& b);
 
 // A call as a journal keeps it: what it adds to `calls`, and what going on needs besides; and back.

@@ -130,8 +130,15 @@ void Dump::find_by_shape() {
 }
 
 std::optional<Dump::Found> Dump::result(std::size_t call, const std::string& output) const {
-  for (const std::string& n : names_of(trace_.calls[call], output))
-    if (const auto found = dumped_name(n)) return Found{*found, false};
+  for (const std::string& n : names_of(trace_.calls[call], output)) {
+    const auto found = dumped_name(n);
+    if (!found) continue;
+    if (const auto other = results_of_.find(*found); other == results_of_.end() || other->second == call)
+      return Found{*found, false};
+  }
+  if (is_first(output))
+    for (const auto& [name, of] : results_of_)
+      if (of == call) return Found{name, false};
   if (const auto found = by_shape_.find(call); is_first(output) && found != by_shape_.end())
     return Found{found->second, true};
   return std::nullopt;

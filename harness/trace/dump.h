@@ -41,6 +41,8 @@ class Dump {
   std::optional<Found> result(std::size_t call, const std::string& output) const;
   std::optional<std::string> argument(std::size_t call, const std::string& argument) const;
   std::optional<std::string> parameter(const std::string& name) const { return dumped_name(name); }
+  // The tensor of this name is the first result of that call from now on, and of no other, whatever its name says.
+  void is_result_of(const std::string& name, std::size_t call) { results_of_[name] = call; }
 
   TensorData read(const std::string& name);
   TensorData peek(const std::string& name) const;  // the same, and it does not count as used
@@ -66,6 +68,7 @@ class Dump {
   std::set<std::string> names_, used_;
   std::map<std::string, int> calls_in_;  // by module
   std::map<std::size_t, std::string> by_shape_;
+  std::map<std::string, std::size_t> results_of_;  // by name in the dump
 };
 
 }  // namespace assay

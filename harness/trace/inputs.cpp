@@ -93,8 +93,9 @@ TensorData reshaped(const TensorData& t, const Shape& shape) {
   return other;
 }
 
-SeenInputs::SeenInputs(const CaseFile& trace, Dump& dump, const KnownResults& results)
-    : trace_(trace), dump_(dump), results_(results) {
+SeenInputs::SeenInputs(const CaseFile& trace, Dump& dump, const KnownResults& results,
+                       const Foldings& foldings)
+    : trace_(trace), dump_(dump), results_(results), foldings_(foldings) {
   for (std::size_t k = 0; k < trace.calls.size(); ++k)
     for (const auto& [output, recorded] : trace.calls[k].outputs)
       if (const auto found = dump.result(k, output); found && recorded.actual)
@@ -177,9 +178,29 @@ std::optional<std::string> SeenInputs::dumped_parameter(const RecordedCall& call
   return std::nullopt;
 }
 
+// A convolution's that has a batch norm in it. What it computes with is said where both are judged as one; alone it has those that
+// were recorded.
+bool SeenInputs::is_folded(std::size_t k, const std::string& argument, const std::string& own, Seen& seen,
+                           BisectedCall& result) const {
+  const Foldings::Folding* f = foldings_.of(k);
+  if (f == nullptr) return false;
+  const bool weight = argument == "weight" && f->weight && f->weight_name == own;
+  if (!weight && !(argument == "bias" && f->bias && f->bias_name == own)) return false;
+  seen.names.insert(own);
+  if (!f->fault.empty()) {
+    if (result.blames.insert(Blame::packing).second) result.says.push_back(f->fault);
+    return true;
+  }
+  const std::string norm = name_of(trace_, f->norm);
+  result.says.push_back(
+      fmt::format("{} of the dump is the one that was recorded with {} folded into it", own, norm));
+  return true;
+}
+
 void SeenInputs::of_parameter(std::size_t k, const std::string& argument, const std::string& parameter,
                               const TensorData& t, Seen& seen, BisectedCall& result) {
   const auto own = dumped_parameter(trace_.calls[k], argument);
+  if (is_folded(k, argument, *own, seen, result)) return;
   const TensorData dumped = dump_.read(*own), recorded = packed_copy(t);
   const RecordedCall& call = trace_.calls[k];
   auto fits = fitted(dumped, t, note_of(call, "from." + argument), note_of(call, "part." + argument));
@@ -322,6 +343,19 @@ SeenInputs::Given SeenInputs::read(std::size_t k, const std::string& argument, T
         }
       }
   return given;
+}
+
+std::vector<double> SeenInputs::lost_if_kept(const TensorData& t) const {
+  std::vector<double> most;
+  for (const Dtype d : rounded_to_) {
+    if (!diagnose::is_narrower(d, t.dtype)) continue;
+    std::vector<double> lost = diagnose::lost_of(t, d);
+    if (most.empty())
+      most = std::move(lost);
+    else
+      for (std::size_t e = 0; e < most.size(); ++e) most[e] = std::max(most[e], lost[e]);
+  }
+  return most;
 }
 
 void SeenInputs::read_by_consumer(std::size_t k, const std::string& output, const TensorData& returned,

@@ -10,6 +10,7 @@
 #include "../diagnose/stages.h"
 #include "bisect.h"
 #include "dump.h"
+#include "folded.h"
 #include "known.h"
 
 namespace assay {
@@ -20,7 +21,7 @@ TensorData reshaped(const TensorData& t, const Shape& shape);
 class SeenInputs {
  public:
   // All must outlive this object.
-  SeenInputs(const CaseFile& trace, Dump& dump, const KnownResults& results);
+  SeenInputs(const CaseFile& trace, Dump& dump, const KnownResults& results, const Foldings& foldings);
 
   struct Given {
     bool inherited = false;  // another result than PyTorch's was handed over
@@ -30,6 +31,8 @@ class SeenInputs {
   };
   // The argument becomes what the kernel computed with, as far as the dump shows it; what became of it on its way there is said.
   Given read(std::size_t call, const std::string& argument, TensorData& t, BisectedCall& result);
+  // What numbers lose that an engine keeps as its dump has them, where that is narrower than they are; or nothing.
+  std::vector<double> lost_if_kept(const TensorData& t) const;
   // Whether a result is what its consumer read.
   void read_by_consumer(std::size_t call, const std::string& output, const TensorData& returned,
                         BisectedCall& result);
@@ -53,6 +56,8 @@ class SeenInputs {
               BisectedCall& result);
   void of_parameter(std::size_t call, const std::string& argument, const std::string& parameter,
                     const TensorData& t, Seen& seen, BisectedCall& result);
+  bool is_folded(std::size_t call, const std::string& argument, const std::string& own, Seen& seen,
+                 BisectedCall& result) const;
   std::optional<std::string> dumped_parameter(const RecordedCall& call, const std::string& argument) const;
   const RecordedTensor* recorded_result(const Origin& origin) const;
   void of_result(std::size_t call, const Origin& origin, const TensorData& t, Seen& seen);
@@ -66,6 +71,7 @@ class SeenInputs {
   const CaseFile& trace_;
   Dump& dump_;
   const KnownResults& results_;
+  const Foldings& foldings_;
   std::set<Dtype> rounded_to_;  // narrower dtypes that the dump has results in
   // A parameter's name, without the "#2" of another module's -> each of that name, and a call and argument that it was.
   std::map<std::string, std::map<std::string, std::pair<std::size_t, std::string>>> parameters_;

@@ -9,6 +9,7 @@
 
 #include "bisect.h"
 #include "reports/text.h"
+#include "together_report.h"
 
 namespace assay {
 namespace {
@@ -42,7 +43,9 @@ json json_of(const BisectedCall& c) {
             {"says", c.says},
             {"dumped_as", c.dumped_as},
             {"stored_as", c.stored_as.empty() ? json(nullptr) : json(c.stored_as)},
-            {"diagnosis", nullptr}};
+            {"diagnosis", nullptr},
+            {"together", json_of(c.together)},
+            {"not_together", c.not_together.empty() ? json(nullptr) : json(c.not_together)}};
   for (const diagnose::Blame blame : c.blames) call["blames"].push_back(diagnose::token(blame));
   for (const auto& assumed : c.one_of) call["one_of"].push_back(assumed.second);
   if (c.status == Status::wrong) call["blames"].push_back("algorithm");
@@ -71,6 +74,7 @@ std::string one_of(const BisectedCall& c) {
 }
 
 std::string algorithm(const BisectedCall& c) {
+  if (c.together && c.together->diverging > 0) return wrong_together(c);
   const bool has_cause = c.diagnosis || c.shown;
   if (!has_cause && !c.has_reference)
     return "algorithm: it gave other numbers than PyTorch for the same, or another shape.";
@@ -94,7 +98,7 @@ std::string finding(const BisectedCall& c, std::size_t number, Style style) {
     s += line("With what it was given, its result is right.");
   const auto shown = shown_of(c);
   if (!shown) return s;
-  if (!c.one_of.empty()) s += line("If it is this call:");
+  if (!c.one_of.empty() && !c.together) s += line("If it is this call:");
   const std::string& text = shown->text;
   for (std::size_t begin = text.find('\n') + 1, end = 0; begin < text.size(); begin = end + 1) {
     end = std::min(text.find('\n', begin), text.size());
@@ -124,10 +128,6 @@ std::string compared_with_pytorch(const Bisection& b) {
                    "", "  ");
 }
 
-std::size_t count(const Bisection& b, Status s) {
-  return static_cast<std::size_t>(std::ranges::count(b.calls, s, &BisectedCall::status));
-}
-
 }  // namespace
 
 std::string to_text(const Bisection& b, Style style) {
@@ -143,15 +143,20 @@ std::string to_text(const Bisection& b, Style style) {
   const auto list = [&](Status status) {
     std::vector<std::string> names;
     for (const BisectedCall& c : b.calls)
-      if (c.status == status) names.push_back(c.name);
-    return first_of(names, kMostNamed);
+      if (c.status == status && (status != Status::not_dumped || !is_inside_another(b, c)))
+        names.push_back(c.name);
+    return names;
   };
   const auto said = [&](Status status, std::string_view what) {
-    if (const std::size_t n = count(b, status); n > 0)
-      s += paragraph(fmt::format("{} {}: {}.", counted(n, "call"), what, list(status)), "", "  ");
+    const std::vector<std::string> names = list(status);
+    if (!names.empty())
+      s += paragraph(
+          fmt::format("{} {}: {}.", counted(names.size(), "call"), what, first_of(names, kMostNamed)), "",
+          "  ");
   };
   said(Status::right, "right");
   said(Status::inherited, "right, on inputs that are not PyTorch's any more");
+  s += together_text(b);
   said(
       Status::not_dumped,
       "not in the dump, computed from the engine's numbers instead (within the bounds of right results: smaller faults of "
@@ -211,7 +216,10 @@ std::string to_text(const Bisection& b, Style style) {
                          : std::string())
               : fmt::format("\n{} at fault; the first is {}{}.\n", counted(findings, "call"),
                             style.bad(printable(first->name)),
-                            first->one_of.empty() ? "" : ", or one before it that is not in the dump"));
+                            first->one_of.empty() ? std::string()
+                            : first->together && !first->together->at.empty()
+                                ? fmt::format(", by {}", printable(first->together->at))
+                                : ", or one before it that is not in the dump"));
 }
 
 std::string to_json(const Bisection& b) {
@@ -231,8 +239,11 @@ std::string to_json(const Bisection& b) {
 json kept_call(const BisectedCall& c) { return json_of(c); }
 
 json more_of(const BisectedCall& c) {
-  json more{{"has_reference", c.has_reference}, {"compared", c.compared}, {"computed_in", c.computed_in},
-            {"blames", json::array()},          {"one_of", json::array()}};
+  json more{{"has_reference", c.has_reference},
+            {"compared", c.compared},
+            {"computed_in", c.computed_in},
+            {"blames", json::array()},
+            {"one_of", json::array()}};
   for (const diagnose::Blame blame : c.blames) more["blames"].push_back(static_cast<int>(blame));
   for (const auto& [number, name] : c.one_of) more["one_of"].push_back({number, name});
   if (const auto shown = shown_of(c))
@@ -253,9 +264,12 @@ BisectedCall call_of(const json& kept, const json& more) {
   if (!kept.at("stored_as").is_null()) c.stored_as = kept.at("stored_as");
   c.has_reference = more.at("has_reference");
   c.compared = more.at("compared");
+  c.together = together_of(kept.at("together"));
+  if (!kept.at("not_together").is_null()) c.not_together = kept.at("not_together");
   c.computed_in = more.at("computed_in");
   for (const json& blame : more.at("blames")) c.blames.insert(static_cast<diagnose::Blame>(blame.get<int>()));
-  for (const json& one : more.at("one_of")) c.one_of.emplace(one.at(0).get<std::size_t>(), one.at(1).get<std::string>());
+  for (const json& one : more.at("one_of"))
+    c.one_of.emplace(one.at(0).get<std::size_t>(), one.at(1).get<std::string>());
   if (const auto shown = more.find("shown"); shown != more.end())
     c.shown = BisectedCall::Shown{shown->at("text"), shown->at("summary"), shown->at("json")};
   return c;
