@@ -7,6 +7,7 @@
 
 #include "vocabulary/domain.h"
 #include "vocabulary/shape_rule.h"
+#include "vocabulary/size_of_tensors.h"
 
 namespace assay {
 namespace {
@@ -18,6 +19,22 @@ assay_value of_kind(assay_kind kind, std::size_t count = 1) {
   v.kind = kind;
   v.count = static_cast<std::uint32_t>(count);
   return v;
+}
+
+// Sizes of tensors that the graph leaves out. What is wrong with the tensors, the check of the arguments says.
+void fill_sizes(const Operator& op, std::span<assay_value> values) {
+  std::vector<std::size_t> left_out;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (values[i].kind == ASSAY_KIND_NONE && is_size_of_tensors(op, i)) left_out.push_back(i);
+  if (left_out.empty()) return;
+  const ShapeMatch match = match_shapes(op, values);
+  for (const std::size_t i : left_out) {
+    values[i] = of_kind(ASSAY_KIND_INT);
+    if (!match.error.empty()) continue;
+    const auto& numbers = shape_rule(op).alternatives[static_cast<std::size_t>(match.alternative)].numbers;
+    const auto number = std::ranges::find(numbers, static_cast<int>(i), &BoundNumber::argument);
+    values[i].as.integer = number->value(match.binding);
+  }
 }
 
 assay_value value_of(const CaseValue& v) {
@@ -171,6 +188,7 @@ void GraphShapes::make_one(std::size_t number) {
       return;
     }
   if (of.op != nullptr) {
+    fill_sizes(*of.op, node.arguments.values_);
     Checked checked = check_arguments(*of.op, node.arguments.values_);
     if (!checked.ok()) blame(number, checked.error, of.op->schema.find(checked.argument), checked.fault);
     node.outputs = std::move(checked.outputs);

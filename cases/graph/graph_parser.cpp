@@ -7,29 +7,21 @@
 #include <map>
 #include <optional>
 
+#include "graph_calls.h"
 #include "graph_reader.h"
 #include "vocabulary/domain.h"
-#include "vocabulary/operators.h"
 
 namespace assay {
 namespace {
 
-constexpr std::size_t kMostNodes = 1'000;  // each of which may be read while the one after it is read
-constexpr int kMostNested = 200;           // parentheses in parentheses
+constexpr int kMostNested = 200;  // parentheses in parentheses
 
-// Something that an expression gives: a value of the graph, or a literal whose type its use decides.
-struct Expression {
-  GraphValue value{};
-  std::optional<std::string> literal{};  // as written: "-1", "[1, 2]", "none", "f32"
-  std::vector<Expression> items{};       // of "[x, y]"
-  bool is_list = false;
-  bool is_last = false;  // of a call: all of its results are meant
-};
+using Expression = GraphExpression;
 
 class GraphParser {
  public:
   GraphParser(Graph& graph, std::string_view body, std::span<const std::size_t> lines)
-      : graph_(graph), read_(body, std::string(graph.op.schema.name), lines) {
+      : graph_(graph), read_(body, std::string(graph.op.schema.name), lines), calls_(graph, read_) {
     for (std::size_t i = 0; i < graph.op.schema.argument_count; ++i)
       names_[std::string(graph.op.schema.argument_storage[i].name)] = {.from = GraphValue::From::argument,
                                                                        .index = i};
@@ -47,7 +39,7 @@ class GraphParser {
     read_.skip_ends();
     if (read_.word().kind != GraphWord::Kind::end)
       read_.fail(fmt::format("\"{}\" stands after the end of the graph", read_.word().text));
-    if (!missing_.empty()) say_missing();
+    calls_.say_missing();
     if (!ended) read_.fail("it says no results: the last line is an expression, or return x, y");
   }
 
@@ -77,7 +69,7 @@ class GraphParser {
     const std::size_t first = graph_.nodes.size();
     Expression e = expression();
     if (graph_.nodes.size() > first && e.value.from == From::node)
-      rename(e.value.index, std::string(names[0]));
+      calls_.rename(e.value.index, std::string(names[0]));
     assign(names, e);
     if (read_.word().kind != GraphWord::Kind::line && !read_.is(";") && !read_.is("}"))
       read_.fail(fmt::format("\"{}\" stands after the statement", read_.word().text));
@@ -97,17 +89,17 @@ class GraphParser {
       return;
     }
     for (std::size_t k = 0; k < names.size(); ++k) {
-      GraphValue v = tensor(e, "the value");
+      GraphValue v = calls_.tensor(e, "the value");
       if (several) v.result = k;
-      check_result(v);
+      calls_.check_result(v);
       if (names[k] != "_") names_[std::string(names[k])] = v;
     }
   }
 
   void results() {
     do {
-      graph_.results.push_back(tensor(expression(), "a result"));
-      check_result(graph_.results.back());
+      graph_.results.push_back(calls_.tensor(expression(), "a result"));
+      calls_.check_result(graph_.results.back());
     } while (read_.accept(","));
     if (graph_.results.size() != graph_.op.schema.result_count)
       read_.fail(fmt::format("it has {} result{}, but its schema says {}", graph_.results.size(),
@@ -136,7 +128,7 @@ class GraphParser {
   }
 
   Expression of_two(std::string_view name, const Expression& a, const Expression& b) {
-    return call(name, {{"", a}, {"", b}});
+    return calls_.call(name, {{"", a}, {"", b}});
   }
 
   Expression factor() {
@@ -154,7 +146,7 @@ class GraphParser {
       read_.next();
       e.value.result = index();
       e.is_last = false;
-      check_result(e.value);
+      calls_.check_result(e.value);
       read_.leave();
       read_.expect("]");
     }
@@ -192,7 +184,7 @@ class GraphParser {
       read_.fail(word.kind == GraphWord::Kind::sign ? fmt::format("\"{}\" begins no expression", word.text)
                                                     : "an expression is missing");
     read_.next();
-    if (read_.is("(")) return call(word.text, arguments());
+    if (read_.is("(")) return calls_.call(word.text, arguments());
     if (const auto known = names_.find(std::string(word.text)); known != names_.end())
       return {.value = known->second};
     if (const auto known = literals_.find(std::string(word.text)); known != literals_.end())
@@ -218,10 +210,8 @@ class GraphParser {
     return e;
   }
 
-  using Given = std::vector<std::pair<std::string, Expression>>;  // a name, or "" by position
-
-  Given arguments() {
-    Given given;
+  GraphCalls::Given arguments() {
+    GraphCalls::Given given;
     read_.enter();
     read_.next();
     while (!read_.is(")")) {
@@ -243,145 +233,11 @@ class GraphParser {
     return given;
   }
 
-  Expression call(std::string_view name, const Given& given) {
-    GraphNode node;
-    node.line = read_.line();
-    node.movement = find_movement(name);
-    if (node.movement == nullptr) node.op = find_spelled(name);
-    if (node.op != nullptr && node.op->graph != nullptr)
-      read_.fail(fmt::format("{} is a graph itself; write its body here", name));
-    Expression result{.value = {.from = From::node, .index = graph_.nodes.size()}, .is_last = true};
-    if (node.movement == nullptr && node.op == nullptr) {
-      missing_[std::string(name)].push_back(read_.line());
-      return result;
-    }
-    if (graph_.nodes.size() == kMostNodes) read_.fail(fmt::format("it has more than {} nodes", kMostNodes));
-    const Schema& schema = node.schema();
-    node.arguments.resize(schema.argument_count);
-    std::vector<bool> seen(schema.argument_count);
-    std::size_t position = 0;
-    for (const auto& [written, e] : given) {
-      const int at = written.empty() ? static_cast<int>(position++) : schema.find(written);
-      if (at < 0 || static_cast<std::size_t>(at) >= schema.argument_count)
-        read_.fail(written.empty() ? fmt::format("{} has {} arguments, not {}: {}", name,
-                                                 schema.argument_count, given.size(), schema.text)
-                                   : fmt::format("{} has no argument {}: {}", name, written, schema.text));
-      const auto i = static_cast<std::size_t>(at);
-      if (seen[i]) read_.fail(fmt::format("{} is given {} twice", name, schema.argument_storage[i].name));
-      seen[i] = true;
-      node.arguments[i] = argument(schema.argument_storage[i], e, name);
-    }
-    for (std::size_t i = 0; i < schema.argument_count; ++i) {
-      const Argument& a = schema.argument_storage[i];
-      if (seen[i]) continue;
-      if (!a.has_default) read_.fail(fmt::format("{} lacks {}: {}", name, a.name, schema.text));
-      node.arguments[i] = literal(default_value(a));
-    }
-    const std::string base(schema.base);
-    std::size_t& count = used_[base];
-    node.name = count == 0 ? base : fmt::format("{}_{}", base, count);
-    ++count;
-    graph_.nodes.push_back(std::move(node));
-    return result;
-  }
-
-  static GraphValue literal(CaseValue v) {
-    if (std::holds_alternative<None>(v)) return {};
-    return {.from = From::literal, .literal = std::move(v)};
-  }
-
-  GraphValue argument(const Argument& a, const Expression& e, std::string_view of) {
-    if (a.is_tensor() && a.list) {
-      if (!e.is_list) read_.fail(fmt::format("{} of {} is a list of tensors: [x, y]", a.name, of));
-      GraphValue list{.from = From::list};
-      for (const Expression& item : e.items) list.items.push_back(tensor(item, a.name));
-      return list;
-    }
-    if (a.is_tensor()) {
-      if (e.literal && (*e.literal == "none" || *e.literal == "None")) {
-        if (!a.optional) read_.fail(fmt::format("{} of {} may not be None", a.name, of));
-        return {};
-      }
-      return tensor(e, a.name);
-    }
-    if (e.literal) {
-      try {
-        return literal(parse_argument(*e.literal, a));
-      } catch (const CaseError& error) {
-        read_.fail(fmt::format("{}: {}", of, error.what()));
-      }
-    }
-    if (e.value.from != From::argument || e.is_list)
-      read_.fail(fmt::format("{} of {} is written out, or an argument of the graph", a.name, of));
-    const Argument& own = graph_.op.schema.argument_storage[e.value.index];
-    const bool same =
-        own.type == a.type ||
-        (a.type == Type::scalar && own.type != Type::string && own.type != Type::dtype && !own.is_tensor()) ||
-        (a.type == Type::real && own.type == Type::integer);
-    if (!same || own.list != a.list || (own.optional && !a.optional))
-      read_.fail(
-          fmt::format("{} of {} is of another type than {}, {}", a.name, of, own.name, schema_type(own)));
-    return e.value;
-  }
-
-  static std::string_view schema_type(const Argument& a) {
-    constexpr std::string_view names[] = {"Tensor", "Scalar", "int",        "float",
-                                          "bool",   "str",    "ScalarType", "MemoryFormat"};
-    return names[static_cast<std::size_t>(a.type)];
-  }
-
-  // As a tensor: a value, or a number.
-  GraphValue tensor(const Expression& e, std::string_view use) {
-    if (e.is_list) read_.fail(fmt::format("{} is a list, where a tensor is expected", use));
-    if (!e.literal) {
-      if (e.value.from != From::argument) return e.value;
-      const Argument& own = graph_.op.schema.argument_storage[e.value.index];
-      if (own.list || (!own.is_tensor() && own.type != Type::scalar && own.type != Type::real &&
-                       own.type != Type::integer))
-        read_.fail(fmt::format("{} is {}, where a tensor is expected", use, own.name));
-      return e.value;
-    }
-    try {
-      return {.from = From::number,
-              .literal = parse_argument(*e.literal, {.name = use, .type = Type::scalar})};
-    } catch (const CaseError&) {
-      read_.fail(fmt::format("\"{}\" is no name of the graph, and no number", *e.literal));
-    }
-  }
-
-  void check_result(const GraphValue& v) {
-    if (v.from != From::node || v.index >= graph_.nodes.size()) return;
-    const Schema& schema = graph_.nodes[v.index].schema();
-    if (schema.result_count == 1 && schema.result_storage[0].list) return;  // as many as there are
-    if (v.result >= schema.result_count)
-      read_.fail(fmt::format("{} has {} result{}", schema.base, schema.result_count,
-                             schema.result_count == 1 ? "" : "s"));
-  }
-
-  void rename(std::size_t node, const std::string& name) {
-    if (node >= graph_.nodes.size() || name == "_") return;
-    GraphNode& n = graph_.nodes[node];
-    std::size_t& count = used_[name];
-    n.name = count == 0 ? name : fmt::format("{}_{}", name, count);
-    ++count;
-  }
-
-  void say_missing() const {
-    std::string all;
-    for (const auto& [name, lines] : missing_)
-      all += fmt::format(
-          "{}{} (line {}){}", all.empty() ? "" : ", ", name, fmt::join(lines, ", "),
-          nearest_operator(name).empty() ? "" : fmt::format(", perhaps {}", nearest_operator(name)));
-    throw GraphError(
-        fmt::format("{} needs operators that Assay does not have: {}", graph_.op.schema.name, all));
-  }
-
   Graph& graph_;
   GraphReader read_;
+  GraphCalls calls_;
   std::map<std::string, GraphValue> names_;
   std::map<std::string, std::string> literals_;
-  std::map<std::string, std::size_t> used_;  // names of nodes
-  std::map<std::string, std::vector<std::size_t>> missing_;
   int nested_ = 0;
 };
 

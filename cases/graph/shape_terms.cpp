@@ -56,8 +56,45 @@ ShapeTerm ShapeTerms::edge(const EdgePart& computed) {
   return t;
 }
 std::size_t ShapeTerms::window(std::size_t in) {
-  runs_.push_back({.window_in = in});
+  runs_.push_back({.as_long_as = in, .is_window = true});
   return runs_.size() - 1;
+}
+
+std::optional<std::size_t> ShapeTerms::length(std::size_t run) const {
+  std::size_t n = 0;
+  for (std::optional<std::size_t> at = run; at; at = runs_[*at].bound->run) {
+    if (!runs_[*at].bound) return std::nullopt;
+    n += runs_[*at].bound->front.size() + runs_[*at].bound->back.size();
+  }
+  return n;
+}
+
+bool ShapeTerms::even_out() {
+  for (bool changes = true; changes;) {
+    changes = false;
+    for (std::size_t run = 0; run < runs_.size(); ++run) {
+      if (!runs_[run].as_long_as) continue;
+      const std::size_t other = *runs_[run].as_long_as;
+      const auto own = length(run), its = length(other);
+      if (own && its && own != its) return false;
+      if (own.has_value() == its.has_value()) continue;
+      if (!unify({.run = own ? other : run}, ranked(own ? *own : *its))) return false;
+      changes = true;
+    }
+  }
+  return true;
+}
+
+std::vector<ShapeTerms::Pair> ShapeTerms::pairs() const {
+  std::vector<Pair> all;
+  for (std::size_t run = 0; run < runs_.size(); ++run) {
+    if (!runs_[run].as_long_as) continue;
+    const ShapeTerm own = resolved({.run = run}), of = resolved({.run = *runs_[run].as_long_as});
+    if (own.run || of.run) continue;
+    for (std::size_t d = 0; d < own.front.size(); ++d)
+      all.push_back({own.front[d], of.front[d], runs_[run].is_window});
+  }
+  return all;
 }
 
 std::size_t ShapeTerms::root(DimTerm d) const {
@@ -80,9 +117,6 @@ std::size_t ShapeTerms::root_run(std::size_t run) const {
 const EdgePart* ShapeTerms::computed_run(std::size_t run) const {
   const auto& c = runs_[root_run(run)].computed;
   return c ? &*c : nullptr;
-}
-std::optional<std::size_t> ShapeTerms::window_in(std::size_t run) const {
-  return runs_[root_run(run)].window_in;
 }
 
 ShapeTerm ShapeTerms::resolved(const ShapeTerm& t) const {
@@ -121,7 +155,11 @@ bool ShapeTerms::unify(DimTerm a, DimTerm b) {
   const std::size_t x = root(a), y = root(b);
   if (x == y) return true;
   if (dims_[x].size && dims_[y].size && dims_[x].size != dims_[y].size) return false;
+  const auto &one = dims_[x].computed, &other = dims_[y].computed;
+  const bool meets = dims_[x].meets || dims_[y].meets || (one && other && *one != *other) ||
+                     (one && dims_[y].size) || (other && dims_[x].size);
   changed_dim(y).parent = x;
+  if (meets && !dims_[x].meets) changed_dim(x).meets = true;
   if (!dims_[x].size && dims_[y].size) changed_dim(x).size = dims_[y].size;
   if (!dims_[x].computed && dims_[y].computed) changed_dim(x).computed = dims_[y].computed;
   return true;
@@ -198,7 +236,7 @@ bool ShapeTerms::unify_now(const ShapeTerm& a, const ShapeTerm& b) {
   const bool x_alone = x.front.empty() && x.back.empty(), y_alone = y.front.empty() && y.back.empty();
   if (*x.run == *y.run) return x_alone && y_alone;
   // What is computed stays as it is, and so does what is a window.
-  const auto free = [&](std::size_t run) { return !runs_[run].computed && !runs_[run].window_in; };
+  const auto free = [&](std::size_t run) { return !runs_[run].computed && !runs_[run].is_window; };
   if (x_alone && (!y_alone || free(*x.run))) return bind(*x.run, y);
   if (y_alone) return bind(*y.run, x);
   // [A, *x] is [*y, B]: of what both can be, [A, *z, B].

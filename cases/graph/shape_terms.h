@@ -39,6 +39,10 @@ class ShapeTerms {
   ShapeTerm edge(const EdgePart& computed);
   // A run with as many dimensions as another one has, in which it is a window.
   std::size_t window(std::size_t in);
+  // What is computed from another run, and has as many dimensions.
+  void as_long_as(std::size_t run, std::size_t other) { runs_[run].as_long_as = other; }
+  // Gives runs the length of those that they are as long as, where it is known of one of the two. False if the two differ.
+  bool even_out();
 
   // Makes both one shape; or changes nothing and returns false. What is computed from a graph's arguments cannot be compared with
   // what is known, and is no reason against it.
@@ -61,20 +65,32 @@ class ShapeTerms {
 
   std::optional<std::int64_t> size(DimTerm d) const;
   const EdgePart* computed(DimTerm d) const;
+  // Whether a size that is computed must be another one, too, which is computed otherwise or written out.
+  bool meets(DimTerm d) const { return dims_[root(d)].meets; }
   const EdgePart* computed_run(std::size_t run) const;
   std::size_t root(DimTerm d) const;
   std::size_t root_run(std::size_t run) const;
-  std::optional<std::size_t> window_in(std::size_t run) const;  // a root
+  bool is_window(std::size_t run) const { return runs_[root_run(run)].is_window; }
+  std::optional<std::size_t> long_as(std::size_t run) const { return runs_[root_run(run)].as_long_as; }
+  // Sizes of windows, and sizes that are computed, each with the one in which it lies or from which it is computed.
+  struct Pair {
+    DimTerm own, of;
+    bool is_window = false;
+  };
+  std::vector<Pair> pairs() const;
+
  private:
   struct Dim {
     std::size_t parent;
     std::optional<std::int64_t> size{};
     std::optional<EdgePart> computed{};
+    bool meets = false;  // another size that is computed otherwise, or one that is written out
   };
   struct Run {
     std::optional<ShapeTerm> bound{};
     std::optional<EdgePart> computed{};
-    std::optional<std::size_t> window_in{};
+    std::optional<std::size_t> as_long_as{};
+    bool is_window = false;  // in that
   };
   // To be changed: what it was is remembered.
   Dim& changed_dim(std::size_t root);
@@ -82,6 +98,7 @@ class ShapeTerms {
   bool bind(std::size_t run, const ShapeTerm& to);
   bool unify_now(const ShapeTerm& a, const ShapeTerm& b);
   DimTerm part(const EdgePart& of, std::int64_t d);
+  std::optional<std::size_t> length(std::size_t run) const;
 
   std::vector<Dim> dims_;
   std::vector<Run> runs_;

@@ -142,7 +142,7 @@ TEST_F(GraphTest, ShapesAreWorkedOut) {
 TEST_F(GraphTest, ShapesThatOnlyComputingTells) {
   const std::string_view rule = shapes_of(
       "assay::s8(Tensor x, Tensor w, Tensor r) -> Tensor { relu(convolution(x, w, none, [2, 2], [1, 1], [1, 1], false, [0, 0], 1)) + r }");
-  EXPECT_EQ(rule, "x=[N,C,+] w=[K,C,*Q<] r=[N,K,edge(0,0,2,e0)] -> [edge(2,0,0,e0)]");
+  EXPECT_EQ(rule, "x=[N,C,K,M] w=[A,C,B<K,D<M] r=[N,A,edge(0,0,2,3),edge(0,0,3,4)] -> [edge(2,0,0,e0)]");
 }
 
 TEST_F(GraphTest, ChecksCallsNodeByNode) {

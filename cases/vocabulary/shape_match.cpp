@@ -129,6 +129,7 @@ class Matcher {
 
   bool match_numbers(std::span<const assay_value> arguments, ShapeMatch& m) {
     for (const BoundNumber& number : alternative_.numbers) {
+      if (arguments[static_cast<std::size_t>(number.argument)].kind == ASSAY_KIND_NONE) continue;
       const std::int64_t given = arguments[static_cast<std::size_t>(number.argument)].as.integer;
       const std::int64_t expected = number.value(binding_);
       if (given == expected) continue;

@@ -55,7 +55,24 @@ class RuleParser {
       a.outputs.push_back(pattern(-1));
     } while (accept(","));
     if (a.outputs.size() != op_.schema.result_count) malformed(op_, "not one pattern for each result", text_);
+    check_windows(a);
     return a;
+  }
+
+  // A window comes after what it lies in, which is known by then.
+  void check_windows(const ShapeAlternative& a) const {
+    const std::vector<std::string> runs = a.runs(), symbols = a.symbols();
+    for (const std::string& run : runs)
+      if (const std::string* in = a.window_in(run);
+          in != nullptr && std::ranges::find(runs, *in) >= std::ranges::find(runs, run))
+        malformed(op_, fmt::format("no argument before it says the run of the window *{}<{}", run, *in),
+                  op_.shapes);
+    for (const auto& [size, in] : a.windows_of_sizes())
+      if (in == size || (!is_number(in) && std::ranges::find(symbols, in) == symbols.end()))
+        malformed(op_, fmt::format("no argument says the size of the window {}<{}", size, in), op_.shapes);
+  }
+  static bool is_number(std::string_view word) {
+    return std::isdigit(static_cast<unsigned char>(word[0])) != 0;
   }
 
   bool flag() {
@@ -120,8 +137,13 @@ class RuleParser {
     const std::string w = word();
     if (accept("(")) return function(w);
     if (accept("*")) return {DimPattern::Kind::product, w, 0, false, {word()}};
-    if (std::isdigit(static_cast<unsigned char>(w[0])) != 0) return {DimPattern::Kind::number, w, number(w)};
-    return {DimPattern::Kind::symbol, w};
+    if (is_number(w)) return {DimPattern::Kind::number, w, number(w)};
+    DimPattern d{DimPattern::Kind::symbol, w};
+    if (accept("<")) {
+      d.operands.push_back(word());
+      if (is_number(d.operands[0])) number(d.operands[0]);
+    }
+    return d;
   }
 
   std::int64_t number(const std::string& digits) const {
@@ -226,6 +248,14 @@ const std::string* ShapeAlternative::window_in(const std::string& run) const {
     if (d.is_window() && d.name == run) in = &d.operands[0];
   });
   return in;
+}
+
+std::vector<std::pair<std::string, std::string>> ShapeAlternative::windows_of_sizes() const {
+  std::vector<std::pair<std::string, std::string>> all;
+  each_dim(*this, [&](const DimPattern& d) {
+    if (d.kind == DimPattern::Kind::symbol && !d.operands.empty()) all.emplace_back(d.name, d.operands[0]);
+  });
+  return all;
 }
 
 bool ShapeAlternative::some(const std::string& run) const {

@@ -6,13 +6,14 @@
 //   pattern     = "[" [dim {"," dim}] "]" ["~"]
 //   dim         = symbol | number | symbol "*" symbol | run | window | "1" run | function "(" operand {"," operand} ")"
 //   run         = "*" [symbol] | "+" [symbol]
-//   window      = run "<" [symbol]
+//   window      = run "<" [symbol] | symbol "<" (symbol | number)
 //   size        = symbol ["*" symbol] | "|" run "|"
 //
 // A symbol (N, C, K) is one size, the same everywhere in the alternative. A run is any number of dimensions, the same
 // everywhere: "*" and "*M" are two of them, and "+M" is *M that has at least one dimension; "1*M" is a 1 for each of its
 // dimensions. A window "*R<S" is a run of as many dimensions as the run *S before it; cases are made with sizes that
-// mostly fit into those of *S. A product "G*C" is a multiple of G, which an int argument says ("groups=G"). "~" lets a tensor broadcast by NumPy's rule: "[*]~" together with the others of that pattern, "[M,N]~" to
+// mostly fit into those of *S; "R<S" is one size in another. A product "G*C" is a multiple of G, which an int argument
+// says ("groups=G"). "~" lets a tensor broadcast by NumPy's rule: "[*]~" together with the others of that pattern, "[M,N]~" to
 // what the other tensors say that M and N are.
 //
 // What is no tensor may be bound too: a list of ints by a pattern (its numbers are sizes), an int by a size (a symbol, a
@@ -48,7 +49,7 @@ struct DimPattern {
   std::int64_t number = 0;
   bool some = false;  // of a run written with "+"
   std::vector<std::string>
-      operands{};  // of a function; the product's second symbol; of a window, the run it lies in
+      operands{};  // of a function; the product's second symbol; of a window, the run or the size it lies in
 
   bool is_window() const { return kind == Kind::run && !operands.empty(); }
 };
@@ -95,6 +96,8 @@ struct ShapeAlternative {
   bool some(const std::string& run) const;   // has at least one dimension
   const std::string* window_in(
       const std::string& run) const;  // the run in which this one is a window, or nullptr
+  // Sizes that are windows, each with the symbol or the number in which it lies.
+  std::vector<std::pair<std::string, std::string>> windows_of_sizes() const;
   const ShapePattern* pattern_of(std::size_t argument) const;
   // Whether the alternative says what the value of this argument is, which is no tensor.
   bool binds(std::size_t argument) const;

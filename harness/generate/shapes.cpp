@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <map>
 #include <set>
 
 namespace assay {
@@ -24,6 +26,14 @@ std::int64_t numel(const ShapePattern& pattern, const ShapeBinding& binding) {
 void shrink_to_fit(std::int64_t& size, const ShapeAlternative& alternative, const ShapeBinding& binding,
                    const SizeBudget& budget) {
   while (size > 1 && !fits(alternative, binding, budget)) size /= 2;
+}
+
+// Whether windows go over this size of the binding, which is a symbol.
+bool is_image(const ShapeAlternative& alternative, const ShapeBinding& binding, const std::int64_t& size) {
+  return std::ranges::any_of(alternative.windows_of_sizes(), [&](const auto& window) {
+    const auto symbol = binding.sizes.find(window.second);
+    return symbol != binding.sizes.end() && &symbol->second == &size;
+  });
 }
 
 void make_distinct(std::vector<std::int64_t*>& sizes, const ShapeAlternative& alternative,
@@ -51,6 +61,15 @@ void draw_windows(Draw& draw, const ShapeAlternative& alternative, ShapeBinding&
   each_window(alternative, binding, [&](Shape& window, const Shape&) {
     for (std::int64_t& size : window) size = draw_window(draw);
   });
+  for (const auto& [size, in] : alternative.windows_of_sizes()) binding.sizes[size] = draw_window(draw);
+}
+
+// In a graph several windows may go over what is left of one image. So that something is left, it is a few times as large as they.
+void draw_images(Draw& draw, const ShapeAlternative& alternative, ShapeBinding& binding) {
+  std::map<std::string, std::int64_t> windows;
+  for (const auto& [size, in] : alternative.windows_of_sizes())
+    if (binding.sizes.contains(in)) windows[in] += binding.sizes[size];
+  for (const auto& [image, all] : windows) binding.sizes[image] = all * draw.range(1, 4);
 }
 
 bool in_outputs(const ShapeAlternative& alternative, const std::string& symbol) {
@@ -125,6 +144,11 @@ void fit_windows(const ShapeAlternative& alternative, ShapeBinding& binding) {
     for (std::size_t d = 0; d < run.size(); ++d)
       window[d] = std::min(window[d], std::max<std::int64_t>(run[d], 1));
   });
+  for (const auto& [size, in] : alternative.windows_of_sizes()) {
+    const auto symbol = binding.sizes.find(in);
+    const std::int64_t room = symbol != binding.sizes.end() ? symbol->second : std::stoll(in);
+    binding.sizes[size] = std::min(binding.sizes[size], std::max<std::int64_t>(room, 1));
+  }
 }
 
 std::vector<std::int64_t*> free_sizes(const ShapeAlternative& alternative, ShapeBinding& binding) {
@@ -134,15 +158,23 @@ std::vector<std::int64_t*> free_sizes(const ShapeAlternative& alternative, Shape
       return std::ranges::any_of(window, [&](const std::int64_t& own) { return &own == s; });
     });
   });
+  for (const auto& [size, in] : alternative.windows_of_sizes()) std::erase(sizes, &binding.sizes.at(size));
   return sizes;
 }
 
 bool fits(const ShapeAlternative& alternative, const ShapeBinding& binding, const SizeBudget& budget) {
+  std::vector<std::int64_t> sizes;
+  for (const auto& [symbol, size] : binding.sizes) sizes.push_back(size);
+  for (const auto& [name, run] : binding.runs) sizes.insert(sizes.end(), run.begin(), run.end());
+  // No operator alone has more sizes than a convolution in three dimensions. Of a graph, each has some of them.
+  constexpr std::size_t kMostOfOperator = 10, kOfOneInGraph = 7;
+  if (sizes.size() > kMostOfOperator) {
+    std::ranges::sort(sizes, std::greater<>());
+    sizes.resize(kOfOneInGraph);
+  }
   std::int64_t left =
       budget.work;  // divided by one size after the other: their product may be beyond any number
-  for (const auto& [symbol, size] : binding.sizes) left /= std::max<std::int64_t>(size, 1);
-  for (const auto& [name, run] : binding.runs)
-    for (const std::int64_t size : run) left /= std::max<std::int64_t>(size, 1);
+  for (const std::int64_t size : sizes) left /= std::max<std::int64_t>(size, 1);
   const auto small = [&](const ShapePattern& p) {
     return p.computed() || numel(p, binding) <= budget.elements;
   };
@@ -216,11 +248,13 @@ ShapeBinding draw_binding(Draw& draw, const ShapeAlternative& alternative, bool 
     const std::int64_t left = draw.range(1, 3);
     for (std::int64_t* s : sizes) *s = left;
     draw_windows(draw, alternative, binding);
+    draw_images(draw, alternative, binding);
     const std::vector<std::int64_t*> free = free_sizes(alternative, binding);
     for (const std::int64_t i : draw.permutation(free.size())) {
       std::int64_t& size = *free[static_cast<std::size_t>(i)];
-      size = draw_size(draw);
-      shrink_to_fit(size, alternative, binding, budget);
+      const std::int64_t least = is_image(alternative, binding, size) ? size : 1;
+      size = std::max(draw_size(draw), least);
+      while (size > least && !fits(alternative, binding, budget)) size = std::max(size / 2, least);
     }
     if (mode == 1) make_distinct(sizes, alternative, binding, budget);
     // The others fit because of padding, or not at all.

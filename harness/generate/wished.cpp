@@ -116,6 +116,7 @@ void draw_windows_wished(Draw& draw, const ShapeAlternative& alternative, const 
     if (wished != nullptr && *wished == "all above 3")
       std::ranges::fill(window, window.empty() ? 0 : window[0]);
   }
+  for (const auto& [size, in] : alternative.windows_of_sizes()) binding.sizes[size] = draw_window(draw);
 }
 
 // Mostly one dimension is 1, or one is missing: of what is left more can be seen.
@@ -203,7 +204,8 @@ void make_alike(const ShapeAlternative& alternative, const std::vector<WishedSiz
                 const std::vector<std::int64_t*>& free, const SizeBudget& budget, ShapeBinding& binding) {
   constexpr std::int64_t kLargestAlike = 64;
   const std::vector<std::string> runs = alternative.runs();
-  if (std::ranges::any_of(runs, [&](const std::string& r) { return alternative.window_in(r) != nullptr; }))
+  if (!alternative.windows_of_sizes().empty() ||
+      std::ranges::any_of(runs, [&](const std::string& r) { return alternative.window_in(r) != nullptr; }))
     return;
   std::int64_t sum = 0;
   for (const std::int64_t* size : sizes_of(alternative, binding)) sum += *size;
@@ -238,6 +240,10 @@ std::optional<ShapeBinding> draw_wished_binding(Draw& draw, const ShapeAlternati
         if (std::ranges::count(free, &image[d]) > 0)
           room[&image[d]] = image[d] = std::max<std::int64_t>(window[d], 1);
     }
+  for (const auto& [name, in] : alternative.windows_of_sizes())
+    if (const auto image = binding.sizes.find(in);
+        image != binding.sizes.end() && std::ranges::count(free, &image->second) > 0)
+      room[&image->second] = image->second += 2 * binding.sizes[name];
   for (const WishedSize& w : wished) *w.size = least_of(*w.of);
   if (!fits(alternative, binding, budget)) return std::nullopt;
   for (const WishedSize& w : wished) {

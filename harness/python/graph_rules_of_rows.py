@@ -241,8 +241,8 @@ def batch_norm(g, a):
 
 
 def grouped(g, x, weight, bias, groups, eps):
-    return node(g, "native_group_norm", 3, input=x, weight=weight, bias=bias, N=x.shape[0], C=x.shape[1], HxW=math.prod(x.shape[2:]),
-                group=groups, eps=eps)[0]
+    """Without N, C and HxW, which x says, whatever its sizes are."""
+    return node(g, "native_group_norm", 3, input=x, weight=weight, bias=bias, group=groups, eps=eps)[0]
 
 
 @rule("group_norm")

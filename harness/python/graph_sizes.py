@@ -9,7 +9,7 @@ from graph_nodes import Argument, Node, Sizes, Value
 LETTERS = "NKMLPQRSTUVWABDEFGHIJ"
 
 
-OF_SIZES = ("native_group_norm", "slice.Tensor", "select.int", "split.Tensor")  # which a derived rule would not know of
+OF_SIZES = ("slice.Tensor", "select.int", "split.Tensor")  # which a derived rule would not know of
 
 
 def has_written(nodes):

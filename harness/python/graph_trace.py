@@ -14,6 +14,7 @@ from torch._decomp import decomposition_table
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import graph_rules
+import graph_rules_of_movements
 import graph_rules_of_rows  # noqa: F401  whose rules enter themselves
 import recorded_program
 from graph_nodes import Argument, Node, Sizes, Value, values_in
@@ -264,7 +265,7 @@ class Trace(TorchDispatchMode):
         memories = {w[0] for w in own}
         for other in [w for w in self.values if w[0] in memories and w not in own and not are_apart(w, where)]:
             if is_all(other, where):  # the same in another shape
-                self.values[other] = Value(graph_rules.reshaped(self, value, where[2], other[2]).source, value.result, other[2], other[4])
+                self.values[other] = Value(graph_rules_of_movements.reshaped(self, value, where[2], other[2]).source, value.result, other[2], other[4])
                 self.stale.pop(other, None)
                 continue
             self.stale[other] = f"{name} on a part of a tensor, or on one that is seen through a view", recorded_program.source_line()
