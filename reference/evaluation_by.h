@@ -218,17 +218,32 @@ class EvaluationBy final : public Evaluation {
       arithmetic_.clear();
       for (const Checked::Output& o : formula_.inputs().outputs())
         arithmetic_.emplace_back(contract, o.computed_in, o.dtype);
-      tracked_.forget();
-      tracked_wide_.forget();
-      tape_.clear();
-      if (unconverted_) {
-        unconverted_->tracked.forget();
-        unconverted_->tracked_wide.forget();
-      }
-      adversary_.forget();
-      adversary_wide_.forget();
+      forget();
     }
-    return arithmetic_[static_cast<std::size_t>(output)];
+    const Arithmetic& a = arithmetic_[static_cast<std::size_t>(output)];
+    // What lies on the way to one result has been rounded in its formats, which may not be those of another.
+    if (Formula::kDeep && read_for_ >= 0 &&
+        !same_formats(a, arithmetic_[static_cast<std::size_t>(read_for_)]))
+      forget();
+    read_for_ = output;
+    return a;
+  }
+  static bool same_formats(const Arithmetic& a, const Arithmetic& b) {
+    return a.compute == b.compute && a.accumulate == b.accumulate && a.multiply == b.multiply &&
+           a.result == b.result;
+  }
+  // What readings under one arithmetic keep.
+  void forget() {
+    tracked_.forget();
+    tracked_wide_.forget();
+    tape_.clear();
+    if (unconverted_) {
+      unconverted_->tracked.forget();
+      unconverted_->tracked_wide.forget();
+    }
+    adversary_.forget();
+    adversary_wide_.forget();
+    read_for_ = -1;
   }
 
   template <class S>
@@ -276,6 +291,7 @@ class EvaluationBy final : public Evaluation {
   std::unique_ptr<Unconverted> unconverted_;  // only where there is something to convert
   std::optional<Contract> contract_;          // of what the readers keep
   std::vector<Arithmetic> arithmetic_;
+  int read_for_ = -1;  // the result that they were last read for
   std::optional<Attack> attack_;
   std::vector<std::vector<double>> direction_;
 };

@@ -48,7 +48,7 @@ Tracked<V> ScalarOps<Tracked<V>>::cast(const Tracked<V>& x, Dtype d) {
   }
   Tracked<V> r = Tracked<V>::exact(V(round_to(t.value, to.format)));
   r.may_be = t.may_be;
-  r.free_sign = t.free_sign;
+  r.free_sign = !t.sign_known();  // should all of the set become zeros
   if (t.error != 0) {
     const Bound reach = detail::inflate(t.error) + 2 * t.magnitude * C::kUnit;
     const double low = round_to(t.value - C::to_value(reach), to.format);

@@ -32,6 +32,8 @@ inline constexpr std::string_view kGraphs[] = {
     "assay::t_shared(Tensor x, Tensor y, Tensor w) -> Tensor\n"
     "{ s = mm(x, w); e = exp(s - amax(s, -1, true)); p = e / sum(e, -1, true)\n"
     "  (p - mean(p, -1, true)) * sqrt(maximum(s * s, y) + 1) - s / (sigmoid(y) + 0.5) + maximum(s, y) }",
+    "assay::t_formats(Tensor x, Tensor y) -> (Tensor, Tensor)\n"
+    "{ h = exp(x) * y + x; return to(h * 3 + y, bf16), h * h }",
     "assay::t_cast(Tensor x, Tensor g) -> Tensor { to(to(x * 3.3, bf16), f32) * g }",
 };
 
