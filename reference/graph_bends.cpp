@@ -10,9 +10,9 @@ namespace {
 using From = GraphValue::From;
 
 // Sums of the elements of tensors, with weights that do not depend on elements.
-constexpr std::array<std::string_view, 11> kSums{
-    "add.Tensor", "sub.Tensor", "sum.dim_IntList", "mean.dim",           "cumsum", "clone", "avg_pool2d",
-    "embedding",  "neg",        "where.self",      "upsample_nearest2d",
+constexpr std::array<std::string_view, 10> kSums{
+    "add.Tensor", "sub.Tensor", "sum.dim_IntList", "mean.dim",   "cumsum",
+    "clone",      "avg_pool2d", "embedding",       "where.self", "upsample_nearest2d",
 };
 // Sums of products of the elements of two, and perhaps of more elements.
 constexpr std::array<std::string_view, 6> kProducts{"mul.Tensor", "mm",     "bmm",
