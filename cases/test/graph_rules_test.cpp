@@ -139,10 +139,15 @@ TEST_F(GraphRules, WindowsInNothingAreMalformed) {
 }
 
 TEST_F(GraphRules, TooManyArgumentsAreCounted) {
-  std::string schema = "assay::many(Tensor x0";
-  for (int k = 1; k < 40; ++k) schema += fmt::format(", Tensor x{}", k);
-  EXPECT_EQ(wrong_with(schema + ") -> Tensor { relu(x0) }"),
-            "assay::many: it has 40 arguments and 1 results, but 16 and 5 are the most");
+  const auto with = [&](std::string_view name, std::size_t count) {
+    std::string schema = fmt::format("assay::{}(Tensor x0", name);
+    for (std::size_t k = 1; k < count; ++k) schema += fmt::format(", Tensor x{}", k);
+    return wrong_with(schema + fmt::format(") -> Tensor {{ relu(x0) + x{} }}", count - 1));
+  };
+  EXPECT_EQ(with("full", kMaxArguments), "");
+  EXPECT_EQ(with("many", kMaxArguments + 1),
+            fmt::format("assay::many: it has {} arguments and 1 results, but {} and 5 are the most",
+                        kMaxArguments + 1, kMaxArguments));
 }
 
 }  // namespace

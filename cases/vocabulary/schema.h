@@ -33,7 +33,7 @@ struct Argument {
   constexpr bool is_tensor() const { return type == Type::tensor; }
 };
 
-inline constexpr std::size_t kMaxArguments = 16;
+inline constexpr std::size_t kMaxArguments = 128;
 inline constexpr std::size_t kMaxResults = 5;
 
 struct Schema {
