@@ -93,6 +93,8 @@ struct Contract {
   bool layout_invariant = true;  // layout_invariant=no: bits may depend on strides
   bool row_invariant =
       true;  // row_invariant=no: the bits of a row may depend on how many other rows there are
+  bool position_invariant =
+      true;  // position_invariant=no: bits of an element may depend on where it lies among the others
   bool thread_invariant = true;  // thread_invariant=no: bits may depend on the number of threads
   bool in_place = false;         // in_place=yes: the first result may share the memory of Operator::in_place
   std::int64_t alignment = 0;    // alignment=64: buffers must start at a multiple of this many bytes

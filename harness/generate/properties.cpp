@@ -126,7 +126,8 @@ Call with_tensors(const Call& call, const Instead& instead) {
 }
 
 std::optional<Derived> position(Search& s) {
-  if ((s.call.op->properties & kElementwise) == 0 || !s.may_change_layout()) return std::nullopt;
+  if ((s.call.op->properties & kElementwise) == 0 || !s.may_change_layout() || !s.contract.position_invariant)
+    return std::nullopt;
   const Shape& shape = s.call.outputs[0].shape;
   if (shape.empty()) return std::nullopt;
   // One element, or a stretch in each dimension: each is somewhere else in its vector than before.

@@ -199,6 +199,10 @@ TEST(Properties, ContractsSayWhichRelationsAreAsked) {
   EXPECT_EQ(fixed.held.count("layout") + fixed.held.count("expanded"), 0u);
   EXPECT_GE(fixed.held.at("position"), 5);  // where the call itself is contiguous
 
+  c = in_place_contract();
+  c.position_invariant = false;
+  EXPECT_EQ(verify(ops::relu, toy(relu), c, 100).held.count("position"), 0u);
+
   c = {};
   c.row_invariant = false;
   EXPECT_EQ(verify(ops::mm, toy(mm), c).held.count("rows"), 0u);
