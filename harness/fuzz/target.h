@@ -20,7 +20,7 @@ struct Target {
 
 extern const Target kBenchFile, kCaseList, kCaseText, kCheckedCase, kContract, kGraphText, kGzip,
     kHistoryFile, kJournal, kLayout, kMerge, kNameMap, kNpy, kNpz, kOnnx, kOrigin, kPluginTable, kPtx,
-    kResultFile, kRunFile, kSafetensors, kSchema, kSelftestFile, kShapeRule, kShapes;
+    kResultFile, kRunFile, kSafetensors, kSchema, kSelftestFile, kServeRequest, kShapeRule, kShapes;
 
 std::span<const Target* const> targets();
 const Target* find_target(std::string_view name);  // nullptr if there is none

@@ -8,10 +8,10 @@ namespace assay::fuzz {
 
 std::span<const Target* const> targets() {
   static constexpr const Target* all[] = {
-      &kBenchFile,   &kCaseList,     &kCaseText,    &kCheckedCase, &kContract,   &kGraphText, &kGzip,
-      &kHistoryFile, &kJournal,      &kLayout,      &kMerge,       &kNameMap,    &kNpy,       &kNpz,
-      &kOnnx,        &kOrigin,       &kPluginTable, &kPtx,         &kResultFile, &kRunFile,   &kSafetensors,
-      &kSchema,      &kSelftestFile, &kShapeRule,   &kShapes};
+      &kBenchFile,   &kCaseList,     &kCaseText,     &kCheckedCase, &kContract,   &kGraphText, &kGzip,
+      &kHistoryFile, &kJournal,      &kLayout,       &kMerge,       &kNameMap,    &kNpy,       &kNpz,
+      &kOnnx,        &kOrigin,       &kPluginTable,  &kPtx,         &kResultFile, &kRunFile,   &kSafetensors,
+      &kSchema,      &kSelftestFile, &kServeRequest, &kShapeRule,   &kShapes};
   return all;
 }
 

@@ -14,71 +14,11 @@
 #include "../run/float_state.h"
 #include "farthest.h"
 #include "reports/text.h"
+#include "shown.h"
+#include "unlike.h"
 
 namespace assay {
 namespace {
-
-std::string shown(double x, Dtype dtype) {
-  if (std::isnan(x)) return "NaN";  // its sign says nothing
-  if (dtype == Dtype::f64) return fmt::format("{:.17g}", x);
-  return fmt::format("{:.9g}", x);
-}
-
-std::string shown(const Interval& i, Dtype dtype) {
-  std::string s;
-  if (i.lower <= i.upper)
-    s = i.lower == i.upper ? shown(i.lower, dtype)
-                           : fmt::format("[{}, {}]", shown(i.lower, dtype), shown(i.upper, dtype));
-  const auto also = [&](bool is, std::string_view what) {
-    if (is) s += fmt::format("{}{}", s.empty() ? "" : " or ", what);
-  };
-  also(i.nan, "NaN");
-  also(i.positive_infinity, "inf");
-  also(i.negative_infinity, "-inf");
-  return s;
-}
-
-bool same_bits(double a, double b) {
-  return (a == b && std::signbit(a) == std::signbit(b)) || (std::isnan(a) && std::isnan(b));
-}
-
-// The numbers of elements whose bits are not the same.
-template <class T>
-std::vector<std::size_t> differing_as(const std::vector<std::byte>& a, const std::vector<std::byte>& b) {
-  constexpr std::size_t kAtOnce = 64;
-  const std::size_t n = a.size() / sizeof(T);
-  std::vector<std::size_t> all;
-  std::array<std::size_t, kAtOnce> found;
-  for (std::size_t begin = 0; begin < n; begin += kAtOnce) {
-    const std::size_t end = std::min(begin + kAtOnce, n);
-    if (std::memcmp(a.data() + begin * sizeof(T), b.data() + begin * sizeof(T), (end - begin) * sizeof(T)) ==
-        0)
-      continue;
-    std::size_t count = 0;
-    for (std::size_t i = begin; i < end; ++i) {
-      T x, y;
-      std::memcpy(&x, a.data() + i * sizeof(T), sizeof(T));
-      std::memcpy(&y, b.data() + i * sizeof(T), sizeof(T));
-      found[count] = i;
-      count += x != y ? 1 : 0;
-    }
-    all.insert(all.end(), found.begin(), found.begin() + static_cast<std::ptrdiff_t>(count));
-  }
-  return all;
-}
-std::vector<std::size_t> differing(const std::vector<std::byte>& a, const std::vector<std::byte>& b,
-                                   std::size_t element) {
-  switch (element) {
-    case 1:
-      return differing_as<std::uint8_t>(a, b);
-    case 2:
-      return differing_as<std::uint16_t>(a, b);
-    case 4:
-      return differing_as<std::uint32_t>(a, b);
-    default:
-      return differing_as<std::uint64_t>(a, b);
-  }
-}
 
 // Compares results, element by element, with the expectation. Says the first divergence in words, and counts the others.
 class Comparison {
@@ -94,7 +34,7 @@ class Comparison {
     const auto size = static_cast<std::size_t>(bytes(shape.dtype));
     const auto result = [&](std::size_t e) { return load(packed.data() + e * size, shape.dtype); };
     // The rounded reference is always admissible: the interval is needed for the others only.
-    std::vector<std::size_t> others = unlike_reference(output, packed);
+    std::vector<std::size_t> others = unlike_reference(expectation_, output, packed);
     if (others.size() > kMostIntervals) {
       keep_farthest(others, packed, values, shape.dtype, kMostIntervals);
       all_judged_ = false;
@@ -115,28 +55,6 @@ class Comparison {
   }
 
  private:
-  // The elements that are not what the reference gives when it is rounded. NaN is NaN.
-  std::vector<std::size_t> unlike_reference(int output, const std::vector<std::byte>& packed) {
-    const Dtype dtype = expectation_.call().outputs[static_cast<std::size_t>(output)].dtype;
-    const std::vector<double>& values = expectation_.values(output);
-    const auto size = static_cast<std::size_t>(bytes(dtype));
-    std::vector<std::size_t> others;
-    if (is_float(dtype)) {
-      const std::vector<std::byte>& rounded = expectation_.rounded(output);
-      if (same_bytes(packed, rounded)) return others;
-      others = differing(packed, rounded, size);
-      std::erase_if(others, [&](std::size_t e) {
-        return std::isnan(values[e]) && std::isnan(load(packed.data() + e * size, dtype));
-      });
-      return others;
-    }
-    // A number beyond the dtype's range would not be itself in memory.
-    const Format& f = format(dtype);
-    for (std::size_t e = 0; e < values.size(); ++e)
-      if (!same_bits(load(packed.data() + e * size, dtype), round_to(values[e], f))) others.push_back(e);
-    return others;
-  }
-
   // Where there is no bound: each element is right, or not.
   void compare_integers(int output, const std::vector<std::byte>& packed,
                         const std::vector<std::int64_t>& exact, const Checked::Output& shape) {
@@ -220,8 +138,10 @@ Contract contract_for(const Kernel& kernel, const Call& call) {
 Judgement judge(const Kernel& kernel, const Contract& contract, const Call& call, Expectation* expectation,
                 const Outcome& outcome) {
   // However the call ended: a kernel that refuses may do as much.
-  if (!outcome.left.empty() && (outcome.kind == Outcome::Kind::refused || outcome.kind == Outcome::Kind::failed))
-    return {.verdict = Verdict::unstable, .detail = fmt::format("left {} for whoever runs next", outcome.left)};
+  if (!outcome.left.empty() &&
+      (outcome.kind == Outcome::Kind::refused || outcome.kind == Outcome::Kind::failed))
+    return {.verdict = Verdict::unstable,
+            .detail = fmt::format("left {} for whoever runs next", outcome.left)};
   switch (outcome.kind) {
     case Outcome::Kind::refused:
       return judge_refusal(kernel, call, outcome);
