@@ -1,13 +1,19 @@
 #include "torch_graph.h"
 
 #include <fmt/format.h>
+#include <sys/socket.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <utility>
 
 #include "../registry/configured.h"
+#include "../registry/installed.h"
 #include "../registry/subprocess.h"
+#include "../run/forked.h"
 #include "graph/graph.h"
 #include "graph_file.h"
 #include "reports/file.h"
@@ -41,6 +47,22 @@ Json operators_for_torch() {
   return all;
 }
 
+// Of a function or module of the Python program that started this one, in a process which that program forks.
+Finished traced_by_caller(const std::string& socket, std::vector<std::string> files) {
+  Finished f;
+  try {
+    const ForkedProcess tracing = fork_process({"@" + socket, std::move(files), {}}, "--trace");
+    char nothing = 0;
+    for (ssize_t n = -1; n != 0;) {
+      n = recv(tracing.socket.get(), &nothing, 1, 0);
+      if (n < 0 && errno != EINTR) break;
+    }
+  } catch (const std::runtime_error& e) {
+    f.err = e.what();
+  }
+  return f;
+}
+
 }  // namespace
 
 TorchGraph graph_of_torch(const TorchProgram& program) {
@@ -54,12 +76,17 @@ TorchGraph graph_of_torch(const TorchProgram& program) {
                            {"inputs", program.inputs}}
                           .dump());
   const std::string python = torch_python();
-  const Finished f = run_program(python, {"-B", configured::graph_script, operators, request, report});
+  const char* const caller = std::getenv("ASSAY_PYTHON_SOCKET");
+  const Finished f =
+      caller != nullptr && *caller != 0
+          ? traced_by_caller(caller, {operators, request, report})
+          : run_program(python, {"-B", data_file("harness/python/graph.py"), operators, request, report});
   const std::string printed = f.out + f.err;
   if (!std::filesystem::exists(report)) {
     if (const Finished needs = run_program(python, {"-c", "import torch"}); needs.status != 0)
       throw NoTorch(fmt::format(
-          "tracing needs PyTorch for {} (apt install python3-torch, or name another interpreter by ASSAY_TORCH_PYTHON): {}",
+          "tracing needs PyTorch for {} (apt install python3-torch, or pip install torch; or name another interpreter by "
+          "ASSAY_TORCH_PYTHON): {}",
           python, needs.err.empty() ? "it cannot be started" : needs.err));
     throw NoTorchGraph(fmt::format("{} ended Python with {}", program.file, f.status), printed);
   }

@@ -93,6 +93,11 @@ int bench_command(BenchFlags& flags) {
   keep_each_once(options.threads);
   keep_each_once(options.caches);
   keep_each_once(flags.slowed);
+  for (const std::string& plugin : flags.plugins)
+    if (python_kernel(plugin))
+      throw UsageError(fmt::format(
+          "--plugin {}: bench times kernels of libraries; a function of Python can be verified, not timed",
+          plugin));
   std::vector<std::string> inputs = flags.plugins;
   inputs.push_back(flags.against);
   std::ranges::move(files_at(flags.shapes.empty() ? default_shapes() : flags.shapes, {".txt"}),

@@ -41,11 +41,13 @@ void add_diff(CLI::App& app, Command& chosen);
 void add_diagnose(CLI::App& app, Command& chosen);
 void add_record(CLI::App& app, Command& chosen);
 void add_graph(CLI::App& app, Command& chosen);
+void add_kernelbench(CLI::App& app, Command& chosen);
 void add_bisect(CLI::App& app, Command& chosen);
 void add_bench(CLI::App& app, Command& chosen);
 void add_compare(CLI::App& app, Command& chosen);
 void add_history(CLI::App& app, Command& chosen);
 void add_report(CLI::App& app, Command& chosen);
+void add_serve(CLI::App& app, Command& chosen);
 // Of --dtype. Throws UsageError for one that is none.
 std::vector<Dtype> parse_dtypes(const std::vector<std::string>& names);
 // --version
@@ -58,6 +60,10 @@ const std::vector<std::string>& command_line();
 std::string this_program();
 // The registry with the plugins added; throws UsageError for a library that cannot be used. PyTorch is asked only if
 // `with_torch`: it takes a second.
-std::unique_ptr<Registry> load_registry(const std::vector<std::string>& plugins, bool with_torch);
+// `about` gives the operators that the command is about, one of which a function of Python is that does not say its own. It is asked when
+// the graphs of all libraries are known.
+using About = std::function<std::vector<const Operator*>()>;
+std::unique_ptr<Registry> load_registry(const std::vector<std::string>& plugins, bool with_torch,
+                                        const About& about = {});
 
 }  // namespace assay

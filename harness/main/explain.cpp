@@ -208,7 +208,8 @@ std::string json_of(const Case& c, const Call& call, const std::vector<Explained
 
 int explain_command(const ExplainFlags& flags) {
   check_files({{"--json", flags.json}}, flags.plugins);
-  const auto registry = load_registry(flags.plugins, true);
+  const auto registry =
+      load_registry(flags.plugins, true, [&] { return std::vector{parse_case(flags.only).op}; });
   const Case c = parse_case(flags.only);
   const Call call = materialise(c);
   const bool text_out = flags.json != "-";
@@ -235,9 +236,11 @@ void add_explain(CLI::App& app, Command& chosen) {
   auto flags = std::make_shared<ExplainFlags>();
   command->add_option("CASE", flags->only, "a case, as printed by any command")->required()->type_name("");
   add_graphs(*command);
-  command->add_option("--plugin", flags->plugins, "a shared library of kernels")
+  command
+      ->add_option("--plugin,--python,--source", flags->plugins,
+                   "a shared library of kernels, its source text, or a function of Python")
       ->allow_extra_args(false)
-      ->type_name("LIB.so");
+      ->type_name("FILE");
   command->add_option("--json", flags->json, "write the answer; - is standard output")->type_name("F");
   command->callback([flags, &chosen] { chosen = [flags] { return explain_command(*flags); }; });
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 
 #include "commands.h"
@@ -28,7 +29,8 @@ TorchProgram program_of(const GraphFlags& flags) {
     program.file = flags.program.substr(0, colon);
     program.member = flags.program.substr(colon + 1);
   }
-  if (!std::filesystem::is_regular_file(program.file))
+  const bool of_caller = std::getenv("ASSAY_PYTHON_SOCKET") != nullptr;
+  if (!of_caller && !std::filesystem::is_regular_file(program.file))
     throw UsageError(fmt::format("{} is no file: name a Python file, and perhaps what of it, model.py:Block",
                                  program.file));
   return program;

@@ -177,17 +177,28 @@ std::vector<Dtype> parse_dtypes(const std::vector<std::string>& names) {
   return dtypes;
 }
 
-std::unique_ptr<Registry> load_registry(const std::vector<std::string>& plugins, bool with_torch) {
+std::unique_ptr<Registry> load_registry(const std::vector<std::string>& plugins, bool with_torch,
+                                        const About& about) {
   auto registry = std::make_unique<Registry>(this_program());
-  for (auto plugin = plugins.begin(); plugin != plugins.end(); ++plugin) {
-    const std::string& library = *plugin;
-    if (std::find(plugins.begin(), plugin, library) != plugin)
-      throw UsageError(fmt::format("--plugin {} is given twice", library));
+  const auto add = [&](const std::string& plugin, std::span<const Operator* const> operators) {
     try {
-      registry->add_plugin(library);
+      registry->add_plugin(plugin, operators);
     } catch (const RegistryError& e) {
-      throw UsageError(fmt::format("--plugin {}: {}", library, e.what()));
+      throw UsageError(fmt::format("--plugin {}: {}", plugin, e.what()));
     }
+  };
+  std::vector<std::string> of_python;
+  for (auto plugin = plugins.begin(); plugin != plugins.end(); ++plugin) {
+    if (std::find(plugins.begin(), plugin, *plugin) != plugin)
+      throw UsageError(fmt::format("--plugin {} is given twice", *plugin));
+    if (python_kernel(*plugin))
+      of_python.push_back(*plugin);
+    else
+      add(*plugin, {});
+  }
+  if (!of_python.empty()) {
+    const std::vector<const Operator*> operators = about ? about() : std::vector<const Operator*>{};
+    for (const std::string& plugin : of_python) add(plugin, operators);
   }
   if (with_torch) registry->add_torch();
   return registry;
@@ -223,11 +234,13 @@ int assay_main(int argc, char** argv) {
   add_diagnose(app, chosen);
   add_record(app, chosen);
   add_graph(app, chosen);
+  add_kernelbench(app, chosen);
   add_bisect(app, chosen);
   add_bench(app, chosen);
   add_compare(app, chosen);
   add_history(app, chosen);
   add_report(app, chosen);
+  add_serve(app, chosen);
   // An unset variable in a script is no wish for everything.
   for (CLI::App* command : app.get_subcommands({}))
     for (CLI::Option* option : command->get_options())

@@ -6,7 +6,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "../judge/judge.h"
+#include "../registry/operator_json.h"
 #include "../verify/verify.h"
 #include "commands.h"
 #include "graph_flag.h"
@@ -16,8 +16,6 @@
 #include "shared_flags.h"
 #include "support.h"
 #include "terminal.h"
-#include "vocabulary/check.h"
-#include "vocabulary/domain.h"
 
 namespace assay {
 namespace {
@@ -45,13 +43,6 @@ Json contract_json(const Kernel& kernel, const Operator& op) {
   return all;
 }
 
-std::vector<Dtype> dtypes_of(const Operator& op) {
-  std::vector<Dtype> all;
-  for (int d = 0; d < kDtypes; ++d)
-    if (op.dtypes.contains(static_cast<Dtype>(d))) all.push_back(static_cast<Dtype>(d));
-  return all;
-}
-
 Json kernel_json(const Kernel& k, const Operator& op, const Answers& answers) {
   Json runs = Json::array(), refused = Json::object(), failed = Json::object();
   for (const Dtype dtype : dtypes_of(op))
@@ -73,88 +64,15 @@ Json kernel_json(const Kernel& k, const Operator& op, const Answers& answers) {
           {"contract", contract_json(k, op)}};
 }
 
-// What a tensor argument may be: of its own dtypes, or of the operator's.
-Json tensor_json(const Operator& op, const Argument& a) {
-  const Domain& d = domain(op, a.name);
-  Json dtypes = Json::array();
-  for (const Dtype dtype : d.own.empty() ? dtypes_of(op) : d.own) dtypes.push_back(name(dtype));
-  return {{"name", a.name},
-          {"kind", "tensor"},
-          {"optional", a.optional},
-          {"dtypes", std::move(dtypes)},
-          {"rule", !d.own.empty()                        ? "its own"
-                   : op.dtype_rule == DtypeRule::promote ? "promoted"
-                                                         : "shared"}};
-}
-
-bool computes_in_integers(const Operator& op) {
-  return op.in_integers &&
-         std::ranges::any_of(dtypes_of(op), [](Dtype d) { return !is_float(d) && d != Dtype::boolean; });
-}
-
-// Of each argument that has a dtype, or whose numbers depend on one.
-Json arguments_json(const Operator& op) {
-  Json all = Json::array();
-  for (const Argument& a : op.schema.arguments()) {
-    const Domain& d = domain(op, a.name);
-    if (a.is_tensor())
-      all.push_back(tensor_json(op, a));
-    else if (a.type == Type::dtype)
-      all.push_back({{"name", a.name},
-                     {"kind", "dtype"},
-                     {"rule", d.kind == Domain::Kind::dtype_of
-                                  ? fmt::format("the dtype of {}", op.schema.argument_storage[d.of].name)
-                              : a.optional ? "none, or one of these"
-                                           : "one of these"}});
-    else if (a.type == Type::scalar && computes_in_integers(op))
-      all.push_back(
-          {{"name", a.name}, {"kind", "number"}, {"rule", "an integer where the result is of integers"}});
-  }
-  return all;
-}
-
-// Which dtype each result has.
-Json results_json(const Operator& op) {
-  std::string rule = "f32";
-  const auto arguments = op.schema.arguments();
-  const auto decides = std::ranges::find_if(
-      arguments, [&](const Argument& a) { return a.is_tensor() && domain(op, a.name).own.empty(); });
-  if (decides != arguments.end()) rule = fmt::format("the dtype of {}", decides->name);
-  if (op.dtype_rule == DtypeRule::promote)
-    rule = "the dtype that tensors are promoted to, as torch.result_type";
-  if (op.dtype_rule == DtypeRule::dtype_argument)
-    rule = decides == arguments.end() ? "the argument dtype"
-           : computes_in_integers(op)
-               ? fmt::format("the argument dtype; where that is none, the dtype of {}, and i64 for integers",
-                             decides->name)
-               : fmt::format("the argument dtype; where that is none, the dtype of {}", decides->name);
-  Json all = Json::array();
-  for (std::size_t k = 0; k < op.schema.result_count; ++k)
-    all.push_back({{"name", output_name(op, k)}, {"rule", (op.positions >> k & 1) != 0 ? "i64" : rule}});
-  return all;
-}
-
 Json describe(const Registry& registry, const std::vector<const Operator*>& operators,
               const Answers& answers) {
   Json all = Json::array();
   for (const Operator* op : operators) {
-    const Reference* reference = find_reference(op->schema.name);
-    Json dtypes = Json::array();
-    for (const Dtype dtype : dtypes_of(*op)) dtypes.push_back(name(dtype));
     Json kernels = Json::array();
     for (const Kernel* k : registry.kernels_of(*op)) kernels.push_back(kernel_json(*k, *op, answers));
-    all.push_back({{"op", op->schema.name},
-                   {"schema", op->schema.text},
-                   {"formula", op->formula},
-                   {"shapes", op->shapes},
-                   {"domains", op->domains},
-                   {"dtypes", std::move(dtypes)},
-                   {"arguments", arguments_json(*op)},
-                   {"results", results_json(*op)},
-                   {"source", op->source},
-                   {"reference", fmt::format("{}:{}", reference->file(), reference->line())},
-                   {"oracle", op->schema.ns == "aten" ? "torch" : "none"},
-                   {"kernels", std::move(kernels)}});
+    Json one = operator_json(*op);
+    one["kernels"] = std::move(kernels);
+    all.push_back(std::move(one));
   }
   return all;
 }
@@ -338,7 +256,7 @@ Answers answers_of(const Registry& registry, const std::vector<const Operator*>&
 int ops_command(const OpsFlags& flags) {
   check_files({{"--json", flags.json}, {"--yaml", flags.yaml}});
   const std::vector<const Operator*> chosen = select_operators(flags.patterns);
-  const auto registry = load_registry(flags.plugins, true);
+  const auto registry = load_registry(flags.plugins, true, [&] { return chosen; });
   // Texts come from plugins: bytes that are not UTF-8 are replaced, not refused.
   const std::string text = describe(*registry, chosen, answers_of(*registry, chosen))
                                .dump(2, ' ', false, Json::error_handler_t::replace);
@@ -373,9 +291,11 @@ void add_ops(CLI::App& app, Command& chosen) {
       ->type_name("");
   command->add_flag("--contracts", flags->contracts, "also print the source of every contract field");
   add_graphs(*command);
-  command->add_option("--plugin", flags->plugins, "a shared library of kernels")
+  command
+      ->add_option("--plugin,--python,--source", flags->plugins,
+                   "a shared library of kernels, its source text, or a function of Python")
       ->allow_extra_args(false)
-      ->type_name("LIB.so");
+      ->type_name("FILE");
   command->add_option("--json", flags->json, "write as JSON; - is standard output")->type_name("F");
   command->add_option("--yaml", flags->yaml, "write as YAML; - is standard output")->type_name("F");
   command->callback([flags, &chosen] { chosen = [flags] { return ops_command(*flags); }; });

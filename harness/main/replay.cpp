@@ -134,9 +134,9 @@ void check_asked(const Registry& registry, const CaseFile& file, const ReplayFla
 // Variables that decide what code a process loads, or what it does with its memory, or that make libraries write files: no file may
 // set them for ours.
 bool is_for_the_user(std::string_view variable) {
-  constexpr std::string_view kBeginnings[] = {"LD_",        "GLIBC_",   "MALLOC_",   "PYTHON",      "ASSAY_",
-                                              "GCONV_PATH", "LOCPATH",  "CUDA_",     "OMP_TOOL",    "INTEL_", "TSAN_",
-                                              "ONEDNN_JIT", "DNNL_JIT", "CUDNN_LOG", "CUBLASLT_LOG"};
+  constexpr std::string_view kBeginnings[] = {
+      "LD_",      "GLIBC_", "MALLOC_", "PYTHON",     "ASSAY_",   "GCONV_PATH", "LOCPATH",     "CUDA_",
+      "OMP_TOOL", "INTEL_", "TSAN_",   "ONEDNN_JIT", "DNNL_JIT", "CUDNN_LOG",  "CUBLASLT_LOG"};
   return std::ranges::any_of(kBeginnings, [&](std::string_view b) { return variable.starts_with(b); });
 }
 
@@ -230,7 +230,8 @@ class Replayer {
         for (const std::string& v : terms.variables) set_variable(kernel.environment, v, false);
       std::optional<Now> harm;
       if (!call.after.empty()) harm = try_sequence(call, terms, where, kernel);
-      done(harm ? *harm : try_kernel(examiner_, replay, kernel, call.after.empty() ? terms.verdict : Verdict::pass));
+      done(harm ? *harm
+                : try_kernel(examiner_, replay, kernel, call.after.empty() ? terms.verdict : Verdict::pass));
     }
   }
 
@@ -244,10 +245,12 @@ class Replayer {
     });
     ReplayFlags file_alone;
     file_alone.file = flags_.file;
-    const std::string lacks = found == registry_.kernels().end() ? without_kernel(registry_, last, file_alone).detail
-                                                                 : found->unavailable;
+    const std::string lacks = found == registry_.kernels().end()
+                                  ? without_kernel(registry_, last, file_alone).detail
+                                  : found->unavailable;
     if (!lacks.empty())
-      return Now{kernel.name, Verdict::not_run, fmt::format("{}, whose call went wrong after it: {}", last.impl, lacks)};
+      return Now{kernel.name, Verdict::not_run,
+                 fmt::format("{}, whose call went wrong after it: {}", last.impl, lacks)};
     Kernel& victim = prepared_.emplace_back(*found);
     victim.contract = overridden(victim.contract, terms.contract);
     for (const std::string& v : terms.of_victim) set_variable(victim.environment, v, false);
@@ -261,7 +264,8 @@ class Replayer {
     if (c.alone.judgement.verdict == Verdict::not_run)
       return Now{kernel.name, Verdict::not_run, fmt::format("{}: {}", victim.name, c.alone.judgement.detail)};
     if (!is_fault(c.after.judgement.verdict)) return std::nullopt;
-    return Now{kernel.name, Verdict::unstable, harm_text(victim.name, text(sequence.of), c.after.judgement), 1, 1};
+    return Now{kernel.name, Verdict::unstable, harm_text(victim.name, text(sequence.of), c.after.judgement),
+               1, 1};
   }
 
   const Registry& registry_;
@@ -293,6 +297,16 @@ Json json_of(const Now& now) {
           {"shown", now.shown}};
 }
 
+// Each once.
+std::vector<const Operator*> operators_of(const CaseFile& file) {
+  std::vector<const Operator*> found;
+  for (const RecordedCall& c : file.calls)
+    if (const Operator* op = find_operator(c.op);
+        op != nullptr && std::ranges::find(found, op) == found.end())
+      found.push_back(op);
+  return found;
+}
+
 int replay_command(const ReplayFlags& flags) {
   check_files({{"--json", flags.json}}, {flags.file});
   contract_of_flag(flags.contract);
@@ -304,7 +318,7 @@ int replay_command(const ReplayFlags& flags) {
     with_torch |= selects_torch(flags.impls.empty() ? std::vector{file.calls[n].impl} : flags.impls);
     for (const RecordedCall& after : file.calls[n].after) with_torch |= selects_torch({after.impl});
   }
-  const auto registry = load_registry(flags.plugins, with_torch);
+  const auto registry = load_registry(flags.plugins, with_torch, [&] { return operators_of(file); });
   check_asked(*registry, file, flags);
   Replayer replayer(*registry, flags);
   const bool text_out = flags.json != "-";
@@ -331,7 +345,8 @@ int replay_command(const ReplayFlags& flags) {
     Json recorded{{"impl", call.impl}, {"verdict", call.verdict}, {"detail", call.detail}};
     if (const auto note = call.notes.find(kJudgedBy); note != call.notes.end())
       recorded["judged_by"] = note->second;
-    for (const RecordedCall& after : call.after) recorded["harmed"] = {{"impl", after.impl}, {"case", after.case_text}};
+    for (const RecordedCall& after : call.after)
+      recorded["harmed"] = {{"impl", after.impl}, {"case", after.case_text}};
     Json answer{{"case", call.case_text}, {"recorded", std::move(recorded)}, {"now", std::move(all)}};
     if (!terms[n].contract.empty()) answer["contract"] = terms[n].contract;
     calls.push_back(std::move(answer));
@@ -362,10 +377,11 @@ void add_replay(CLI::App& app, Command& chosen) {
       ->allow_extra_args(false)
       ->type_name("GLOB");
   command
-      ->add_option("--plugin", flags->plugins,
-                   "a shared library of kernels: that of the recorded one, or another build of it")
+      ->add_option(
+          "--plugin,--python,--source", flags->plugins,
+          "a shared library of kernels, its source text, or a function of Python: that of the recorded one, or another build of it")
       ->allow_extra_args(false)
-      ->type_name("LIB.so");
+      ->type_name("FILE");
   command
       ->add_option(
           "--contract", flags->contract,

@@ -139,7 +139,8 @@ int selftest_command(SelftestFlags& flags) {
   }
   chosen_operators(flags);
   if (flags.diagnosis) return score_diagnosis(flags);
-  const auto registry = load_registry(flags.plugins, false);
+  const auto registry =
+      load_registry(flags.plugins, false, [&] { return select_operators(options.patterns); });
   options.plugins = !flags.plugins.empty();
   if (options.plugins) check_plugins(*registry, flags);
   options.run.time_limit = std::chrono::seconds(10);
@@ -195,10 +196,10 @@ void add_selftest(CLI::App& app, Command& chosen) {
   add_graphs(*command);
   command
       ->add_option(
-          "--plugin", flags->plugins,
-          "plant the kernels of this shared library, which are known to be wrong, instead of variants")
+          "--plugin,--python,--source", flags->plugins,
+          "plant the kernels of this shared library, source text or function of Python, which are known to be wrong, instead of variants")
       ->allow_extra_args(false)
-      ->type_name("LIB.so");
+      ->type_name("FILE");
   add_work(*command, o.cases, o.seed, o.jobs);
   command->add_flag_callback(
       "--no-rivals", [flags] { flags->options.rivals = false; },

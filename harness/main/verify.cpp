@@ -233,6 +233,17 @@ bool write_results(const RunResult& result, const VerifyFlags& flags, KeptRun& k
   return !complained;
 }
 
+// The operators that are to run; none for a run without a choice, or where what is wrong with it is yet to be said.
+std::vector<const Operator*> operators_asked_for(const VerifyFlags& flags) {
+  try {
+    if (!flags.only.empty()) return {parse_case(flags.only).op};
+    if (!flags.options.patterns.empty()) return select_operators(flags.options.patterns);
+  } catch (const SelectionError&) {
+  } catch (const CaseError&) {
+  }
+  return {};
+}
+
 // Of the operators that are to run.
 bool has_plugin_kernel(const Registry& registry, const VerifyOptions& options) {
   return std::ranges::any_of(registry.kernels(), [&](const Kernel& k) {
@@ -249,8 +260,10 @@ int verify_command(VerifyFlags& flags) {
   VerifyOptions& options = flags.options;
   std::vector<std::string> inputs;
   std::optional<Fixtures> fixtures = take_flags(flags, inputs);
-  if (options.patterns.empty() && flags.only.empty() && flags.list.empty() && !fixtures) options.patterns = given_graphs();
-  const auto registry = load_registry(flags.plugins, selects_torch(options.impls));
+  if (options.patterns.empty() && flags.only.empty() && flags.list.empty() && !fixtures)
+    options.patterns = given_graphs();
+  const auto registry =
+      load_registry(flags.plugins, selects_torch(options.impls), [&] { return operators_asked_for(flags); });
   std::optional<AccessFile> accesses;
   if (flags.check) {
     checked_library();

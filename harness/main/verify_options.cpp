@@ -26,6 +26,8 @@ void add_verify(CLI::App& app, Command& chosen) {
       "  assay verify --thorough                        every case on every kernel\n"
       "  assay verify prelu 'softmax*' --dtype f32      two operators, one dtype\n"
       "  assay verify mm --plugin ./libmine.so --impl 'plugin:*'   your own kernel\n"
+      "  assay verify silu --source silu.cu --impl 'plugin:*'      the same, compiled on the spot\n"
+      "  assay verify silu --python my.py:silu --impl 'plugin:*'   a function of Python\n"
       "  assay verify mm --plugin ./libmine.so --impl 'plugin:*' --coverage   and what of its code nothing has run\n"
       "  assay verify --case prelu:f32:self=2x6x5x7,weight=6:seed=1\n"
       "  assay verify --cases-from ci/cpu_cases.txt 'softmax*'   those of a list that are of these operators\n"
@@ -89,10 +91,12 @@ void add_verify(CLI::App& app, Command& chosen) {
           ->excludes(only)
           ->excludes(list);
   command
-      ->add_option("--plugin", flags->plugins,
-                   "a shared library of kernels (assay/kernel.h); may be repeated")
+      ->add_option(
+          "--plugin,--python,--source", flags->plugins,
+          "a shared library of kernels (assay/kernel.h); its source text, silu.c or silu.cu; or a function of Python: my.py:silu, "
+          "softmax.int=my.py:softmax, package.module:silu; may be repeated")
       ->allow_extra_args(false)
-      ->type_name("LIB.so");
+      ->type_name("FILE");
   command
       ->add_option(
           "--env", flags->variables,

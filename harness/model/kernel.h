@@ -14,9 +14,11 @@ namespace assay {
 
 // A process in which kernels run. Kernels with equal environments share worker processes.
 struct Environment {
-  std::string program;                 // path of the executable: assay itself, or assay-torch
-  std::vector<std::string> arguments;  // for example --plugin /path/libmine.so
-  std::vector<std::string> variables;  // NAME=VALUE, put before the inherited ones
+  std::string
+      program;  // path of the executable: assay itself, assay-torch, a Python, or "@NAME" (run/forked.h)
+  std::vector<std::string> arguments;    // for example --plugin /path/libmine.so
+  std::vector<std::string> variables;    // NAME=VALUE, put before the inherited ones
+  std::vector<std::string> before = {};  // arguments that stand before the word `worker`
   friend bool operator==(const Environment&, const Environment&) = default;
   friend auto operator<=>(const Environment&, const Environment&) = default;
 };

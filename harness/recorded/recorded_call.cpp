@@ -13,6 +13,7 @@
 #include "../generate/data.h"
 #include "../plugin/sanitized.h"
 #include "../registry/machine.h"
+#include "../registry/python_kernel.h"
 #include "graph/graph.h"
 #include "vocabulary/stop.h"
 
@@ -77,12 +78,14 @@ RecordedCall record_inputs(const std::string& case_text, std::uint64_t seed, con
   r.program = {std::filesystem::path(kernel.environment.program).filename().string()};
   const std::vector<std::string>& arguments = kernel.environment.arguments;
   if (kernel.name.starts_with(kPluginPrefix)) {
-    if (const auto plugin = std::ranges::find(arguments, "--plugin");
-        plugin != arguments.end() && plugin + 1 != arguments.end())
-      r.plugin = *(plugin + 1);
+    for (const char* const flag : {"--plugin", "--python", "--source"})
+      if (const auto plugin = std::ranges::find(arguments, flag);
+          plugin != arguments.end() && plugin + 1 != arguments.end())
+        r.plugin = *(plugin + 1);
     r.program.insert(r.program.end(), arguments.begin(), arguments.end());
   }
   for (const std::string& v : kernel.environment.variables) {
+    if (is_of_python(v)) continue;
     // The sanitizer's come again with the plugin.
     const std::string recorded = is_of_thread_sanitizer(v) ? asked_of_thread_sanitizer(v) : v;
     if (!recorded.empty()) r.variables.push_back(recorded);

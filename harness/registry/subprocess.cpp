@@ -96,7 +96,7 @@ Finished run_program(const std::string& program, const std::vector<std::string>&
   std::vector<std::string> env = environment_with(variables);
   pid_t pid = -1;
   const int error =
-      posix_spawn(&pid, program.c_str(), &actions, nullptr, pointers(argv).data(), pointers(env).data());
+      posix_spawnp(&pid, program.c_str(), &actions, nullptr, pointers(argv).data(), pointers(env).data());
   posix_spawn_file_actions_destroy(&actions);
   close(out[1]);
   close(err[1]);
@@ -104,7 +104,8 @@ Finished run_program(const std::string& program, const std::vector<std::string>&
     finished = {127, false, false, "", std::string(std::strerror(error))};
   } else {
     const auto end = limit ? std::optional(Clock::now() + *limit) : std::nullopt;
-    const int handle = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));  // -1, which poll leaves out: an older system
+    const int handle =
+        static_cast<int>(syscall(SYS_pidfd_open, pid, 0));  // -1, which poll leaves out: an older system
     finished.late = !drain(out[0], err[0], handle, finished, end);
     if (handle >= 0) close(handle);
     if (finished.late) kill(pid, SIGKILL);

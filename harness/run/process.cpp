@@ -50,7 +50,9 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 
 pid_t start_process(const Environment& environment, std::span<const std::string> first,
                     const ChildFiles& files) {
-  std::vector<std::string> arguments{environment.program, "worker"};
+  std::vector<std::string> arguments{environment.program};
+  arguments.insert(arguments.end(), environment.before.begin(), environment.before.end());
+  arguments.emplace_back("worker");
   arguments.insert(arguments.end(), first.begin(), first.end());
   arguments.insert(arguments.end(), environment.arguments.begin(), environment.arguments.end());
   std::vector<std::string> variables = variables_of(environment);

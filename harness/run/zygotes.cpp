@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "check.h"
+#include "forked.h"
 #include "process.h"
 #include "protocol.h"
 
@@ -41,6 +42,7 @@ ssize_t receive(int socket, void* to, std::size_t n, std::chrono::steady_clock::
 
 std::string command(const Environment& environment) {
   std::string text = environment.program;
+  if (!environment.before.empty()) return fmt::format("{} for {}", text, environment.arguments.back());
   for (const std::string& a : environment.arguments) text += " " + a;
   return text;
 }
@@ -48,6 +50,30 @@ std::string command(const Environment& environment) {
 }  // namespace
 
 Zygote::Zygote(const Environment& environment) {
+  if (is_forked(environment))
+    fork_it(environment);
+  else
+    start_it(environment);
+  try {
+    greet(environment);
+  } catch (...) {
+    socket_.close();
+    end_process(process_, 0);
+    throw;
+  }
+}
+
+void Zygote::fork_it(const Environment& environment) {
+  try {
+    ForkedProcess forked = fork_process(environment, "--zygote");
+    socket_ = std::move(forked.socket);
+    process_ = forked.process;
+  } catch (const std::runtime_error& error) {
+    throw NotStarted(error.what());
+  }
+}
+
+void Zygote::start_it(const Environment& environment) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
     throw NotStarted(fmt::format("cannot make a socket for a worker process: {}", std::strerror(errno)));
@@ -68,14 +94,6 @@ Zygote::Zygote(const Environment& environment) {
   } catch (const std::runtime_error& error) {
     throw NotStarted(error.what());
   }
-  theirs.close();
-  try {
-    greet(environment);
-  } catch (...) {
-    socket_.close();
-    end_process(process_, 0);
-    throw;
-  }
 }
 
 Zygote::~Zygote() {
@@ -88,7 +106,7 @@ void Zygote::greet(const Environment& environment) {
   const auto died = [&] {
     const std::string how = ending(end_process(process_, 1000));
     char text[4096];
-    const ssize_t n = read(output_.get(), text, sizeof text);
+    const ssize_t n = output_.get() < 0 ? 0 : read(output_.get(), text, sizeof text);
     const std::string printed = last_words({text, static_cast<std::size_t>(std::max<ssize_t>(n, 0))});
     return NotStarted(
         fmt::format("the worker process {} {} while it loaded its kernels{}", command(environment), how,

@@ -44,11 +44,13 @@ class Zygote {
   void kill() const;
 
  private:
+  void start_it(const Environment& environment);
+  void fork_it(const Environment& environment);
   void greet(const Environment& environment);
 
   Descriptor socket_;
-  Descriptor output_;  // what it prints
-  pid_t process_ = -1;
+  Descriptor output_;   // what it prints
+  pid_t process_ = -1;  // no child of this process, where a program forked itself
   std::map<std::pair<std::string, std::string>, int> table_;  // (schema, name)
 };
 

@@ -1,7 +1,9 @@
 #include "replace.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "../generate/check_case.h"
 #include "kept_cases.h"
 
 namespace assay {
@@ -10,6 +12,11 @@ namespace {
 constexpr std::uint64_t kBatch = 16;
 constexpr std::uint64_t kTriesForOne = 20;     // cases tried for each that is missing
 constexpr std::uint64_t kTriesForFirst = 160;  // without any that was taken
+
+bool has_results_of(const Case& c, Dtype dtype) {
+  const Checked checked = check_case(c);
+  return checked.ok() && !checked.outputs.empty() && checked.outputs[0].dtype == dtype;
+}
 
 }  // namespace
 
@@ -21,8 +28,14 @@ void replace_refused(Examiner& examiner, Steering& steering, const Replacement& 
   for (std::uint64_t tried = 0; found < what.missing && tried < kTriesForOne * what.missing;) {
     if (over() || (tried >= kTriesForFirst && !steering.took_any())) return;
     std::vector<Case> cases;
-    for (std::uint64_t i = 0; i < std::min(kBatch, what.missing - found); ++i)
-      cases.push_back(steering.next());
+    std::uint64_t drawn = 0;
+    for (; drawn < std::min(kBatch, what.missing - found); ++drawn)
+      // Without an argument that says the dtype of results, a case may be one of another row.
+      if (Case c = steering.next(); has_results_of(c, what.dtype)) cases.push_back(std::move(c));
+    if (cases.empty()) {
+      tried += drawn;
+      continue;
+    }
     const std::vector<Examined> examined = examiner.examine(
         cases, kernels,
         {.ahead = false, .further = further_in(lots++), .row = row_of(what.dtype), .confirm = true});
@@ -36,7 +49,7 @@ void replace_refused(Examiner& examiner, Steering& steering, const Replacement& 
         judged(finding, cases[c], what.index + tried + c);
       found += verdict != Verdict::refused ? 1 : 0;
     }
-    tried += cases.size();
+    tried += drawn;
   }
 }
 
