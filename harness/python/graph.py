@@ -226,6 +226,12 @@ def graph_of(request, operators):
             values = list(module.get_inputs())
         else:
             raise Wrong(f"{path} has no get_inputs(): say the inputs, --input 'f32[2x3]', one for each argument")
+    return graph_of_program(request, operators, making, module, chosen, member, values)
+
+
+def graph_of_program(request, operators, making, module, chosen, member, values):
+    """Of what has been loaded: `chosen`, which is `member` of the module, called with `values`. `making` has seen its constants made."""
+    path = request["file"]
     for v in [chosen, *vars(module).values()]:
         if isinstance(v, torch.nn.Module):
             v.eval()
@@ -258,13 +264,25 @@ def graph_of(request, operators):
     return {"graph": graph_nodes.document(name, used, nodes, results, rule), "notes": notes}
 
 
-def main():
-    operators, request_file, report_file = map(os.path.abspath, sys.argv[1:])
+def graph_in_memory(chosen, values):
+    """As graph_of, of a function or module of this process, which is not of use for anything else afterwards."""
+    def graph_of_it(request, operators):
+        torch.tensor, torch.scalar_tensor = without_device(torch.tensor), without_device(torch.scalar_tensor)
+        inner = type(chosen) if isinstance(chosen, torch.nn.Module) else inspect.unwrap(chosen)
+        module = sys.modules.get(getattr(inner, "__module__", None) or "__main__")
+        given = [parse_input(v) if isinstance(v, str) else v for v in values]
+        return graph_of_program(request, operators, graph_trace.Trace(operators), module, chosen, request["member"], given)
+
+    return graph_of_it
+
+
+def main(words, traced=graph_of):
+    operators, request_file, report_file = map(os.path.abspath, words)
     with open(request_file) as f:
         request = json.load(f)
     path = request["file"]
     try:
-        report = graph_of(request, recorded_operators.Operators(operators))
+        report = traced(request, recorded_operators.Operators(operators))
     except Wrong as e:
         report = {"error": str(e)}
     except Lacking as e:
@@ -278,4 +296,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

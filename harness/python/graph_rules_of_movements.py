@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from graph_nodes import Sizes
+from graph_nodes import Sizes, Value
 from graph_rules import axes, axis, node, rule
 
 
@@ -181,3 +181,49 @@ def repeat(g, a):
         if n > 1:
             v = node(g, "cat", tensors=[v] * n, dim=d)
     return v
+
+
+MOST_PIECES = 64  # of which a tensor is put together again
+
+
+@rule("flip")
+def flip(g, a):
+    v, shape = a["self"].value, a["self"].shape
+    for d in axes(a["dims"], len(shape)):
+        if shape[d] > MOST_PIECES:
+            return None
+        if shape[d] > 1:
+            v = node(g, "cat", tensors=[node(g, "slice.Tensor", self=v, dim=d, start=k, end=k + 1, step=1) for k in reversed(range(shape[d]))], dim=d)
+    return v
+
+
+def triangle(g, a, upper):
+    """Row by row: what is kept of it, beside zeros."""
+    x, (rows, columns) = a["self"], a["self"].shape[-2:]
+    if rows > MOST_PIECES:
+        return None
+
+    def zeros(n):
+        return Value(0.0, 0, (*x.shape[:-2], 1, n), x.dtype)
+
+    made = []
+    for k in range(rows):
+        at = min(max(k + a["diagonal"] + (0 if upper else 1), 0), columns)  # the first that is kept, or the first that is not
+        first, last = (at, columns) if upper else (0, at)
+        parts = [zeros(first)] if first else []
+        if last > first:
+            row = node(g, "slice.Tensor", self=x, dim=-2, start=k, end=k + 1, step=1)
+            parts.append(node(g, "slice.Tensor", self=row, dim=-1, start=first, end=last, step=1))
+        parts += [zeros(columns - last)] if last < columns else []
+        made.append(node(g, "cat", tensors=parts, dim=-1))
+    return node(g, "cat", tensors=made, dim=-2)
+
+
+@rule("triu")
+def triu(g, a):
+    return triangle(g, a, True)
+
+
+@rule("tril")
+def tril(g, a):
+    return triangle(g, a, False)

@@ -176,7 +176,8 @@ def norm(g, a):
 @rule("logsumexp")
 def logsumexp(g, a):
     dims = axes(a["dim"], a["self"].rank)
-    most = node(g, "amax", self=a["self"], dim=dims, keepdim=True)
+    largest = torch.finfo(a["self"].dtype).max  # infinity less infinity would be NaN; PyTorch subtracts 0 there
+    most = node(g, "clamp", self=node(g, "amax", self=a["self"], dim=dims, keepdim=True), min=-largest, max=largest)
     power = node(g, "exp", self=node(g, "sub.Tensor", self=a["self"], other=most))
     result = plus(g, node(g, "log", self=node(g, "sum.dim_IntList", self=power, dim=dims, keepdim=True)), most)
     if not a["keepdim"]:
@@ -322,7 +323,25 @@ def max_pool3d(g, a):
 
 @rule("avg_pool3d")
 def avg_pool3d(g, a):
-    return window_of_three(g, "avg_pool2d", a, count_include_pad=a["count_include_pad"])
+    x, kernel, stride, padding = a["self"], three(a["kernel_size"]), three(a["stride"] or a["kernel_size"]), three(a["padding"])
+    counts_padding = a.get("divisor_override") or a["count_include_pad"] or not any(padding)
+    if x.rank != 5 or a["ceil_mode"] or not counts_padding:
+        return window_of_three(g, "avg_pool2d", a, count_include_pad=False) if not counts_padding else None
+    # One sum of a window, which may have any order, and overflow where sums of its parts do not.
+    v, shape = x.value, list(x.shape)
+    for d, p in enumerate(padding, 2):
+        if p:
+            zeros = Value(0.0, 0, (*shape[:d], p, *shape[d + 1:]), x.dtype)
+            v = node(g, "cat", tensors=[zeros, v, zeros], dim=d)
+            shape[d] += 2 * p
+    steps = [math.prod(shape[d + 1:]) for d in range(5)]
+    sizes = [(n - k) // s + 1 for n, k, s in zip(shape[2:], kernel, stride)]
+    windows = node(g, "as_strided", self=v, size=Sizes([*shape[:2], *sizes, *kernel]),
+                   stride=Sizes([*steps[:2], *(n * s for n, s in zip(steps[2:], stride)), *steps[2:]]), storage_offset=0)
+    total = node(g, "sum.dim_IntList", self=windows, dim=[-3, -2, -1], keepdim=False, dtype=None)
+    result = node(g, "div.Tensor", self=total, other=Value(a.get("divisor_override") or math.prod(kernel)))
+    result.shape, result.dtype = (*shape[:2], *sizes), x.dtype
+    return result
 
 
 def adaptive(whole, windows):

@@ -11,7 +11,9 @@ class Operators:
 
     def __init__(self, path):
         self.known = {}
-        for entry in json.load(open(path)):
+        with open(path) as file:
+            entries = json.load(file)
+        for entry in entries:
             same = {a: a for a in entry["arguments"]}
             self.known[entry["op"]] = (entry, same, {})
             for alias in filter(None, (a.strip() for a in entry["aliases"].split(";"))):

@@ -1,0 +1,5 @@
+"""python -m assay: the command `assay`."""
+
+from ._command import main
+
+main()
