@@ -39,6 +39,8 @@ stage_release() {
   # The library is what `assay bench --against` takes.
   rm -f build/release/optimized/libassay_cpu_plugin.so
   attempt ./assay --version && attempt ./assay ops && attempt test -e build/release/optimized/libassay_cpu_plugin.so
+  # It needs an index of Python packages.
+  [ -z "$nightly" ] || attempt ci/wheel build/dist
 }
 
 stage_plugins() {

@@ -102,7 +102,7 @@ int Modules::add_again(const std::string& library) {
 
 int Modules::of(const Kernel& kernel) {
   const std::vector<std::string>& arguments = kernel.environment.arguments;
-  if (arguments.size() == 2 && arguments[0] == "--plugin") return add(arguments[1]);
+  if (arguments.size() >= 2 && arguments[0] == "--plugin") return add(arguments[1]);
   if (kernel.environment.program != program_) {
     torch_ = true;
     return kOwn;

@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "../generate/check_case.h"
-#include "../registry/configured.h"
+#include "../registry/installed.h"
 #include "reports/file.h"
 
 namespace assay {
@@ -70,6 +70,6 @@ std::vector<BenchCase> read_shapes(const std::string& path) {
   return all;
 }
 
-std::string default_shapes() { return configured::shapes; }
+std::string default_shapes() { return data_file("cases/shapes"); }
 
 }  // namespace assay

@@ -23,7 +23,7 @@ std::vector<BenchCase> read_shapes(const std::string& path);
 // The same of one file's text, which may have no case.
 std::vector<BenchCase> shapes_from(std::string_view text, const std::string& file);
 
-// Of the repository that this program was built from.
+// Of the repository that this program was built from, or of its installation.
 std::string default_shapes();
 
 }  // namespace assay

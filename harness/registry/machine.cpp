@@ -7,6 +7,7 @@
 #include <set>
 #include <thread>
 
+#include "configured.h"
 #include "vocabulary/kernel.h"
 
 #ifdef ASSAY_HAVE_ONEDNN
@@ -50,7 +51,7 @@ Machine machine() {
   const dnnl_version_t* v = dnnl_version();
   m.libraries["oneDNN"] = fmt::format("{}.{}.{}", v->major, v->minor, v->patch);
 #else
-  m.libraries["oneDNN"] = "missing: install libdnnl-dev and build again";
+  m.libraries["oneDNN"] = fmt::format("missing: {}", configured::lacks_onednn);
 #endif
 #if defined(__clang__)
   m.compiler = "clang " __clang_version__;

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "configured.h"
+#include "installed.h"
 
 namespace assay {
 namespace {
@@ -19,7 +20,7 @@ const std::array kParts{
          configured::lacks_onednn},
     Part{"openblas", "openblas", "openblas", configured::lacks_openblas},
     Part{"cuda", "cuda", "cuda.gpu cublaslt cudnn", configured::lacks_cuda},
-    Part{"simulator", "cuda_simulator", "cuda.emulated cuda.ptx", ""},
+    Part{"simulator", "cuda_simulator", "cuda.emulated cuda.ptx", configured::lacks_simulator},
 };
 
 }  // namespace
@@ -27,9 +28,7 @@ const std::array kParts{
 std::span<const Part> parts() { return kParts; }
 
 std::string kernel_library(const std::string& program, std::string_view which) {
-  return (std::filesystem::path(program).parent_path().parent_path() / "optimized" /
-          fmt::format("libassay_{}_plugin.so", which))
-      .string();
+  return library_file(program, fmt::format("libassay_{}_plugin.so", which));
 }
 
 std::vector<std::string> kernels_of(const Part& part) {

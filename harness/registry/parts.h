@@ -22,7 +22,7 @@ struct Part {
 
 std::span<const Part> parts();
 
-// Where a build has a library of kernels: "cpu", or a part's.
+// Where a build or an installation has a library of kernels: "cpu", or a part's.
 std::string kernel_library(const std::string& program, std::string_view which);
 
 // The names of its kernels.

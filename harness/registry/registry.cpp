@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -9,10 +11,13 @@
 #include "../plugin/private_copy.h"
 #include "../plugin/sanitized.h"
 #include "../run/describe.h"
+#include "../run/forked.h"
 #include "../run/printed.h"
+#include "configured.h"
 #include "graph/enrol_graph.h"
 #include "kept_list.h"
 #include "parts.h"
+#include "source_plugin.h"
 #include "subprocess.h"
 #include "vocabulary/operators.h"
 
@@ -152,9 +157,38 @@ void Registry::set_variables(std::span<const std::string> variables) {
 
 namespace {
 
+// With which a list of kernels begins.
+constexpr std::string_view kDescriptionBegins = "{\n \"format\"";
+
+// The same of a program that forks itself.
+Finished forked_description(const Environment& environment) {
+  try {
+    const ForkedProcess forked = fork_process(environment, "--list");
+    Finished said;
+    std::vector<char> packet(1 << 20);
+    for (ssize_t n = 0; (n = recv(forked.socket.get(), packet.data(), packet.size(), 0)) != 0;)
+      if (n > 0)
+        said.out.append(packet.data(), static_cast<std::size_t>(n));
+      else if (errno != EINTR)
+        break;
+    // What was printed before stands before it, and a complaint in its place.
+    const std::size_t begins = said.out.find(kDescriptionBegins);
+    if (begins == std::string::npos) {
+      while (said.out.ends_with('\n')) said.out.pop_back();
+      throw RegistryError(said.out.empty() ? "the process that lists the kernels printed nothing" : said.out);
+    }
+    said.out.erase(0, begins);
+    return said;
+  } catch (const std::runtime_error& e) {
+    throw RegistryError(e.what());
+  }
+}
+
 // What the program says of its kernels. Throws RegistryError.
 Finished description_of(const Environment& environment) {
-  std::vector<std::string> arguments{"worker", "--list"};
+  if (is_forked(environment)) return forked_description(environment);
+  std::vector<std::string> arguments = environment.before;
+  arguments.insert(arguments.end(), {"worker", "--list"});
   arguments.insert(arguments.end(), environment.arguments.begin(), environment.arguments.end());
   const Finished listed = run_program(environment.program, arguments, environment.variables, kListTime);
   if (!listed.started)
@@ -202,13 +236,43 @@ void Registry::add(const Environment& environment, const std::string& prefix, st
   }
 }
 
-void Registry::add_plugin(const std::string& library) {
+namespace {
+
+// The one that the text names, or the one that the command is about; none where the file says it.
+const Operator* meant_operator(const PythonKernel& kernel, std::span<const Operator* const> about) {
+  if (kernel.op.empty()) return about.size() == 1 ? about[0] : nullptr;
+  if (const Operator* op = find_spelled(kernel.op)) return op;
+  throw RegistryError(
+      fmt::format("there is no operator \"{}\"{}", kernel.op, nearest_operator_hint(kernel.op)));
+}
+
+}  // namespace
+
+void Registry::add_python(PythonKernel kernel, std::span<const Operator* const> about) {
+  const Operator* const op = meant_operator(kernel, about);
+  if (op != nullptr) kernel.op = op->schema.name;
+  Environment environment;
+  try {
+    environment = python_environment(kernel, op == nullptr ? operators() : std::span(&op, 1), program_);
+  } catch (const std::runtime_error& e) {
+    throw RegistryError(e.what());
+  }
+  add(environment, std::string(kPluginPrefix));
+}
+
+void Registry::add_plugin(const std::string& library, std::span<const Operator* const> about) {
+  if (const std::optional<PythonKernel> kernel = python_kernel(library)) return add_python(*kernel, about);
   std::error_code ignored;
   const auto path = std::filesystem::absolute(library, ignored);
   Environment environment{program_, {"--plugin", path.string()}, {}};
   try {
-    keep_private(path.string());
-    if (is_thread_sanitized(path.string())) environment.variables = thread_sanitizer_variables(path.string());
+    if (is_source(library)) {
+      const std::string built = compiled(library, program_);
+      environment.arguments = {"--plugin", built, "--source", path.string()};
+    }
+    const std::string& loaded = environment.arguments[1];
+    keep_private(loaded);
+    if (is_thread_sanitized(loaded)) environment.variables = thread_sanitizer_variables(loaded);
   } catch (const std::runtime_error& e) {
     throw RegistryError(e.what());
   }
@@ -220,9 +284,11 @@ void Registry::add_torch() {
       std::filesystem::path(program_).replace_filename("assay-torch").string(), {}, {}};
   std::string missing;
   if (!std::filesystem::exists(environment.program)) {
-    missing =
-        "this build has no PyTorch oracle, assay-torch: build the target `programs`, not `assay` alone; it takes python3-dev, "
-        "pybind11-dev and python3-torch";
+    missing = configured::lacks_torch;
+    if (missing.empty())
+      missing =
+          "this build has no PyTorch oracle, assay-torch: build the target `programs`, not `assay` alone; it takes python3-dev, "
+          "pybind11-dev and python3-torch";
   } else {
     const KeptList kept(environment.program);
     try {

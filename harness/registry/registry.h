@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "../model/kernel.h"
+#include "python_kernel.h"
 #include "vocabulary/contract.h"
 #include "vocabulary/kernel.h"
 #include "vocabulary/reference.h"
@@ -29,8 +30,9 @@ class Registry {
   void add(const Environment& environment, const std::string& prefix);
   // The same of a description that is known.
   void add(const Environment& environment, const std::string& prefix, std::string_view description);
-  // Adds the kernels of a shared library, as "plugin:NAME".
-  void add_plugin(const std::string& library);
+  // Adds the kernels of a shared library, of its source text (source_plugin.h), or of Python's (python_kernel.h), as "plugin:NAME". `about`: the operators that the command is
+  // about; a function of Python that does not say its own is one of them.
+  void add_plugin(const std::string& library, std::span<const Operator* const> about = {});
   // Adds PyTorch's operators. Without PyTorch each operator gets a kernel "torch" that says what to install.
   void add_torch();
 
@@ -46,6 +48,7 @@ class Registry {
   std::vector<const Kernel*> kernels_of(const Operator& op) const;  // fastest of ours first, peers last
 
  private:
+  void add_python(PythonKernel kernel, std::span<const Operator* const> about);
   void add_parts();
   void insert(Kernel kernel);
 

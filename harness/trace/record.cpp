@@ -18,6 +18,7 @@
 
 #include "../judge/judge.h"
 #include "../registry/configured.h"
+#include "../registry/installed.h"
 #include "../registry/subprocess.h"
 #include "reports/file.h"
 #include "reports/temporary_folder.h"
@@ -155,7 +156,7 @@ RecordSummary record(const Registry& registry, const RecordOptions& options) {
   write_file(folder.file("operators.json"), operators_json(registry));
   std::vector<std::string> command{python(),
                                    "-B",
-                                   configured::record_script,
+                                   data_file("harness/python/record.py"),
                                    folder.file("operators.json"),
                                    folder.file("summary.json"),
                                    options.trace,
@@ -176,8 +177,8 @@ RecordSummary record(const Registry& registry, const RecordOptions& options) {
     const Finished needs = run_program(command[0], {"-c", "import torch, h5py"});
     if (needs.status != 0)
       throw CannotRecord(fmt::format(
-          "recording needs PyTorch and h5py for {} (apt install python3-torch python3-h5py, or name another "
-          "interpreter by ASSAY_TORCH_PYTHON): {}",
+          "recording needs PyTorch and h5py for {} (apt install python3-torch python3-h5py, or pip install torch h5py; "
+          "or name another interpreter by ASSAY_TORCH_PYTHON): {}",
           command[0], needs.err.empty() ? "it cannot be started" : needs.err));
     RecordSummary none;
     none.exit = exit;

@@ -16,6 +16,7 @@
 #include "../generate/paths.h"
 #include "../generate/random.h"
 #include "../model/parallel.h"
+#include "../registry/installed.h"
 #include "../registry/parts.h"
 #include "../run/hangs.h"
 #include "chunks.h"
@@ -394,7 +395,7 @@ class VerifyRun {
 RunResult verify(const Registry& registry, const VerifyOptions& options, const std::atomic<bool>& interrupted,
                  const std::function<void(const Progress&)>& progress) {
   RunResult result = VerifyRun(subjects(registry, options), options, interrupted, progress).run();
-  if (result.short_run)
+  if (result.short_run && !is_installed(registry.program()))  // to which nothing can be added
     for (const Part& part : parts())
       if (!is_built(registry.program(), part) &&
           std::ranges::any_of(kernels_of(part),
