@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -23,8 +24,10 @@ NIGHTLY = bool(os.environ.get("ASSAY_NIGHTLY"))
 NEEDS = {
     "numpy": lambda: importlib.util.find_spec("numpy"),
     "torch": lambda: importlib.util.find_spec("torch"),
+    "pytest": lambda: importlib.util.find_spec("pytest"),
     "h5py": lambda: importlib.util.find_spec("h5py"),
     "clang": lambda: shutil.which("clang"),
+    "pkg-config": lambda: shutil.which("pkg-config"),
     "onnx": lambda: Path("/usr/share/libonnx-testdata").is_dir() or Path("/usr/share/onnx").is_dir() or
     subprocess.run(["dpkg-query", "-W", "libonnx-testdata"], capture_output=True).returncode == 0,
 }
@@ -188,5 +191,6 @@ def copy_tree(to):
 
 
 def environment_of_blocks():
-    """Of a user who lets nothing be installed or built."""
-    return {k: v for k, v in os.environ.items() if k not in ("ASSAY_OUT", "ASSAY_PARTS")} | {"ASSAY_NO_SETUP": "1"}
+    """Of a user who lets nothing be installed or built, and whose Python is the one that NEEDS asks."""
+    kept = {k: v for k, v in os.environ.items() if k not in ("ASSAY_OUT", "ASSAY_PARTS")}
+    return {"ASSAY_PYTHON": sys.executable} | kept | {"ASSAY_NO_SETUP": "1"}
