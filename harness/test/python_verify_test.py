@@ -112,6 +112,13 @@ class WrongOnes(Quiet):
     def test_what_is_written_late_is_found(self):
         self.assertFalse(self.verify(kernels.late).ok)
 
+    def test_what_is_got_wrong_cannot_be_refused_by_its_numbers(self):
+        r = self.verify(kernels.own_input, refuses=lambda x: bool((numpy.nan_to_num(x) < 0).any()) and "negative numbers")
+        self.assertFalse(r.ok, r)
+        self.assertEqual(r.refused, 0)
+        # Shapes may be refused.
+        self.assertGreater(self.verify(kernels.relu, refuses=lambda x: x.ndim > 2 and "more than 2 dimensions").refused, 0)
+
     def test_a_hang_is_ended(self):
         r = self.verify(kernels.hangs, cases=2, timeout=0.3)
         self.assertEqual({f.kind for f in r.failures}, {"timeout"}, r)

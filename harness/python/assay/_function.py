@@ -195,7 +195,9 @@ class Function:
                     return f"{name_of(self.function)} takes no argument {a.name}"
                 if not a.is_default(value):
                     return f"{name_of(self.function)} takes no argument {a.name}, and it is {value}"
-            arguments = [memory.argument(call.arguments[i], self.arrays) for i in range(call.argument_count)]
+            # Of what the numbers are, no refusal may depend: a kernel would refuse what it gets wrong.
+            blank = memory.WithoutNumbers(self.arrays)
+            arguments = [memory.argument(call.arguments[i], blank) for i in range(call.argument_count)]
             for n in range(call.output_count):
                 self.arrays.dtype(call.outputs[n].contents.dtype)
         except memory.Unsupported as reason:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from typing import Any, Optional
+from typing import Any
 
 from . import _kernel as abi
 from ._tensors import DTYPES
@@ -66,8 +66,8 @@ def codes_of_names() -> dict:
     return {name: code for code, (name, _) in _DTYPES.items()}
 
 
-def _bytes_as_array(t: abi.Tensor, writeable: bool):
-    """An array of NumPy; bf16 and f8 as the integers of the same size."""
+def _bytes_as_array(t: abi.Tensor, writeable: bool, numbers: bool = True):
+    """An array of NumPy; bf16 and f8 as the integers of the same size. Without numbers: of other memory, which holds zeros."""
     import numpy
 
     dtype = numpy.dtype(_DTYPES[(t.dtype.code, t.dtype.bits)][1])
@@ -78,7 +78,8 @@ def _bytes_as_array(t: abi.Tensor, writeable: bool):
     # The smallest and the largest address that an element has.
     first = sum(min(0, (n - 1) * s) for n, s in zip(shape, steps))
     last = sum(max(0, (n - 1) * s) for n, s in zip(shape, steps))
-    buffer = (ctypes.c_char * (last - first + dtype.itemsize)).from_address(t.data + first)
+    size = last - first + dtype.itemsize
+    buffer = (ctypes.c_char * size).from_address(t.data + first) if numbers else bytearray(size)
     array = numpy.ndarray(shape, dtype, buffer, -first, steps)
     array.flags.writeable = writeable
     return array
@@ -164,6 +165,19 @@ class _Jax(_Numpy):
 NUMPY = _Numpy()
 
 
+class WithoutNumbers:
+    """Tensors of a library with the shapes, dtypes and strides that a call has, and zeros for its numbers."""
+
+    def __init__(self, arrays):
+        self._arrays = arrays
+
+    def tensor(self, t: abi.Tensor):
+        return self._arrays.of_array(_bytes_as_array(t, True, numbers=False), t.dtype)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._arrays, name)
+
+
 def library(name: str, device: str = "cpu"):
     """Arrays of "numpy", "torch" or "jax"."""
     made = {"numpy": lambda: NUMPY, "torch": lambda: _Torch(device), "jax": _Jax}.get(name)
@@ -212,7 +226,7 @@ def store(t: abi.Tensor, result: Any, what: str) -> None:
     _bytes_as_array(t, True)[...] = array
 
 
-def argument(value: abi.Value, arrays, schema_type: Optional[str] = None) -> Any:
+def argument(value: abi.Value, arrays) -> Any:
     """An argument of a call, as a function of Python gets it."""
     kind, n, as_ = value.kind, value.count, value.as_
     if kind == abi.NONE:

@@ -31,7 +31,8 @@ def kernel(op: str, *, contract: Optional[str] = None, tensors: Optional[str] = 
     device : str
         Where torch's tensors lie, "cpu" or "cuda". Memory is looked at on the processor alone.
     refuses : callable, optional
-        Called with all arguments of a call: a text says why the function does not support it, and the call counts as refused.
+        Called with all arguments of a call, whose tensors hold zeros: a text says why the function does not support it, and the call
+        counts as refused. What is refused depends on shapes, dtypes, strides and attributes, never on numbers.
     name : str, optional
         In reports; None: the function's own.
     """
