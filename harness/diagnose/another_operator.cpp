@@ -251,7 +251,7 @@ class Candidates {
   static Contract contract(const Evidence& e, const Call& other) {
     return e.call().outputs[0].computed_in == other.outputs[0].computed_in
                ? e.contract()
-               : parse_contract(strangers_contract(), other.outputs[0].computed_in);
+               : contract_or_strangers("", other);
   }
 
   static bool has_outputs_of(const Call& other, const Call& call) {

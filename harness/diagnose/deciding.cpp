@@ -74,7 +74,7 @@ std::optional<Deciding> deciding(const Evidence& evidence, const Variant* fault)
     if (!has_dtypes_of(c, like)) continue;
     const Call call = materialise(c);
     if (!call.error.empty() || !has_fitting_size(call)) continue;
-    const Contract contract = parse_contract(strangers_contract(), call.outputs[0].computed_in);
+    const Contract contract = contract_or_strangers("", call);
     if (fault != nullptr && !is_outside(call, contract, *fault)) continue;
     Evidence right(call, contract, plain_results(call, contract));
     if (right.diverging() > 0) continue;

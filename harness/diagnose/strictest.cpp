@@ -8,6 +8,8 @@
 #include <limits>
 #include <numeric>
 
+#include "graph/graph.h"
+
 namespace assay::diagnose {
 namespace {
 
@@ -31,23 +33,40 @@ constexpr std::array kChoices{
     Choice{"chain=any", "chain=any ", "chain=partial(16) ", "adds one term after the other",
            "in 16 partial sums, as vectors have them,"},
     Choice{"functions=4ulp", "functions ", "", "takes functions within 4 ulp"},
+    Choice{"erf=7e-7abs", "erf ", "", "takes erf by Abramowitz and Stegun's 7.1.26, as oneDNN does,"},
     Choice{"div=2 sqrt=2", "div=2 sqrt=2 ", "", "divides and takes roots with an error of 2 roundings more"},
     Choice{"signed_zero=ignore", "signed_zero=ignore ", "", "gives zeros of either sign"}};
 using Allowed = std::array<bool, kChoices.size()>;
 
-std::string fields_of(const Allowed& allowed) {
-  std::string fields;
-  for (std::size_t k = 0; k < kChoices.size(); ++k) {
-    const std::string_view part = allowed[k] ? kChoices[k].loose : kChoices[k].strict;
-    if (part != "functions ")
-      fields += part;
-    else
-      for (const std::string_view f : kFunctionNames) fields += fmt::format("{}=4ulp ", f);
-  }
-  return fields;
+// Of expm1 as libraries make it: exp(x) - 1 with an exp that is within 4 ulp, which is below 1 where it matters.
+constexpr std::string_view kExpm1 =
+    "f32: expm1=4ulp+2.4e-7abs -- exp(x) - 1\nf64: expm1=4ulp+4.5e-16abs -- exp(x) - 1\n"
+    "f16,bf16: expm1=4ulp -- what common libraries do\n";
+// Of erf in gelu: PyTorch's native/Activation.cpp calls oneDNN, whose polynomial is absolutely small alone.
+constexpr std::string_view kErfOfGelu = "f32: erf=7e-7abs -- Abramowitz and Stegun, 7.1.26\n";
+
+bool computes_gelu(const Operator& op) {
+  return op.schema.name == "gelu" || (op.graph != nullptr && op.graph->text.find("gelu(") != std::string::npos);
 }
 
-std::string clause_of(const Allowed& allowed) { return fields_of(allowed) + "-- what common libraries do"; }
+// A clause a line.
+std::string contract_of(const Allowed& allowed, const Operator& op) {
+  std::string fields, lines;
+  for (std::size_t k = 0; k < kChoices.size(); ++k) {
+    const std::string_view part = allowed[k] ? kChoices[k].loose : kChoices[k].strict;
+    if (part == "functions ") {
+      for (const std::string_view f : kFunctionNames)
+        if (f != "expm1" && f != "erf") fields += fmt::format("{}=4ulp ", f);
+      lines += kExpm1;
+      if (!computes_gelu(op)) fields += "erf=4ulp ";
+    } else if (part == "erf ") {
+      if (computes_gelu(op)) lines += kErfOfGelu;
+    } else {
+      fields += part;
+    }
+  }
+  return fields + "-- what common libraries do\n" + lines;
+}
 
 struct Place {
   int output;
@@ -112,7 +131,7 @@ class Tightening {
       s.needs.push_back({std::string(kChoices[k].clause), std::string(kChoices[k].says),
                          std::string(kChoices[k].otherwise), farthest(without)});
     }
-    s.contract = text(parse_contract(clause_of(allowed), dtype_));
+    s.contract = text(parse_contract(contract_of(allowed, *evidence_.call().op), dtype_));
     s.typical = typical(allowed);
     return s;
   }
@@ -125,7 +144,7 @@ class Tightening {
 
   // How much of its bound the result uses that uses most of it.
   double farthest(const Allowed& allowed) {
-    const Contract contract = parse_contract(clause_of(allowed), dtype_);
+    const Contract contract = parse_contract(contract_of(allowed, *evidence_.call().op), dtype_);
     for (int o = 0; o < static_cast<int>(evidence_.call().outputs.size()); ++o) {
       std::vector<std::size_t> of_output;
       for (const Place& p : places_)
@@ -142,7 +161,7 @@ class Tightening {
 
   // The same of what other kernels of this kind give: with all that common libraries do, and with no more than is needed.
   double typical(const Allowed& allowed) {
-    const Contract bound = parse_contract(clause_of(allowed), dtype_);
+    const Contract bound = parse_contract(contract_of(allowed, *evidence_.call().op), dtype_);
     Allowed everything;
     everything.fill(true);
     const Arguments arguments(evidence_.call());
@@ -153,7 +172,7 @@ class Tightening {
       const Interval i = interval(p, bound);
       if (i.undecidable()) continue;
       for (const Allowed& how : {allowed, everything}) {
-        const Contract contract = parse_contract(clause_of(how), dtype_);
+        const Contract contract = parse_contract(contract_of(how, *evidence_.call().op), dtype_);
         for (std::uint64_t seed = 0; seed < kSeeds; ++seed)
           for (const bool shuffle : {false, true}) {
             const Attack attack{.rounding = Attack::Rounding::nearest,
@@ -207,10 +226,14 @@ std::optional<Strictest> strictest(Evidence& evidence, std::size_t looked_at) {
   return Tightening(evidence, looked_at).find();
 }
 
-std::string strangers_contract() {
+std::string strangers_contract(const Operator& op) {
   Allowed everything;
   everything.fill(true);
-  return clause_of(everything);
+  return contract_of(everything, op);
+}
+
+Contract contract_or_strangers(const std::string& contract, const Call& call) {
+  return parse_contract(contract.empty() ? strangers_contract(*call.op) : contract, call.outputs[0].computed_in);
 }
 
 }  // namespace assay::diagnose

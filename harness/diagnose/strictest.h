@@ -41,6 +41,9 @@ inline constexpr std::size_t kMostLookedAt = 1024;
 std::optional<Strictest> strictest(Evidence& evidence, std::size_t looked_at = kMostLookedAt);
 
 // What a kernel of strangers, of which nothing is known, may do: what compilers and common libraries of functions do.
-std::string strangers_contract();
+std::string strangers_contract(const Operator& op);
+
+// `contract`, or that of strangers where it is empty, for the dtype in which the call computes.
+Contract contract_or_strangers(const std::string& contract, const Call& call);
 
 }  // namespace assay::diagnose

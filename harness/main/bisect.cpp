@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "../trace/engine_nodes.h"
 #include "commands.h"
 #include "interrupt.h"
 #include "kept_run.h"
@@ -18,7 +19,7 @@ namespace assay {
 namespace {
 
 struct BisectFlags {
-  std::string trace, dump, map, contract, json;
+  std::string trace, dump, map, nodes, contract, json;
   double seconds = 5;
   ResumeFlag resume;
 };
@@ -41,7 +42,8 @@ void require_compared(const Bisection& b, const BisectFlags& flags) {
 int bisect_command(const BisectFlags& flags) {
   keep_freed_memory();
   std::vector<std::string> inputs = files_of_tensors(flags.dump);
-  inputs.insert(inputs.end(), {flags.trace, flags.map});
+  const std::string nodes = flags.nodes.empty() ? nodes_beside(flags.dump) : flags.nodes;
+  inputs.insert(inputs.end(), {flags.trace, flags.map, nodes});
   check_files({{"--json", flags.json}}, inputs);
   const CaseFile trace = read_calls(flags.trace);
   const auto dump = open_tensors(flags.dump);
@@ -52,6 +54,7 @@ int bisect_command(const BisectFlags& flags) {
         flags.dump));
   BisectOptions options;
   if (!flags.map.empty()) options.map = diff::read_name_map(flags.map);
+  options.nodes = nodes;
   options.contract = contract_of_flag(flags.contract);
   options.diagnosis.patience.pairs =
       std::chrono::milliseconds(static_cast<std::int64_t>(flags.seconds * 1000));
@@ -111,6 +114,11 @@ void add_bisect(CLI::App& app, Command& chosen) {
   command
       ->add_option("--map", flags->map,
                    "a text file: a line for each pair, the name in the trace and the name in the dump")
+      ->type_name("FILE");
+  command
+      ->add_option("--nodes", flags->nodes,
+                   "a file of the engine's nodes (assay.engine/1), from which names are matched; default: DUMP with\n"
+                   ".nodes.json at its end, where there is one")
       ->type_name("FILE");
   command
       ->add_option("--contract", flags->contract,

@@ -45,8 +45,9 @@ const std::vector<double> kUsualMeans{0, 3, 30};
 const std::vector<std::string> kUsualContracts{"strict", "chain=partial(16)",
                                                "chain=partial(16) moments=updating affine=folded", ""};
 
-Contract contract_of(const std::string& fields, Dtype dtype) {
-  if (fields.empty()) return parse_contract(diagnose::strangers_contract(), dtype);
+Contract contract_of(const std::string& fields, const Call& call) {
+  const Dtype dtype = call.outputs[0].computed_in;
+  if (fields.empty()) return diagnose::contract_or_strangers("", call);
   try {
     return parse_contract(fields + " -- --contract", dtype);
   } catch (const std::invalid_argument& e) {
@@ -99,7 +100,7 @@ int bounds_command(const BoundsFlags& flags) {
       std::string last;
       for (const std::string& fields : contracts) {
         stop_now();
-        const Contract contract = contract_of(fields, call.outputs[0].computed_in);
+        const Contract contract = contract_of(fields, call);
         const Sharpness s = sharpness(call, 0, contract);
         rows.push_back({{"case", text},
                         {"mean", mean ? Json(*mean) : Json(nullptr)},

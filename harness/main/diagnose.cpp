@@ -204,7 +204,7 @@ Diagnosis of_results(const DiagnoseFlags& flags, const diagnose::GivenCall& give
   std::vector<std::string> said;
   for (const std::string& r : results)
     if (auto says = diagnose::read_result(r, given.call, outputs, rounding)) said.push_back(*std::move(says));
-  diagnose::Evidence evidence(given.call, contract(flags, diagnose::strangers_contract(), given.call),
+  diagnose::Evidence evidence(given.call, contract(flags, diagnose::strangers_contract(*given.call.op), given.call),
                               std::move(outputs), std::move(rounding));
   diagnose::Options how = options(flags);
   how.stranger = flags.contract.empty();

@@ -2,10 +2,14 @@
 #include "../serve/serve.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <limits>
+#include <thread>
 
 #include "commands.h"
 #include "memory.h"
@@ -23,6 +27,20 @@ bool is_local_socket(int descriptor) {
          type == SOCK_STREAM;
 }
 
+// Work that nobody waits for ends at its next look around; what does not look around ends so. The program may be gone although the socket
+// is open, as children that it forked have it, too.
+void end_with_the_program(int socket) {
+  std::thread([socket, parent = getppid()] {
+    constexpr int kLook = 500;  // milliseconds
+    for (bool gone = false; !gone;) {
+      pollfd p{socket, POLLRDHUP, 0};
+      gone = poll(&p, 1, kLook) > 0 || getppid() != parent;
+    }
+    std::this_thread::sleep_for(std::chrono::seconds(2));
+    _exit(kAllWell);  // there is nothing to write
+  }).detach();
+}
+
 int serve_command(int socket) {
   if (!is_local_socket(socket))
     throw UsageError(fmt::format(
@@ -30,6 +48,7 @@ int serve_command(int socket) {
         socket));
   fcntl(socket, F_SETFD, FD_CLOEXEC);
   keep_freed_memory();
+  end_with_the_program(socket);
   serve::serve(socket);
   return kAllWell;
 }

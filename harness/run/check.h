@@ -41,6 +41,7 @@ struct Death {
   std::uint64_t stack;
   std::uint64_t base;  // of the worker's reservation
   int wait_status;
+  bool asked;       // while a kernel's `refuses` ran
   std::string where;  // the place of the instruction, or empty
 };
 

@@ -39,9 +39,14 @@ std::optional<std::int64_t> element_at(const Buffer& b, std::int64_t byte) {
   return index;
 }
 
-// `at` is relative to the reservation.
-std::string touched(const Buffer& b, std::uint64_t at, bool write, const Operator& op) {
+// `at` is relative to the reservation. `asked`: by the kernel's `refuses`.
+std::string touched(const Buffer& b, std::uint64_t at, bool write, bool asked, const Operator& op) {
   const std::string what = described(b, op);
+  if (asked)
+    return fmt::format(
+        "its `refuses` {} {} before the call, and which calls a kernel takes may depend on no tensor's numbers "
+        "(assay/kernel.h), as it could refuse those that it gets wrong",
+        write ? "wrote to" : "read", what);
   const std::uint64_t start = b.window.place.address + b.image;
   const std::uint64_t end = start + b.bytes;
   const char* verb = write ? "wrote" : "read";
@@ -173,7 +178,7 @@ Outcome explain_death(const Death& death, const Batch& batch, const Entry& entry
     outcome.detail = placed("wrote to the description of its arguments (their shapes, strides or lists)");
   } else if (const Buffer* b = mine ? nearest(batch, entry, at) : nullptr) {
     outcome.kind = Outcome::Kind::memory;
-    outcome.detail = placed(touched(*b, at, death.write, op));
+    outcome.detail = placed(touched(*b, at, death.write, death.asked, op));
   } else if (death.number == SIGSEGV) {
     outcome.detail = placed(segmentation_text(death));
   } else if (death.number == SIGFPE && death.code == FPE_INTDIV) {

@@ -98,6 +98,7 @@ struct Control {
   std::int32_t wait_status;  // as waitpid gives it
   std::uint32_t began;       // 1: the worker was ready to run
   std::int32_t worker;       // its process id
+  std::uint32_t asked;       // 1: a kernel's `refuses` runs, and may touch no tensor's numbers
   char left[240];            // what the last batch left otherwise in its process, as ProcessState has it
   char where[240];           // the instruction's place: "libmine.so+0x1234 (relu_run)"
   char start_error[240];

@@ -69,6 +69,25 @@ void send_watched(int socket, const Watched& watched, int listener) {
   }
 }
 
+// While a kernel's `refuses` runs: what it says may depend on no tensor's numbers, or it would refuse the calls that it gets wrong.
+class Withheld {
+ public:
+  Withheld(WorkerMemory& memory, const WireEntry& entry) : memory_(memory), entry_(entry) {
+    memory_.withhold_buffers(entry_);
+    memory_.control().asked = 1;
+  }
+  Withheld(const Withheld&) = delete;
+  Withheld& operator=(const Withheld&) = delete;
+  ~Withheld() {
+    memory_.control().asked = 0;
+    memory_.give_buffers(entry_);
+  }
+
+ private:
+  WorkerMemory& memory_;
+  const WireEntry& entry_;
+};
+
 class Worker {
  public:
   Worker(const WorkerTable& table, const WorkerFiles& files)
@@ -171,7 +190,11 @@ class Worker {
     FloatState after = FloatState::standard();
     try {
       std::uint32_t* const registers = &result.changed_registers;
-      result.code = kernel.refuses != nullptr ? assay_guarded_call(kernel.refuses, &call, registers) : ASSAY_OK;
+      result.code = ASSAY_OK;
+      if (kernel.refuses != nullptr) {
+        const Withheld withheld(memory_, entry);
+        result.code = assay_guarded_call(kernel.refuses, &call, registers);
+      }
       after = FloatState::now();
       if (result.code == ASSAY_OK) {
         result.code = assay_guarded_call(kernel.run, &call, registers);

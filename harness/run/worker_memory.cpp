@@ -70,6 +70,13 @@ void WorkerMemory::unmap_large_buffers(const WireEntry& entry) {
              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 }
 
+void WorkerMemory::protect_buffers(const WireEntry& entry, bool given) {
+  for (const WireBuffer& b : buffers_of(entry)) {
+    const int all = b.writable != 0 ? PROT_READ | PROT_WRITE : PROT_READ;
+    protect(window(b), given ? all : PROT_NONE);
+  }
+}
+
 void WorkerMemory::protect(std::span<std::byte> memory, int protection) {
   if (trusted_call(SYS_mprotect, reinterpret_cast<long>(memory.data()), static_cast<long>(memory.size()),
                    protection) != 0)

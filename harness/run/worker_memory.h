@@ -37,11 +37,16 @@ class WorkerMemory {
     return {message<WireBuffer>(entry.buffers_at), entry.buffers};
   }
 
+  // Between the two, whoever touches an element of a tensor of this entry crashes. Its buffers are mapped.
+  void withhold_buffers(const WireEntry& entry) { protect_buffers(entry, false); }
+  void give_buffers(const WireEntry& entry) { protect_buffers(entry, true); }
+
   // By a call of the worker's own, which is not forbidden. Ends the worker if that is impossible.
   static void protect(std::span<std::byte> memory, int protection);
 
  private:
   void map(Place place, std::size_t bytes, int protection, int flags = 0);
+  void protect_buffers(const WireEntry& entry, bool given);
 
   int arena_file_;
   std::byte* base_ = nullptr;

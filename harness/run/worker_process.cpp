@@ -200,6 +200,7 @@ Death WorkerProcess::death() const {
   d.code = control.crash.code;
   d.write = control.crash.write != 0;
   d.in_call = d.write;
+  d.asked = control.asked != 0;
   d.itself = control.crash.address == static_cast<std::uint64_t>(control.worker);
   d.address = control.crash.address;
   d.stack = control.crash.stack;

@@ -43,7 +43,7 @@ struct JudgedBy {
 JudgedBy contract_of(const Request& request, const Call& call) {
   const Dtype dtype = call.outputs.empty() ? Dtype::f32 : call.outputs[0].computed_in;
   if (request.contract.empty())
-    return {parse_contract(diagnose::strangers_contract(), dtype), "what common libraries do"};
+    return {parse_contract(diagnose::strangers_contract(*call.op), dtype), "what common libraries do"};
   try {
     const Contract contract = parse_contract(overridden("", request.contract), dtype);
     return {contract, assay::text(contract)};

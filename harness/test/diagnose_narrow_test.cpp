@@ -62,7 +62,7 @@ TEST(NarrowArithmetic, AParameterThatGivesEveryElementSaysMoreThanAWideBound) {
     const std::int64_t c = i / 25 % 6;
     return (e.tensor(0).get(i) - e.tensor(3).get(c)) / std::sqrt(variance.get(c) + 1e-3);
   });
-  Evidence evidence(e.call, parse_contract(strangers_contract(), e.call.outputs[0].computed_in),
+  Evidence evidence(e.call, contract_or_strangers("", e.call),
                     {e.result.packed(), std::nullopt, std::nullopt});
   const Diagnosis d = diagnose(evidence, {});
   EXPECT_EQ(d.kind, Diagnosis::Kind::recovered) << to_text(d, Style(false));
@@ -145,7 +145,7 @@ TEST(NarrowArithmetic, AnApproximationOfAPartIsOne) {
   e.fill([&](std::int64_t i) {
     return right.values(0)[static_cast<std::size_t>(i)] * factors[static_cast<std::size_t>(i / 16)];
   });
-  Evidence evidence(e.call, parse_contract(strangers_contract(), Dtype::f32),
+  Evidence evidence(e.call, contract_or_strangers("", e.call),
                     {e.result.packed(), std::nullopt, std::nullopt});
   const Diagnosis d = diagnose(evidence, {.patience = {.pairs = std::chrono::seconds(1)}});
   EXPECT_EQ(first_cause(d), "arithmetic.approximate") << to_text(d, Style(false));

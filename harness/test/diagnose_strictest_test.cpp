@@ -19,7 +19,7 @@ using ::testing::Not;
 Diagnosis of_a_stranger(const Experiment& e, bool separate = false) {
   ExpectedOutputs results(e.call.outputs.size());
   results[0] = e.result.packed();
-  Evidence evidence(e.call, parse_contract(strangers_contract(), e.call.outputs[0].computed_in), results);
+  Evidence evidence(e.call, contract_or_strangers("", e.call), results);
   return diagnose(evidence, {.patience = {}, .stranger = true, .separate = separate});
 }
 

@@ -20,7 +20,7 @@ using ::testing::StartsWith;
 
 // By a kernel of which nothing is known.
 Diagnosis of_strangers(const Experiment& e) {
-  Evidence evidence(e.call, parse_contract(strangers_contract(), e.call.outputs[0].computed_in),
+  Evidence evidence(e.call, contract_or_strangers("", e.call),
                     {e.result.packed()});
   return diagnose(evidence, {.patience = {}, .stranger = true, .separate = false});
 }
@@ -179,13 +179,13 @@ TEST(DiagnoseWhole, WhereABoundDoesNotDecideTheNearestCauseIsNamed) {
   EXPECT_EQ(d.kind, Diagnosis::Kind::undecided) << to_text(d, Style(false));
   ASSERT_TRUE(d.nearer);
   EXPECT_EQ(d.nearer->name, "self_and_mat2.as_tf32");
-  Evidence evidence(e.call, parse_contract(strangers_contract(), Dtype::f32), {e.result.packed()});
+  Evidence evidence(e.call, contract_or_strangers("", e.call), {e.result.packed()});
   const auto doubt = doubt_of(evidence, std::chrono::seconds(20));
   ASSERT_TRUE(doubt && doubt->nearer);
   EXPECT_THAT(summary(*doubt), HasSubstr("self_and_mat2.as_tf32"));
   fill_with_right(e);
   EXPECT_EQ(of_strangers(e).kind, Diagnosis::Kind::no_fault);
-  Evidence sound(e.call, parse_contract(strangers_contract(), Dtype::f32), {e.result.packed()});
+  Evidence sound(e.call, contract_or_strangers("", e.call), {e.result.packed()});
   EXPECT_FALSE(doubt_of(sound, std::chrono::seconds(20)));
 }
 
@@ -199,7 +199,7 @@ TEST(DiagnoseWhole, SumsInF32LeaveNoDoubt) {
              static_cast<float>(e.tensor(1).get(i % 20 * 768 + k));
     return static_cast<double>(sum + static_cast<float>(e.tensor(2).get(i % 20)));
   });
-  Evidence evidence(e.call, parse_contract(strangers_contract(), Dtype::f32), {e.result.packed()});
+  Evidence evidence(e.call, contract_or_strangers("", e.call), {e.result.packed()});
   EXPECT_FALSE(doubt_of(evidence, std::chrono::seconds(20)));
 }
 

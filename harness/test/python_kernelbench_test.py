@@ -199,13 +199,22 @@ class Verdicts(Files):
         self.assertEqual(self.judged(loose + SOLUTION.format("y * 1.001")).status, 1)
 
     def test_a_solution_may_refuse_nothing(self):
+        refuses = """import assay._function
+rows = lambda call: call.arguments[0].as_.tensor.contents.shape[0]
+assay._function.Function.refusal = lambda self, call: "no" if rows(call) > 1 else ""
+"""
+        r = self.judged(refuses + SOLUTION.format("y"))
+        self.assertEqual(r.status, 1, r)
+        self.assertIn("a solution may refuse none", r.text)
+
+    def test_a_solution_refuses_by_no_numbers(self):
         refuses = """import assay._function, ctypes
 first = lambda call: ctypes.c_float.from_address(call.arguments[0].as_.tensor.contents.data).value
 assay._function.Function.refusal = lambda self, call: "no" if first(call) > 0 else ""
 """
         r = self.judged(refuses + SOLUTION.format("y"))
         self.assertEqual(r.status, 1, r)
-        self.assertIn("a solution may refuse none", r.text)
+        self.assertIn("its `refuses` read its input `x`", r.text)
 
     def test_a_solution_may_keep_no_kernel_back(self):
         hides = """import assay._worker, types

@@ -91,6 +91,17 @@ TEST_F(RunCrash, ExceptionsRefusalsAndCodes) {
   EXPECT_EQ(outcome.detail, "returned 3");
 }
 
+TEST_F(RunCrash, WhatAKernelRefusesDependsOnNoNumbers) {
+  const Call call = twice_call({2, 3});
+  Outcome outcome = run("refuses negative", call);
+  EXPECT_EQ(outcome.kind, Outcome::Kind::memory);
+  EXPECT_THAT(outcome.detail, HasSubstr("its `refuses` read its input `self`"));
+  outcome = run("refuses after writing", call);
+  EXPECT_EQ(outcome.kind, Outcome::Kind::memory);
+  EXPECT_THAT(outcome.detail, HasSubstr("its `refuses` wrote to its output `out`"));
+  expect_twice(run("twice", call), call);
+}
+
 TEST_F(RunCrash, FloatStateIsReportedAndRestored) {
   const Call call = twice_call({2, 3});
   const Outcome changed = run("flush to zero", call);

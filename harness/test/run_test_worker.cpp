@@ -186,6 +186,17 @@ int refuses_beforehand(const assay_call* call) {
   return ASSAY_REFUSED;
 }
 
+// Refuses the numbers that it would get wrong.
+int refuses_negative(const assay_call* call) {
+  const assay_tensor& self = *call->arguments[0].as.tensor;
+  return *static_cast<const float*>(self.data) < 0 ? refuses_beforehand(call) : ASSAY_OK;
+}
+
+int refuses_after_writing(const assay_call* call) {
+  *static_cast<float*>(call->outputs[0]->data) = 1;
+  return ASSAY_OK;
+}
+
 assay::WorkerTable table(std::span<const std::string> arguments) {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (arguments[i] == "--plugin") return assay::load_plugin_table(arguments[i + 1]);
@@ -245,6 +256,10 @@ assay::WorkerTable table(std::span<const std::string> arguments) {
   one("refuses", refuses);
   one("refuses beforehand", twice);
   t.kernels.back().refuses = refuses_beforehand;
+  one("refuses negative", twice);
+  t.kernels.back().refuses = refuses_negative;
+  one("refuses after writing", twice);
+  t.kernels.back().refuses = refuses_after_writing;
   one("returns 3", returns_3);
   one("counts calls", counts_calls);
   one("keeps results", keeps_results);

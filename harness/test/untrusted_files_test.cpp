@@ -159,7 +159,8 @@ TEST_F(UntrustedFiles, APartOfSomethingSmallerIsMemoryOfItsOwn) {
   set_result(trace.calls[1], numbers(7));
   const auto file = dump_of("w", numbers(0));
   const diff::NameMap map;
-  const Dump dump(trace, *file, map);
+  const Matched nothing;
+  const Dump dump(trace, *file, map, nothing);
   const Call call = replayable(relu()).call;
   const KnownResult came{tensor_of(numbers(7)), {}};
   diagnose::Evidence evidence(call, Contract(), ExpectedOutputs{came.data.packed()});
@@ -193,7 +194,8 @@ TEST_F(UntrustedFiles, ATensorOfADumpThatIsTooLargeIsNamed) {
   const CaseFile trace;
   const diff::NameMap map;
   const auto file = open(npy("<f4", "(1152921504606846976, 0)", "", false));
-  const Dump dump(trace, *file, map);
+  const Matched nothing;
+  const Dump dump(trace, *file, map, nothing);
   EXPECT_EQ(error_of([&] { dump.peek("w"); }),
             "cannot read dir/w.npy: tensor \"w\": shape [1152921504606846976x0] has too many elements");
 }

@@ -46,9 +46,10 @@ class Bisector {
  public:
   Bisector(const CaseFile& trace, const TensorFile& file, const BisectOptions& options)
       : trace_(trace),
-        dump_(trace, file, options.map),
+        matched_(options.nodes.empty() ? Matched() : match_nodes(trace, file, read_engine_nodes(options.nodes))),
+        dump_(trace, file, options.map, matched_),
         options_(options),
-        contract_(options.contract.empty() ? diagnose::strangers_contract() : options.contract),
+        contract_(options.contract),
         readers_(trace),
         foldings_(trace, readers_, dump_),
         inputs_(trace, dump_, results_, foldings_),
@@ -65,6 +66,7 @@ class Bisector {
   }
 
   const Dump& dump() const { return dump_; }
+  const Matched& matched() const { return matched_; }
 
  private:
   BisectedCall judged(std::size_t k) {
@@ -127,7 +129,7 @@ class Bisector {
     remember_memory(k);
     Rounding rounding = stored;
     rounding.moved = diagnose::moved_within(engines, within);
-    const Contract contract = parse_contract(contract_, engines.outputs[0].computed_in);
+    const Contract contract = diagnose::contract_or_strangers(contract_, engines);
     std::optional<Evidence> judged(std::in_place, engines, contract, dumped, rounding);
     if (any && judged->diverging() > 0 && forget_overwritten(k, *judged, dumped, result)) {
       any = std::ranges::any_of(dumped, [](const auto& d) { return d.has_value(); });
@@ -313,9 +315,10 @@ class Bisector {
 
   const CaseFile& trace_;
   bool is_known_ = false;
+  const Matched matched_;
   Dump dump_;
   const BisectOptions& options_;
-  const std::string contract_;
+  const std::string contract_;  // of the engine's kernels; empty: that of strangers
   KnownResults results_;  // the engine's
   Readers readers_;
   Foldings foldings_;

@@ -51,8 +51,8 @@ std::string name_of(const CaseFile& trace, std::size_t call) {
 
 std::string module_of(const RecordedCall& call) { return call.name.substr(0, call.name.find('/')); }
 
-Dump::Dump(const CaseFile& trace, const TensorFile& file, const diff::NameMap& map)
-    : trace_(trace), file_(file), map_(map) {
+Dump::Dump(const CaseFile& trace, const TensorFile& file, const diff::NameMap& map, const Matched& matched)
+    : trace_(trace), file_(file), map_(map), matched_(matched) {
   for (const TensorEntry& e : file.entries()) names_.insert(e.name);
   for (const RecordedCall& call : trace.calls) calls_in_[module_of(call)] += counts_only(call) ? 0 : 1;
   check_map();
@@ -77,6 +77,7 @@ void Dump::check_map() const {
 
 std::optional<std::string> Dump::dumped_name(const std::string& name) const {
   if (const auto mapped = map_.find(name); mapped != map_.end()) return mapped->second;
+  if (const auto found = matched_.names.find(name); found != matched_.names.end()) return found->second;
   if (names_.contains(name)) return name;
   return std::nullopt;
 }
@@ -124,7 +125,8 @@ void Dump::find_by_shape() {
     if (const auto found = tensors.find(shape);
         at.size() == 1 && found != tensors.end() && found->second.size() == 1) {
       for (const auto& [out, recorded] : trace_.calls[at[0]].outputs)
-        if (is_first(out) && is_alike(tensor_of(*recorded.actual), peek(found->second[0])))
+        if (is_first(out) && is_float(recorded.actual->dtype) == is_float(dtype(found->second[0])) &&
+            is_alike(tensor_of(*recorded.actual), peek(found->second[0])))
           by_shape_[at[0]] = found->second[0];
     }
 }

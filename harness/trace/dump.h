@@ -14,6 +14,7 @@
 #include "../files/case_file.h"
 #include "../model/call.h"
 #include "../tensors/tensor_file.h"
+#include "matching.h"
 
 namespace assay {
 
@@ -28,9 +29,9 @@ std::string module_of(const RecordedCall& call);
 
 class Dump {
  public:
-  // All must outlive this object. Throws CaseError for a map that names nothing of the trace, FileError for one that
-  // names nothing of the dump.
-  Dump(const CaseFile& trace, const TensorFile& file, const diff::NameMap& map);
+  // All must outlive this object. The map counts before what was matched, and that before names that are equal. Throws CaseError for a map
+  // that names nothing of the trace, FileError for one that names nothing of the dump.
+  Dump(const CaseFile& trace, const TensorFile& file, const diff::NameMap& map, const Matched& matched);
 
   struct Found {
     std::string name;
@@ -41,6 +42,8 @@ class Dump {
   std::optional<Found> result(std::size_t call, const std::string& output) const;
   std::optional<std::string> argument(std::size_t call, const std::string& argument) const;
   std::optional<std::string> parameter(const std::string& name) const { return dumped_name(name); }
+  // Whether it is what the model was given, which is what the program gave it.
+  bool is_edge(const std::string& name) const { return matched_.edges.contains(name); }
   // The tensor of this name is the first result of that call from now on, and of no other, whatever its name says.
   void is_result_of(const std::string& name, std::size_t call) { results_of_[name] = call; }
 
@@ -65,6 +68,7 @@ class Dump {
   const CaseFile& trace_;
   const TensorFile& file_;
   const diff::NameMap& map_;
+  const Matched& matched_;
   std::set<std::string> names_, used_;
   std::map<std::string, int> calls_in_;  // by module
   std::map<std::size_t, std::string> by_shape_;

@@ -88,7 +88,7 @@ std::optional<Held> held_against(const RecordedCall& convolution, const Recorded
   diagnose::Rounding rounding;
   if (diagnose::is_narrower(own.dtype, same->dtype)) rounding.stored = {own.dtype};
   diagnose::Evidence evidence(call,
-                              parse_contract(diagnose::strangers_contract(), call.outputs[0].computed_in),
+                              diagnose::contract_or_strangers("", call),
                               {same->packed()}, rounding);
   return Held{evidence.diverging() == 0, evidence.expectation().values(0)};
 }

@@ -302,6 +302,8 @@ SeenInputs::Given SeenInputs::read(std::size_t k, const std::string& argument, T
   for (const auto& [moment, blame] : kMoments)
     if (const auto name = dump_.argument(k, std::string(moment) + argument)) {
       seen.names.insert(*name);
+      if (seen.snapshots.empty() && dump_.is_edge(*name))
+        seen.add({"recorded", "what the program gave it", Blame::changed, packed_copy(t)});
       add_dumped(seen,
                  {moment.empty() ? "received" : std::string(moment.substr(0, moment.size() - 1)),
                   *name + " of the dump", blame, dump_.read(*name)},

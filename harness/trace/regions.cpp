@@ -49,7 +49,7 @@ std::variant<JudgedRegion, NoRegion> judged_once(const RegionSources& from, std:
       rounding.stored.push_back(one.stored);
       if (dumped.narrow) rounding.moved.push_back(one.moved);
     }
-    judged.evidence = std::make_unique<Evidence>(call, parse_contract(contract, call.outputs[0].computed_in),
+    judged.evidence = std::make_unique<Evidence>(call, diagnose::contract_or_strangers(contract, call),
                                                  std::move(actual), std::move(rounding));
   } catch (const Stopped&) {
     return fmt::format("as one graph they take longer to judge than {} seconds", kMostJudging.count());

@@ -155,7 +155,7 @@ typedef struct assay_kernel {
   /* Computes every output. ASSAY_OK, or ASSAY_REFUSED with a message; a positive return is a failure. */
   int (*run)(const assay_call* call);
 
-  /* Optional: ASSAY_REFUSED with a message if `run` would not support the call. Reads no tensor data. */
+  /* Optional: ASSAY_REFUSED with a message if `run` would not support the call. Touching tensor data is a fault. */
   int (*refuses)(const assay_call* call);
 
   /* Optional: why this machine cannot run the kernel ("needs AVX-512"), or NULL if it can. */

@@ -1,0 +1,213 @@
+#include "matching.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "../files/tensor_data.h"
+#include "dump.h"
+#include "node_arguments.h"
+#include "node_kinds.h"
+#include "origin.h"
+#include "samples.h"
+
+namespace assay {
+namespace {
+
+// What speaks for a pair, in points. Four belong together: a module and an operator, or numbers, or an operator with its neighbours.
+constexpr double kAccepted = 4;
+constexpr double kSameModule = 4, kAnotherModule = -3, kAgain = 3;
+constexpr double kSameCall = 1, kSameName = 1;
+constexpr double kFits = 2, kPart = 0.5, kAnotherKind = -4, kHandsOn = -1;
+constexpr double kSameNumbers = 5, kSomeNumbers = 2, kOtherNumbers = -1;
+constexpr double kSameShape = 1, kOtherSize = -3;
+constexpr double kOrder = 2, kNeighbours = 2;
+constexpr int kRounds = 3;
+constexpr double kMostOfThem = 0.9, kHalfOfThem = 0.5;
+
+// "act" of "act_1", the second call of a module, as exporters number it.
+std::string without_count(const std::string& module) {
+  const std::size_t at = module.rfind('_');
+  if (at == std::string::npos || at + 1 == module.size()) return module;
+  return std::all_of(module.begin() + static_cast<std::ptrdiff_t>(at) + 1, module.end(),
+                     [](char c) { return c >= '0' && c <= '9'; })
+             ? module.substr(0, at)
+             : module;
+}
+
+std::string module_path(const RecordedCall& call) {
+  const std::size_t slash = call.name.rfind('/');
+  return slash == std::string::npos ? std::string() : call.name.substr(0, slash);
+}
+
+// "conv2d" of "aten.conv2d.default", "convolution" of "convolution".
+std::string base_name(std::string_view op) {
+  if (op.starts_with("aten.")) op.remove_prefix(5);
+  return std::string(op.substr(0, op.find('.')));
+}
+
+struct Result {
+  std::size_t call;
+  std::string output;
+  std::string name;  // as a map has it: "norm/native_batch_norm", ":out1" after it for others than the first
+  Samples numbers;
+};
+
+struct Tensor {
+  std::string name;
+  std::optional<std::size_t> node;
+  Samples numbers;
+};
+
+struct Score {
+  double points = 0;
+  double module = 0, numbers = 0;
+};
+
+class Matcher {
+ public:
+  Matcher(const CaseFile& trace, const TensorFile& dump, const EngineNodes& nodes)
+      : trace_(trace), nodes_(nodes), graph_(nodes) {
+    const std::set<std::string> parameters(nodes.parameters.begin(), nodes.parameters.end());
+    const std::set<std::string> inputs(nodes.inputs.begin(), nodes.inputs.end());
+    for (const TensorEntry& e : dump.entries())
+      if (!parameters.contains(e.name) && !inputs.contains(e.name) && graph_.node_of(e.name))
+        tensors_.push_back({e.name, graph_.node_of(e.name), Samples(tensor_of(dump.read(e)))});
+    for (std::size_t k = 0; k < trace.calls.size(); ++k)
+      for (const auto& [output, recorded] : trace.calls[k].outputs) {
+        if (!recorded.actual || trace.calls[k].name.empty()) continue;
+        const bool first = output == "out" || output == "out0";
+        results_.push_back({k, output, trace.calls[k].name + (first ? "" : ":" + output),
+                            Samples(tensor_of(*recorded.actual))});
+      }
+    for (const RecordedCall& call : trace.calls) ++calls_in_[module_path(call)];
+  }
+
+  Matched matched() {
+    std::vector<std::vector<Score>> own(results_.size());
+    for (std::size_t r = 0; r < results_.size(); ++r)
+      for (const Tensor& t : tensors_) own[r].push_back(score(results_[r], t));
+    for (int round = 0; round < kRounds; ++round) assign(own);
+    Matched m;
+    for (const auto& [r, t] : tensor_of_) {
+      m.names[results_[r].name] = tensors_[t].name;
+      const Score& s = own[r][t];
+      (s.module > 0 ? m.by_module : s.numbers > 0 ? m.by_numbers : m.by_place) += 1;
+    }
+    return m;
+  }
+
+  // Of each call whose first result is matched: the node that gave it.
+  std::map<std::size_t, std::size_t> nodes_of_calls() const {
+    std::map<std::size_t, std::size_t> all;
+    for (const auto& [r, t] : tensor_of_)
+      if (tensors_[t].node) all.try_emplace(results_[r].call, *tensors_[t].node);
+    return all;
+  }
+
+ private:
+  Score score(const Result& r, const Tensor& t) const {
+    const RecordedCall& call = trace_.calls[r.call];
+    const EngineNode& node = nodes_.nodes[*t.node];
+    Score s;
+    if (r.numbers.is_float() != t.numbers.is_float()) return {-100};
+    s.module = of_module(call, node);
+    const Fit fit = fit_of(call.op, node.op);
+    double kind = fit == Fit::yes ? kFits : fit == Fit::part ? kPart : fit == Fit::no ? kAnotherKind : 0;
+    if (hands_on(node.op) && fit != Fit::yes) kind = kHandsOn;
+    if (!node.call.empty() && base_name(node.call) == base_name(call.op)) kind += kSameCall;
+    if (t.name == r.name || t.name == module_path(call)) kind += kSameName;
+    double shape = kOtherSize;
+    if (r.numbers.numel() == t.numbers.numel()) {
+      shape = r.numbers.shape() == t.numbers.shape() ? kSameShape : 0;
+      s.numbers = of_numbers(r.numbers, t.numbers);
+    } else if (s.module <= 0 || fit == Fit::no) {
+      return {-100};
+    }
+    const double apart = static_cast<double>(r.call) / static_cast<double>(trace_.calls.size()) -
+                         static_cast<double>(*t.node) / static_cast<double>(nodes_.nodes.size());
+    // Of the nodes that one call became, the last one has its result.
+    const double last = s.module > 0 && calls_in_.at(module_path(call)) == 1 && graph_.is_last_of_module(*t.node) ? 1 : 0;
+    s.points = s.module + kind + shape + s.numbers + last - kOrder * std::fabs(apart);
+    return s;
+  }
+
+  static double of_module(const RecordedCall& call, const EngineNode& node) {
+    const std::string own = module_path(call);
+    if (own.empty() || node.module.empty()) return own.empty() == node.module.empty() ? 0 : kAnotherModule / 2;
+    if (own == node.module) return kSameModule;
+    if (own == without_count(node.module)) return kAgain;
+    return kAnotherModule;
+  }
+
+  static double of_numbers(const Samples& a, const Samples& b) {
+    const std::optional<double> plain = a.alike(b), moved = a.alike_moved(b);
+    const double best = std::max(plain.value_or(kHalfOfThem - 0.1), moved.value_or(0));
+    if (!plain && !moved) return 0;
+    return best >= kMostOfThem ? kSameNumbers : best >= kHalfOfThem ? kSomeNumbers : kOtherNumbers;
+  }
+
+  // The calls whose results a call reads, and the tensors that its node would have from them.
+  double of_neighbours(const Result& r, const Tensor& t) const {
+    std::size_t all = 0, together = 0;
+    std::optional<std::set<std::string>> before;
+    for (const auto& [key, value] : trace_.calls[r.call].notes) {
+      if (!key.starts_with("from.")) continue;
+      const auto origin = parse_origin(value);
+      if (!origin) continue;
+      const auto found = of_result_.find({origin->call, origin->result});
+      const auto tensor = found == of_result_.end() ? tensor_of_.end() : tensor_of_.find(found->second);
+      if (tensor == tensor_of_.end()) continue;
+      ++all;
+      if (!before) before = graph_.before(*t.node);
+      together += before->contains(tensors_[tensor->second].name) ? 1 : 0;
+    }
+    return all == 0 ? 0 : kNeighbours * static_cast<double>(together) / static_cast<double>(all);
+  }
+
+  void assign(const std::vector<std::vector<Score>>& own) {
+    struct Pair {
+      double points;
+      std::size_t result, tensor;
+    };
+    std::vector<Pair> pairs;
+    for (std::size_t r = 0; r < results_.size(); ++r)
+      for (std::size_t t = 0; t < tensors_.size(); ++t) {
+        if (own[r][t].points + kNeighbours < kAccepted) continue;
+        const double points = own[r][t].points + of_neighbours(results_[r], tensors_[t]);
+        if (points >= kAccepted) pairs.push_back({points, r, t});
+      }
+    std::ranges::stable_sort(pairs, std::greater<>(), &Pair::points);
+    tensor_of_.clear();
+    of_result_.clear();
+    std::set<std::size_t> taken;
+    for (const Pair& p : pairs) {
+      if (tensor_of_.contains(p.result) || taken.contains(p.tensor)) continue;
+      tensor_of_[p.result] = p.tensor;
+      of_result_[{results_[p.result].call, results_[p.result].output}] = p.result;
+      taken.insert(p.tensor);
+    }
+  }
+
+  const CaseFile& trace_;
+  const EngineNodes& nodes_;
+  NodeGraph graph_;
+  std::vector<Result> results_;
+  std::vector<Tensor> tensors_;
+  std::map<std::string, std::size_t> calls_in_;  // by module
+  std::map<std::size_t, std::size_t> tensor_of_;  // of a result
+  std::map<std::pair<std::size_t, std::string>, std::size_t> of_result_;
+};
+
+}  // namespace
+
+Matched match_nodes(const CaseFile& trace, const TensorFile& dump, const EngineNodes& nodes) {
+  Matcher matcher(trace, dump, nodes);
+  Matched m = matcher.matched();
+  match_arguments(trace, dump, nodes, matcher.nodes_of_calls(), m);
+  return m;
+}
+
+}  // namespace assay

@@ -1,0 +1,245 @@
+#include "node_arguments.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "../files/tensor_data.h"
+#include "dump.h"
+#include "matching.h"
+#include "node_kinds.h"
+#include "origin.h"
+#include "samples.h"
+
+namespace assay {
+namespace {
+
+constexpr int kBack = 4;  // nodes
+constexpr std::string_view kOfParameter = "parameter.", kOfResult = "from.", kOfUnrecorded = "through.";
+
+bool is_only_or_first(const std::string& output) { return output == "out" || output == "out0"; }
+
+TensorData turned_around(const TensorData& t) {
+  TensorData other(t.dtype, {t.shape[1], t.shape[0]});
+  for (std::int64_t i = 0; i < t.shape[0]; ++i)
+    for (std::int64_t k = 0; k < t.shape[1]; ++k) other.set(k * t.shape[0] + i, t.get(i * t.shape[1] + k));
+  return other;
+}
+
+class Givens {
+ public:
+  Givens(const CaseFile& trace, const TensorFile& dump, const EngineNodes& nodes,
+         const std::map<std::size_t, std::size_t>& node_of_call, Matched& matched)
+      : trace_(trace),
+        nodes_(nodes),
+        graph_(nodes),
+        node_of_call_(node_of_call),
+        matched_(matched),
+        parameters_(nodes.parameters.begin(), nodes.parameters.end()),
+        inputs_(nodes.inputs.begin(), nodes.inputs.end()) {
+    for (const TensorEntry& e : dump.entries()) entries_.emplace(e.name, e);
+    read_ = [&dump](const TensorEntry& e) { return tensor_of(dump.read(e)); };
+  }
+
+  void match() {
+    for (const auto& [k, node] : std::map(node_of_call_)) begins_with(k, node);
+    for (const auto& [k, node] : node_of_call_)
+      for (const auto& [argument, input] : trace_.calls[k].inputs) {
+        const std::string parameter = note_of(trace_.calls[k], std::string(kOfParameter) + argument);
+        if (!parameter.empty())
+          of_parameter(k, argument, parameter, nodes_.nodes[node]);
+        else
+          received(k, argument, input, nodes_.nodes[node]);
+      }
+    for (const auto& [k, node] : node_of_call_) folded_bias(trace_.calls[k], nodes_.nodes[node]);
+  }
+
+ private:
+  // A node that is several calls in one gives the result of the last one, and is given what the first one is: a convolution with its
+  // batch norm and activation.
+  void begins_with(std::size_t k, std::size_t node) {
+    std::size_t first = k;
+    for (int step = 0; step < kBack && fit_of(trace_.calls[first].op, nodes_.nodes[node].op) != Fit::yes; ++step) {
+      std::optional<Origin> origin;
+      for (const std::string_view argument : {"input", "self"})
+        if (!origin) origin = parse_origin(note_of(trace_.calls[first], fmt::format("{}{}", kOfResult, argument)));
+      if (!origin || origin->call >= first) return;
+      first = origin->call;
+    }
+    if (first == k || fit_of(trace_.calls[first].op, nodes_.nodes[node].op) != Fit::yes) return;
+    if (node_of_call_.try_emplace(first, node).second) node_of_call_.erase(k);
+  }
+
+  // Constants that a node has, with the number of the input that they come by.
+  std::vector<std::pair<std::string, std::size_t>> constants_of(const EngineNode& node) const {
+    std::vector<std::pair<std::string, std::size_t>> all;
+    const auto add = [&](const std::string& tensor, std::size_t input) {
+      for (const std::string& t : graph_.handed_on(tensor))
+        if (parameters_.contains(t) && entries_.contains(t)) all.emplace_back(t, input);
+    };
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) add(node.inputs[i], i);
+    // MatMul before the Add of a bias, whose result is a linear layer's.
+    for (const std::string& given : node.inputs)
+      if (const auto before = graph_.node_of(given);
+          before && (node.module.empty() || nodes_.nodes[*before].module == node.module))
+        for (std::size_t i = 0; i < nodes_.nodes[*before].inputs.size(); ++i)
+          add(nodes_.nodes[*before].inputs[i], i);
+    return all;
+  }
+
+  void of_parameter(std::size_t k, const std::string& argument, const std::string& parameter,
+                    const EngineNode& node) {
+    if (entries_.contains(parameter) || matched_.names.contains(parameter) ||
+        fit_of(trace_.calls[k].op, node.op) == Fit::no)
+      return;
+    const RecordedCall& call = trace_.calls[k];
+    const TensorData recorded = tensor_of(call.inputs.at(argument));
+    const Samples own(recorded);
+    std::optional<Samples> turned;
+    if (recorded.shape.size() == 2) turned.emplace(turned_around(recorded));
+    const int place = input_of(call.op, argument, node.op);
+    double most = 0;
+    std::string best;
+    for (const auto& [name, input] : constants_of(node)) {
+      const TensorEntry& entry = entries_.at(name);
+      if (taken_.contains(name)) continue;
+      const Samples numbers(read_(entry));
+      if (numbers.numel() != own.numel()) continue;
+      double points = own.alike(numbers).value_or(0);
+      if (turned) points = std::max(points, turned->alike(numbers).value_or(0));
+      if (entry.shape == recorded.shape) points += 0.3;
+      if (place >= 0 && static_cast<std::size_t>(place) == input) points += 0.3;
+      if (points <= most) continue;
+      most = points;
+      best = name;
+    }
+    if (best.empty()) return;
+    matched_.names[parameter] = best;
+    taken_.insert(best);
+  }
+
+  // A convolution's into which a batch norm is folded, which has none in the program.
+  void folded_bias(const RecordedCall& call, const EngineNode& node) {
+    const std::string weight = note_of(call, "parameter.weight");
+    if (call.op != "convolution" || !weight.ends_with("weight") || call.inputs.contains("bias")) return;
+    const std::string bias = weight.substr(0, weight.size() - 6) + "bias";
+    if (entries_.contains(bias) || node.inputs.size() < 3) return;
+    for (const auto& [name, input] : constants_of(node))
+      if (input == 2 && entries_.at(name).shape.size() == 1) matched_.names.try_emplace(bias, name);
+  }
+
+  // What a kernel was given, where the program gives another call's result or its own input.
+  void received(std::size_t k, const std::string& argument, const RecordedTensor& input, const EngineNode& node) {
+    const RecordedCall& call = trace_.calls[k];
+    const int place = input_of(call.op, argument, node.op);
+    if (place < 0 || static_cast<std::size_t>(place) >= node.inputs.size()) return;
+    const std::string& given = node.inputs[static_cast<std::size_t>(place)];
+    const std::vector<std::string> back = graph_.handed_on(given);
+    const auto origin = parse_origin(note_of(call, std::string(kOfResult) + argument));
+    const std::string name = call.name + ":" + argument;
+    if (!origin) {
+      if (!note_of(call, std::string(kOfUnrecorded) + argument).empty()) return;
+      for (const std::string& tensor : back)
+        if (inputs_.contains(tensor) && has_shape(given, input.shape)) {
+          matched_.names[name] = given;
+          matched_.edges.insert(given);
+        }
+      return;
+    }
+    // Another result, or the right one in another order: what computes in between is the engine's way of computing this call.
+    const std::string expected = result_of(*origin);
+    if (expected.empty() || given == expected || !has_shape(given, input.shape)) return;
+    const bool is_result = results().contains(given), comes_from_it = std::ranges::find(back, expected) != back.end();
+    if (is_result || (comes_from_it && !is_rounded_on_the_way(back, expected))) matched_.names[name] = given;
+  }
+
+  // Quantised and back, or kept in fewer bits.
+  bool is_rounded_on_the_way(const std::vector<std::string>& back, const std::string& expected) const {
+    for (const std::string& tensor : back) {
+      if (tensor == expected) return false;
+      if (const auto node = graph_.node_of(tensor); node && rounds(nodes_.nodes[*node].op)) return true;
+    }
+    return false;
+  }
+
+  bool has_shape(const std::string& tensor, const Shape& shape) const {
+    const auto found = entries_.find(tensor);
+    return found != entries_.end() && found->second.shape == shape;
+  }
+
+  std::string result_of(const Origin& origin) const {
+    if (origin.call >= trace_.calls.size()) return {};
+    const std::string& call = trace_.calls[origin.call].name;
+    const auto found = matched_.names.find(is_only_or_first(origin.result) ? call : call + ":" + origin.result);
+    return found == matched_.names.end() ? std::string() : found->second;
+  }
+
+  const std::set<std::string>& results() {
+    if (results_.empty())
+      for (const auto& [name, tensor] : matched_.names)
+        if (graph_.node_of(tensor)) results_.insert(tensor);
+    return results_;
+  }
+
+  const CaseFile& trace_;
+  const EngineNodes& nodes_;
+  NodeGraph graph_;
+  std::map<std::size_t, std::size_t> node_of_call_;
+  Matched& matched_;
+  const std::set<std::string> parameters_, inputs_;
+  std::map<std::string, TensorEntry> entries_;
+  std::function<TensorData(const TensorEntry&)> read_;
+  std::set<std::string> taken_, results_;
+};
+
+}  // namespace
+
+NodeGraph::NodeGraph(const EngineNodes& nodes) : nodes_(nodes) {
+  std::map<std::string, std::size_t> last;
+  for (std::size_t n = 0; n < nodes.nodes.size(); ++n) {
+    for (const std::string& output : nodes.nodes[n].outputs)
+      if (!output.empty()) node_of_[output] = n;
+    last[nodes.nodes[n].module] = n;
+  }
+  for (const auto& [module, n] : last)
+    if (!module.empty()) last_of_module_.insert(n);
+}
+
+std::optional<std::size_t> NodeGraph::node_of(const std::string& tensor) const {
+  const auto found = node_of_.find(tensor);
+  return found == node_of_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::set<std::string> NodeGraph::before(std::size_t node) const {
+  std::set<std::string> all;
+  std::vector<std::size_t> from{node};
+  for (int step = 0; step < kBack && !from.empty(); ++step) {
+    std::vector<std::size_t> next;
+    for (const std::size_t n : from)
+      for (const std::string& input : nodes_.nodes[n].inputs)
+        if (!input.empty() && all.insert(input).second)
+          if (const auto other = node_of(input)) next.push_back(*other);
+    from = std::move(next);
+  }
+  return all;
+}
+
+std::vector<std::string> NodeGraph::handed_on(const std::string& tensor) const {
+  std::vector<std::string> all{tensor};
+  for (int step = 0; step < 2 * kBack; ++step) {
+    const auto node = node_of(all.back());
+    if (!node || !hands_on(nodes_.nodes[*node].op) || nodes_.nodes[*node].inputs.empty()) break;
+    const std::string& before = nodes_.nodes[*node].inputs[0];
+    if (before.empty() || std::ranges::find(all, before) != all.end()) break;
+    all.push_back(before);
+  }
+  return all;
+}
+
+void match_arguments(const CaseFile& trace, const TensorFile& dump, const EngineNodes& nodes,
+                     const std::map<std::size_t, std::size_t>& node_of_call, Matched& matched) {
+  Givens(trace, dump, nodes, node_of_call, matched).match();
+}
+
+}  // namespace assay
