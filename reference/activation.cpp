@@ -6,15 +6,28 @@
 namespace assay {
 namespace {
 
+// The logistic function as MLAS, XNNPACK and Eigen approximate it: the error is absolute, for a tanh that is within some ulp.
+template <class S>
+S by_tanh(const S& x) {
+  return S(0.5) * tanh(S(0.5) * x) + S(0.5);
+}
+
 const EnrolledReference activation_reference[] = {
     // NaN and -0 stay, as in ATen.
     EnrolledReference{pointwise<ops::relu>([]<class S>(S x) { return select(x < S(0), S(0), x); })},
     EnrolledReference{pointwise<ops::leaky_relu>(
         []<class S>(S x, S negative_slope) { return select(x > S(0), x, x * negative_slope); })},
     EnrolledReference{pointwise<ops::hardswish>(
-        []<class S>(S x) { return x * minimum(maximum(x + S(3), S(0)), S(6)) / S(6); })},
-    EnrolledReference{pointwise<ops::sigmoid>([]<class S>(S x) { return S(1) / (S(1) + exp(-x)); })},
-    EnrolledReference{pointwise<ops::silu>([]<class S>(S x) { return x / (S(1) + exp(-x)); })},
+        []<class S>(S x) {
+          return rewritten(x * minimum(maximum(x + S(3), S(0)), S(6)) / S(6),
+                           [&] { return x * minimum(maximum(x * param<S>(1.0 / 6) + S(0.5), S(0)), S(1)); });
+        })},
+    EnrolledReference{pointwise<ops::sigmoid>([]<class S>(S x) {
+      return rewritten(S(1) / (S(1) + exp(-x)), [&] { return by_tanh(x); });
+    })},
+    EnrolledReference{pointwise<ops::silu>([]<class S>(S x) {
+      return rewritten(x / (S(1) + exp(-x)), [&] { return x * by_tanh(x); });
+    })},
     EnrolledReference{pointwise<ops::tanh>([]<class S>(S x) { return tanh(x); })},
     EnrolledReference{pointwise<ops::tanh_backward>(
         []<class S>(S grad, S output) { return grad * (S(1) - output * output); })},

@@ -155,6 +155,9 @@ const std::vector<Field>& fields() {
          }},
         {{"affine", "direct | folded", "folded: x * scale + shift in place of (x - mean) * scale"},
          [](Contract& c, std::string_view v) { c.folded_affine = choice(v, "folded", "direct"); }},
+        {{"form", "defined | rewritten",
+          "rewritten: hardswish and hardsigmoid by x / 6 + 1/2, sigmoid and silu by (1 + tanh(x / 2)) / 2, as inference engines have them"},
+         [](Contract& c, std::string_view v) { c.rewritten = choice(v, "rewritten", "defined"); }},
         {{"algorithm", "direct | winograd | fft",
           "declared only: results of the last two are judged as direct ones, so that most diverge"},
          [](Contract& c, std::string_view v) {
@@ -329,7 +332,7 @@ bool same_arithmetic(const Contract& a, const Contract& b) {
          a.chain.block == b.chain.block && a.div_extra == b.div_extra && a.sqrt_extra == b.sqrt_extra &&
          a.ftz == b.ftz && a.daz == b.daz && a.tiny == b.tiny && a.signed_zero == b.signed_zero &&
          a.nonfinite == b.nonfinite && a.first_tie == b.first_tie && a.moments == b.moments &&
-         a.folded_affine == b.folded_affine &&
+         a.folded_affine == b.folded_affine && a.rewritten == b.rewritten &&
          std::ranges::equal(a.accuracy, b.accuracy, [](const Accuracy& x, const Accuracy& y) {
            return x.ulp == y.ulp && x.absolute == y.absolute;
          });

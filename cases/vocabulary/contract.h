@@ -102,6 +102,7 @@ struct Contract {
   MomentsBy moments = MomentsBy::two_pass;
   bool folded_affine =
       false;  // affine=folded: x * scale + shift, shift = -mean * scale, for (x - mean) * scale
+  bool rewritten = false;  // form=rewritten: activations by the formulas of ONNX and of inference engines
 
   struct Stated {
     std::string field;   // "exp"

@@ -233,7 +233,12 @@ std::string strangers_contract(const Operator& op) {
 }
 
 Contract contract_or_strangers(const std::string& contract, const Call& call) {
-  return parse_contract(contract.empty() ? strangers_contract(*call.op) : contract, call.outputs[0].computed_in);
+  std::string clauses = contract;
+  if (contract.empty() || contract.starts_with('+')) {
+    clauses = strangers_contract(*call.op);
+    if (!contract.empty()) clauses = overridden(clauses, contract.substr(1) + " -- what inference engines do");
+  }
+  return parse_contract(clauses, call.outputs[0].computed_in);
 }
 
 }  // namespace assay::diagnose

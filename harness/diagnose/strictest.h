@@ -43,7 +43,10 @@ std::optional<Strictest> strictest(Evidence& evidence, std::size_t looked_at = k
 // What a kernel of strangers, of which nothing is known, may do: what compilers and common libraries of functions do.
 std::string strangers_contract(const Operator& op);
 
-// `contract`, or that of strangers where it is empty, for the dtype in which the call computes.
+// What an inference engine's kernel may do besides.
+inline constexpr std::string_view kOfEngines = "+form=rewritten";
+
+// `contract`, for the dtype in which the call computes. Where it is empty, that of strangers; one that begins with "+" adds to that.
 Contract contract_or_strangers(const std::string& contract, const Call& call);
 
 }  // namespace assay::diagnose

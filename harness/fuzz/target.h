@@ -18,7 +18,7 @@ struct Target {
   bool (*run)(std::string_view input);  // whether the reader took it
 };
 
-extern const Target kBenchFile, kCaseList, kCaseText, kCheckedCase, kContract, kGraphText, kGzip,
+extern const Target kBenchFile, kCaseList, kCaseText, kCheckedCase, kContract, kEngineNodes, kGraphText, kGzip,
     kHistoryFile, kJournal, kLayout, kMerge, kNameMap, kNpy, kNpz, kOnnx, kOrigin, kPluginTable, kPtx,
     kResultFile, kRunFile, kSafetensors, kSchema, kSelftestFile, kServeRequest, kShapeRule, kShapes;
 

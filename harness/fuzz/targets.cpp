@@ -8,7 +8,7 @@ namespace assay::fuzz {
 
 std::span<const Target* const> targets() {
   static constexpr const Target* all[] = {
-      &kBenchFile,   &kCaseList,     &kCaseText,     &kCheckedCase, &kContract,   &kGraphText, &kGzip,
+      &kBenchFile,   &kCaseList,     &kCaseText,     &kCheckedCase, &kContract,   &kEngineNodes, &kGraphText, &kGzip,
       &kHistoryFile, &kJournal,      &kLayout,       &kMerge,       &kNameMap,    &kNpy,       &kNpz,
       &kOnnx,        &kOrigin,       &kPluginTable,  &kPtx,         &kResultFile, &kRunFile,   &kSafetensors,
       &kSchema,      &kSelftestFile, &kServeRequest, &kShapeRule,   &kShapes};

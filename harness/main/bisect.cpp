@@ -79,7 +79,7 @@ int bisect_command(const BisectFlags& flags) {
   if (flags.json != "-") fmt::print("{}", to_text(b, Style(use_colour())));
   if (!flags.json.empty()) write_file(flags.json, to_json(b));
   kept.end(true);
-  return b.any_finding() || b.any_doubt() ? kFaultFound : kAllWell;
+  return b.any_finding() || b.any_doubt() || !b.judged().is_most() ? kFaultFound : kAllWell;
 }
 
 }  // namespace
@@ -107,7 +107,8 @@ void add_bisect(CLI::App& app, Command& chosen) {
       "  assay bisect trace.h5 engine.npz\n"
       "  assay bisect trace.h5 dumps/ --map names.txt --json -\n\n"
       "A call whose results are inside a bound that is far wider than kernels err, and that are far from what they give, is not decided.\n\n"
-      "Exit code 0: no call is at fault; 1: one is, or what is not decided may be the reason for another last result; 2: a file cannot be read.");
+      "Exit code 0: no call is at fault; 1: one is, or what is not decided may be the reason for another last result, or less than half of\n"
+      "the program was judged; 2: a file cannot be read.");
   auto flags = std::make_shared<BisectFlags>();
   command->add_option("TRACE", flags->trace, "a recorded program (.h5)")->required()->type_name("");
   command->add_option("DUMP", flags->dump, "what the engine gave")->required()->type_name("");

@@ -10,7 +10,7 @@
 namespace assay {
 
 // Whether the same numbers in the same order have both shapes for a reason that is no fault: dimensions of one element that are left
-// out, or leading ones that are joined, as of a linear module's result and that of its operator.
+// out, or neighbouring ones that are joined, as of a linear module's result and that of its operator, and of batches and heads.
 bool is_another_view(const Shape& a, const Shape& b);
 
 // What `t` was before its dimensions were put into another order, and that order, if it is nearly `right` then: images with their

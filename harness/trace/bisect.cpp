@@ -46,10 +46,12 @@ class Bisector {
  public:
   Bisector(const CaseFile& trace, const TensorFile& file, const BisectOptions& options)
       : trace_(trace),
-        matched_(options.nodes.empty() ? Matched() : match_nodes(trace, file, read_engine_nodes(options.nodes))),
+        nodes_(options.nodes.empty() ? EngineNodes() : read_engine_nodes(options.nodes)),
+        matched_(options.nodes.empty() ? Matched() : match_nodes(trace, file, nodes_)),
         dump_(trace, file, options.map, matched_),
         options_(options),
-        contract_(options.contract),
+        contract_(options.contract.empty() && !options.nodes.empty() ? std::string(diagnose::kOfEngines)
+                                                                     : options.contract),
         readers_(trace),
         foldings_(trace, readers_, dump_),
         inputs_(trace, dump_, results_, foldings_),
@@ -67,6 +69,7 @@ class Bisector {
 
   const Dump& dump() const { return dump_; }
   const Matched& matched() const { return matched_; }
+  const EngineNodes& nodes() const { return nodes_; }
 
  private:
   BisectedCall judged(std::size_t k) {
@@ -76,6 +79,9 @@ class Bisector {
     result.op = recorded.op;
     result.source = note_of(recorded, "source");
     result.case_text = recorded.case_text;
+    for (const auto& [output, o] : recorded.outputs)
+      if (o.actual && !is_memory_of_its_own(recorded, k, output))
+        result.elements += static_cast<std::uint64_t>(std::max<std::int64_t>(0, numel(o.actual->shape)));
     if (operator_of(recorded) == nullptr) {
       without_reference(k, result);
       return result;
@@ -118,6 +124,7 @@ class Bisector {
         misshapen.emplace(o, std::move(found->data));
         continue;
       }
+      if (o == 0) if (const auto right = recorded_first(k)) result.signal_to_noise = signal_to_noise(*right, found->data);
       dumped[o] = found->data.packed();
       stored.stored[o] = found->narrower;
       KnownResult known{std::move(found->data), {}};
@@ -196,6 +203,13 @@ class Bisector {
       results_[{k, output}] = std::move(computed);
     }
     if (all_dumped) absent_.forget(k);
+  }
+
+  // Of the call's first result; nothing if the trace does not have it.
+  std::optional<TensorData> recorded_first(std::size_t k) const {
+    for (const auto& [output, o] : trace_.calls[k].outputs)
+      if (o.actual && (output == "out" || output == "out0")) return tensor_of(*o.actual);
+    return std::nullopt;
   }
 
   static void add_to(std::vector<double>& within, const std::vector<double>& lost) {
@@ -315,6 +329,7 @@ class Bisector {
 
   const CaseFile& trace_;
   bool is_known_ = false;
+  const EngineNodes nodes_;
   const Matched matched_;
   Dump dump_;
   const BisectOptions& options_;
@@ -363,6 +378,11 @@ Bisection bisect(const CaseFile& trace, const TensorFile& dump, const BisectOpti
                          {{"calls", nlohmann::json::array({kept_call(b.calls.back())})}},
                          more_of(b.calls.back()));
   }
+  b.engine = bisector.nodes().engine;
+  b.settings = bisector.nodes().settings;
+  b.by_module = bisector.matched().by_module;
+  b.by_numbers = bisector.matched().by_numbers;
+  b.by_place = bisector.matched().by_place;
   b.written = bisector.dump().written();
   b.unused = bisector.dump().unused();
   for (const UnsupportedEntry& u : dump.unsupported()) b.unread.push_back(u.reason);

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <functional>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <set>
@@ -41,12 +42,15 @@ struct BisectedCall {
   Status status = Status::not_dumped;
   std::string name, op, source, case_text;
   std::string dumped_as;  // the dump's name of its first result, and how it was found if not by name
+  std::uint64_t elements = 0;  // of its results
   bool has_reference = true;
   bool compared = false;               // what it was given, with what came before
   std::string stored_as, computed_in;  // dtypes, if the dump's is the narrower one: "f16", "f32"
   std::set<diagnose::Blame> blames;    // what became of parameters and inputs, whatever else is wrong
   std::vector<std::string>
       says;  // about parameters and inputs: "conv.weight: that of the dump is not the one that was recorded: .."
+  std::vector<std::string> quantised;  // what the engine keeps as integers, as near as they allow: "weight: i8, one step of 0.01"
+  std::optional<double> signal_to_noise;  // of its first result beside PyTorch's, in dB; infinite where they are the same
   // Calls before it that the dump does not have, any of which may be at fault in its place: it was judged on what those should have
   // given.
   Assumed one_of;
@@ -81,6 +85,17 @@ struct Bisection {
       written;  // parameters of the dump that the program writes to, and that say nothing therefore
   std::vector<std::string> unused;  // tensors of the dump that nothing was compared with
   std::vector<std::string> unread;  // of the dump, which Assay cannot read, with the reason
+  std::string engine;               // "onnxruntime 1.32.0", where the dump came with its nodes
+  std::map<std::string, std::string> settings;  // of the engine
+  std::size_t by_module = 0, by_numbers = 0, by_place = 0;  // results that were matched without names
+
+  // How much of the program was judged: by results, by what was given to the next call, or in a region. Copies that the dump does not have are left out.
+  struct Share {
+    std::size_t calls = 0, of_calls = 0;
+    std::uint64_t elements = 0, of_elements = 0;
+    bool is_most() const { return 2 * elements >= of_elements && 2 * calls >= of_calls; }
+  };
+  Share judged() const;
   bool any_finding() const;
   // Whether some call is not decided, and the last result that the dump has is not what PyTorch's inputs give: one of these calls may be
   // the reason.

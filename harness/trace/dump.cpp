@@ -158,6 +158,19 @@ TensorData Dump::read(const std::string& name) {
   return peek(name);
 }
 
+std::optional<Steps> Dump::steps_of(const std::string& name) const {
+  const auto found = matched_.quantised.find(name);
+  if (found == matched_.quantised.end()) return std::nullopt;
+  const QuantisedBy& by = found->second;
+  Steps steps{peek(by.scale), std::nullopt, std::nullopt};
+  if (!by.zero_point.empty()) steps.zero_point = peek(by.zero_point);
+  if (!by.integers.empty())
+    steps.integers = dtype(by.integers);
+  else if (steps.zero_point)
+    steps.integers = steps.zero_point->dtype;
+  return steps;
+}
+
 TensorData Dump::peek(const std::string& name) const { return tensor(file_.entry(name)); }
 
 TensorData Dump::tensor(const TensorEntry& entry) const {

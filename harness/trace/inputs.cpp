@@ -212,6 +212,7 @@ void SeenInputs::of_parameter(std::size_t k, const std::string& argument, const 
     }
   seen.names.insert(*own);
   seen.add({"recorded", "the one that was recorded", Blame::parameters, recorded});
+  if (fits && is_quantised(seen, *own, argument, result, &*fits)) return;
   if (fits)
     add_dumped(seen,
                {"own", *own == parameter ? "that of the dump" : *own + " of the dump", Blame::parameters,
@@ -219,6 +220,25 @@ void SeenInputs::of_parameter(std::size_t k, const std::string& argument, const 
                t.dtype);
   else
     other_shape(fmt::format("{} of the dump", *own), recorded, dumped, Blame::parameters, result);
+}
+
+// Kept as integers, as near to what it was as they allow: the call is judged with that, and nobody changed it.
+bool SeenInputs::is_quantised(Seen& seen, const std::string& name, const std::string& argument,
+                              BisectedCall& result, const TensorData* as_given) {
+  const auto steps = dump_.steps_of(name);
+  if (!steps || seen.snapshots.empty()) return false;
+  const Snapshot& before = seen.snapshots.back();
+  TensorData now = as_given != nullptr ? packed_copy(*as_given) : dump_.read(name);
+  const auto how = nearest_by(*steps, before.data, now);
+  if (!how) return false;
+  result.quantised.push_back(fmt::format("{}: {}", argument, *how));
+  seen.snapshots.clear();
+  seen.within.clear();
+  seen.inherited = true;
+  seen.assumed.clear();
+  seen.lost_in.clear();
+  seen.add({"received", name + " of the dump", Blame::changed, std::move(now)});
+  return true;
 }
 
 // Several modules may have given a name to parameters of their own: whose the dump's is, its numbers say.
@@ -304,6 +324,7 @@ SeenInputs::Given SeenInputs::read(std::size_t k, const std::string& argument, T
       seen.names.insert(*name);
       if (seen.snapshots.empty() && dump_.is_edge(*name))
         seen.add({"recorded", "what the program gave it", Blame::changed, packed_copy(t)});
+      if (is_quantised(seen, *name, argument, result)) continue;
       add_dumped(seen,
                  {moment.empty() ? "received" : std::string(moment.substr(0, moment.size() - 1)),
                   *name + " of the dump", blame, dump_.read(*name)},

@@ -12,6 +12,7 @@
 #include "node_kinds.h"
 #include "origin.h"
 #include "samples.h"
+#include "unknown_operator.h"
 
 namespace assay {
 namespace {
@@ -21,7 +22,8 @@ constexpr double kAccepted = 4;
 constexpr double kSameModule = 4, kAnotherModule = -3, kAgain = 3;
 constexpr double kSameCall = 1, kSameName = 1;
 constexpr double kFits = 2, kPart = 0.5, kAnotherKind = -4, kHandsOn = -1;
-constexpr double kSameNumbers = 5, kSomeNumbers = 2, kOtherNumbers = -1;
+constexpr double kSameNumbers = 5, kSomeNumbers = 2, kOtherNumbers = -0.5;
+constexpr double kSameParameters = 3;
 constexpr double kSameShape = 1, kOtherSize = -3;
 constexpr double kOrder = 2, kNeighbours = 2;
 constexpr int kRounds = 3;
@@ -70,6 +72,17 @@ class Matcher {
  public:
   Matcher(const CaseFile& trace, const TensorFile& dump, const EngineNodes& nodes)
       : trace_(trace), nodes_(nodes), graph_(nodes) {
+    const NodeConstants constants(nodes, graph_, dump);
+    std::map<std::string, Samples> of_constants;
+    constants_.resize(nodes.nodes.size());
+    for (std::size_t n = 0; n < nodes.nodes.size(); ++n)
+      for (const auto& [tensor, input] : constants.of(n)) {
+        auto found = of_constants.find(tensor);
+        if (found == of_constants.end())
+          found = of_constants.emplace(tensor, tensor_of(dump.read(dump.entry(tensor)))).first;
+        constants_[n].push_back(found->second);
+      }
+    for (const RecordedCall& call : trace.calls) parameters_.push_back(parameters_of(call));
     const std::set<std::string> parameters(nodes.parameters.begin(), nodes.parameters.end());
     const std::set<std::string> inputs(nodes.inputs.begin(), nodes.inputs.end());
     for (const TensorEntry& e : dump.entries())
@@ -123,20 +136,53 @@ class Matcher {
     if (r.numbers.numel() == t.numbers.numel()) {
       shape = r.numbers.shape() == t.numbers.shape() ? kSameShape : 0;
       s.numbers = of_numbers(r.numbers, t.numbers);
-    } else if (s.module <= 0 || fit == Fit::no) {
+    } else if (s.module <= 0 || fit == Fit::no || r.name.find(':') != std::string::npos) {
       return {-100};
     }
+    // Copies have often no node of their own, but others' move the same numbers: what one gives, its numbers must say.
+    if (only_moves(call.op) && s.numbers < kSameNumbers) return {-100};
     const double apart = static_cast<double>(r.call) / static_cast<double>(trace_.calls.size()) -
                          static_cast<double>(*t.node) / static_cast<double>(nodes_.nodes.size());
+    const double parameters = kSameParameters * of_parameters(r.call, *t.node);
     // Of the nodes that one call became, the last one has its result.
     const double last = s.module > 0 && calls_in_.at(module_path(call)) == 1 && graph_.is_last_of_module(*t.node) ? 1 : 0;
-    s.points = s.module + kind + shape + s.numbers + last - kOrder * std::fabs(apart);
+    s.points = s.module + kind + shape + s.numbers + parameters + last - kOrder * std::fabs(apart);
     return s;
+  }
+
+  // A parameter as the program has it, and the other way round.
+  struct Parameter {
+    Samples plain;
+    std::optional<Samples> turned;
+  };
+  static std::vector<Parameter> parameters_of(const RecordedCall& call) {
+    std::vector<Parameter> all;
+    for (const auto& [argument, input] : call.inputs) {
+      if (note_of(call, "parameter." + argument).empty() || input.shape.empty()) continue;
+      const TensorData t = tensor_of(input);
+      Parameter p{Samples(t), std::nullopt};
+      if (t.shape.size() == 2) p.turned.emplace(turned_around(t));
+      all.push_back(std::move(p));
+    }
+    return all;
+  }
+
+  // The share of a call's parameters that a node has as its constants.
+  double of_parameters(std::size_t call, std::size_t node) const {
+    if (parameters_[call].empty() || constants_[node].empty()) return 0;
+    std::size_t found = 0;
+    for (const Parameter& p : parameters_[call])
+      found += std::ranges::any_of(constants_[node], [&](const Samples& c) {
+        return c.numel() == p.plain.numel() &&
+               (p.plain.alike(c).value_or(0) >= kMostOfThem || (p.turned && p.turned->alike(c).value_or(0) >= kMostOfThem));
+      });
+    return static_cast<double>(found) / static_cast<double>(parameters_[call].size());
   }
 
   static double of_module(const RecordedCall& call, const EngineNode& node) {
     const std::string own = module_path(call);
-    if (own.empty() || node.module.empty()) return own.empty() == node.module.empty() ? 0 : kAnotherModule / 2;
+    if (node.module.empty()) return 0;
+    if (own.empty()) return kAnotherModule / 2;
     if (own == node.module) return kSameModule;
     if (own == without_count(node.module)) return kAgain;
     return kAnotherModule;
@@ -196,6 +242,8 @@ class Matcher {
   NodeGraph graph_;
   std::vector<Result> results_;
   std::vector<Tensor> tensors_;
+  std::vector<std::vector<Samples>> constants_;      // of each node
+  std::vector<std::vector<Parameter>> parameters_;   // of each call
   std::map<std::string, std::size_t> calls_in_;  // by module
   std::map<std::size_t, std::size_t> tensor_of_;  // of a result
   std::map<std::pair<std::size_t, std::string>, std::size_t> of_result_;

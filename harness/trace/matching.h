@@ -6,6 +6,7 @@
 // names say nothing by its numbers. What a node was given is followed back to the engine's constants and inputs.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -14,12 +15,14 @@
 #include "../files/case_file.h"
 #include "../tensors/tensor_file.h"
 #include "engine_nodes.h"
+#include "quantised.h"
 
 namespace assay {
 
 struct Matched {
   diff::NameMap names;          // of the trace -> of the dump: "conv/convolution", "conv/convolution:input", "conv.weight"
   std::set<std::string> edges;  // tensors of the dump that are the model's inputs
+  std::map<std::string, QuantisedBy> quantised;  // tensors of the dump that were kept as integers
   std::size_t by_module = 0, by_numbers = 0, by_place = 0;  // of the results
 };
 

@@ -20,13 +20,6 @@ constexpr std::string_view kOfParameter = "parameter.", kOfResult = "from.", kOf
 
 bool is_only_or_first(const std::string& output) { return output == "out" || output == "out0"; }
 
-TensorData turned_around(const TensorData& t) {
-  TensorData other(t.dtype, {t.shape[1], t.shape[0]});
-  for (std::int64_t i = 0; i < t.shape[0]; ++i)
-    for (std::int64_t k = 0; k < t.shape[1]; ++k) other.set(k * t.shape[0] + i, t.get(i * t.shape[1] + k));
-  return other;
-}
-
 class Givens {
  public:
   Givens(const CaseFile& trace, const TensorFile& dump, const EngineNodes& nodes,
@@ -34,28 +27,36 @@ class Givens {
       : trace_(trace),
         nodes_(nodes),
         graph_(nodes),
+        constants_(nodes, graph_, dump),
         node_of_call_(node_of_call),
         matched_(matched),
-        parameters_(nodes.parameters.begin(), nodes.parameters.end()),
         inputs_(nodes.inputs.begin(), nodes.inputs.end()) {
     for (const TensorEntry& e : dump.entries()) entries_.emplace(e.name, e);
     read_ = [&dump](const TensorEntry& e) { return tensor_of(dump.read(e)); };
   }
 
   void match() {
+    for (const EngineNode& node : nodes_.nodes)
+      if (is_dequantizing(node.op) && node.inputs.size() > 1 && !node.outputs.empty())
+        matched_.quantised[node.outputs[0]] = {in_dump(node.inputs[1]),
+                                               node.inputs.size() > 2 ? in_dump(node.inputs[2]) : "",
+                                               in_dump(node.inputs[0])};
+    std::erase_if(matched_.quantised, [](const auto& q) { return q.second.scale.empty(); });
     for (const auto& [k, node] : std::map(node_of_call_)) begins_with(k, node);
     for (const auto& [k, node] : node_of_call_)
       for (const auto& [argument, input] : trace_.calls[k].inputs) {
         const std::string parameter = note_of(trace_.calls[k], std::string(kOfParameter) + argument);
         if (!parameter.empty())
-          of_parameter(k, argument, parameter, nodes_.nodes[node]);
+          of_parameter(k, argument, parameter, node);
         else
-          received(k, argument, input, nodes_.nodes[node]);
+          received(k, argument, input, nodes_.nodes[main_node(trace_.calls[k], node)]);
       }
-    for (const auto& [k, node] : node_of_call_) folded_bias(trace_.calls[k], nodes_.nodes[node]);
+    for (const auto& [k, node] : node_of_call_) folded_bias(trace_.calls[k], node);
   }
 
  private:
+  std::string in_dump(const std::string& tensor) const { return entries_.contains(tensor) ? tensor : ""; }
+
   // A node that is several calls in one gives the result of the last one, and is given what the first one is: a convolution with its
   // batch norm and activation.
   void begins_with(std::size_t k, std::size_t node) {
@@ -71,25 +72,9 @@ class Givens {
     if (node_of_call_.try_emplace(first, node).second) node_of_call_.erase(k);
   }
 
-  // Constants that a node has, with the number of the input that they come by.
-  std::vector<std::pair<std::string, std::size_t>> constants_of(const EngineNode& node) const {
-    std::vector<std::pair<std::string, std::size_t>> all;
-    const auto add = [&](const std::string& tensor, std::size_t input) {
-      for (const std::string& t : graph_.handed_on(tensor))
-        if (parameters_.contains(t) && entries_.contains(t)) all.emplace_back(t, input);
-    };
-    for (std::size_t i = 0; i < node.inputs.size(); ++i) add(node.inputs[i], i);
-    // MatMul before the Add of a bias, whose result is a linear layer's.
-    for (const std::string& given : node.inputs)
-      if (const auto before = graph_.node_of(given);
-          before && (node.module.empty() || nodes_.nodes[*before].module == node.module))
-        for (std::size_t i = 0; i < nodes_.nodes[*before].inputs.size(); ++i)
-          add(nodes_.nodes[*before].inputs[i], i);
-    return all;
-  }
-
   void of_parameter(std::size_t k, const std::string& argument, const std::string& parameter,
-                    const EngineNode& node) {
+                    std::size_t at) {
+    const EngineNode& node = nodes_.nodes[at];
     if (entries_.contains(parameter) || matched_.names.contains(parameter) ||
         fit_of(trace_.calls[k].op, node.op) == Fit::no)
       return;
@@ -101,7 +86,7 @@ class Givens {
     const int place = input_of(call.op, argument, node.op);
     double most = 0;
     std::string best;
-    for (const auto& [name, input] : constants_of(node)) {
+    for (const auto& [name, input] : constants_.of(at)) {
       const TensorEntry& entry = entries_.at(name);
       if (taken_.contains(name)) continue;
       const Samples numbers(read_(entry));
@@ -119,13 +104,25 @@ class Givens {
     taken_.insert(best);
   }
 
+  // The product before the addition of a bias, whose result is a linear layer's.
+  std::size_t main_node(const RecordedCall& call, std::size_t node) const {
+    if (fit_of(call.op, nodes_.nodes[node].op) == Fit::yes) return node;
+    for (const std::string& given : nodes_.nodes[node].inputs)
+      if (const auto before = graph_.node_of(given);
+          before && nodes_.nodes[*before].module == nodes_.nodes[node].module &&
+          fit_of(call.op, nodes_.nodes[*before].op) != Fit::no && !hands_on(nodes_.nodes[*before].op))
+        return *before;
+    return node;
+  }
+
   // A convolution's into which a batch norm is folded, which has none in the program.
-  void folded_bias(const RecordedCall& call, const EngineNode& node) {
+  void folded_bias(const RecordedCall& call, std::size_t at) {
+    const EngineNode& node = nodes_.nodes[at];
     const std::string weight = note_of(call, "parameter.weight");
     if (call.op != "convolution" || !weight.ends_with("weight") || call.inputs.contains("bias")) return;
     const std::string bias = weight.substr(0, weight.size() - 6) + "bias";
     if (entries_.contains(bias) || node.inputs.size() < 3) return;
-    for (const auto& [name, input] : constants_of(node))
+    for (const auto& [name, input] : constants_.of(at))
       if (input == 2 && entries_.at(name).shape.size() == 1) matched_.names.try_emplace(bias, name);
   }
 
@@ -148,6 +145,10 @@ class Givens {
       return;
     }
     // Another result, or the right one in another order: what computes in between is the engine's way of computing this call.
+    if (matched_.quantised.contains(given) && has_shape(given, input.shape)) {
+      matched_.names[name] = given;
+      return;
+    }
     const std::string expected = result_of(*origin);
     if (expected.empty() || given == expected || !has_shape(given, input.shape)) return;
     const bool is_result = results().contains(given), comes_from_it = std::ranges::find(back, expected) != back.end();
@@ -185,9 +186,10 @@ class Givens {
   const CaseFile& trace_;
   const EngineNodes& nodes_;
   NodeGraph graph_;
+  NodeConstants constants_;
   std::map<std::size_t, std::size_t> node_of_call_;
   Matched& matched_;
-  const std::set<std::string> parameters_, inputs_;
+  const std::set<std::string> inputs_;
   std::map<std::string, TensorEntry> entries_;
   std::function<TensorData(const TensorEntry&)> read_;
   std::set<std::string> taken_, results_;
@@ -233,6 +235,33 @@ std::vector<std::string> NodeGraph::handed_on(const std::string& tensor) const {
     const std::string& before = nodes_.nodes[*node].inputs[0];
     if (before.empty() || std::ranges::find(all, before) != all.end()) break;
     all.push_back(before);
+  }
+  return all;
+}
+
+NodeConstants::NodeConstants(const EngineNodes& nodes, const NodeGraph& graph, const TensorFile& dump)
+    : nodes_(nodes), graph_(graph), parameters_(nodes.parameters.begin(), nodes.parameters.end()) {
+  for (const TensorEntry& e : dump.entries()) dumped_.insert(e.name);
+}
+
+void NodeConstants::add(const std::string& given, std::size_t input, std::vector<Constant>& all) const {
+  const std::vector<std::string> back = graph_.handed_on(given);
+  const bool constant = parameters_.contains(back.back());
+  for (const std::string& tensor : back) {
+    const auto node = graph_.node_of(tensor);
+    const bool dequantised = constant && node && is_dequantizing(nodes_.nodes[*node].op);
+    if (is_dumped(tensor) && (parameters_.contains(tensor) || dequantised)) all.push_back({tensor, input});
+  }
+}
+
+std::vector<NodeConstants::Constant> NodeConstants::of(std::size_t at) const {
+  const EngineNode& node = nodes_.nodes[at];
+  std::vector<Constant> all;
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) add(node.inputs[i], i, all);
+  for (const std::string& given : node.inputs) {
+    const auto before = graph_.node_of(given);
+    if (!before || (!node.module.empty() && nodes_.nodes[*before].module != node.module)) continue;
+    for (std::size_t i = 0; i < nodes_.nodes[*before].inputs.size(); ++i) add(nodes_.nodes[*before].inputs[i], i, all);
   }
   return all;
 }

@@ -34,6 +34,28 @@ class NodeGraph {
   std::set<std::size_t> last_of_module_;
 };
 
+// The constants that nodes have, by name: of a node and of those that hand them on to it, also as integers; and of the MatMul before the
+// Add of a bias, whose result is a linear layer's.
+class NodeConstants {
+ public:
+  // Both must outlive this object.
+  NodeConstants(const EngineNodes& nodes, const NodeGraph& graph, const TensorFile& dump);
+
+  struct Constant {
+    std::string tensor;
+    std::size_t input;  // of the node, by which it comes
+  };
+  std::vector<Constant> of(std::size_t node) const;
+  bool is_dumped(const std::string& tensor) const { return dumped_.contains(tensor); }
+
+ private:
+  void add(const std::string& given, std::size_t input, std::vector<Constant>& all) const;
+
+  const EngineNodes& nodes_;
+  const NodeGraph& graph_;
+  std::set<std::string> parameters_, dumped_;
+};
+
 // Parameters, received tensors and inputs of the model, for calls whose nodes are known.
 void match_arguments(const CaseFile& trace, const TensorFile& dump, const EngineNodes& nodes,
                      const std::map<std::size_t, std::size_t>& node_of_call, Matched& matched);

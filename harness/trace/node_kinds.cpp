@@ -131,6 +131,8 @@ bool rounds(std::string_view node) {
   return all.contains(plain(node));
 }
 
+bool is_dequantizing(std::string_view node) { return plain(node) == "dequantizelinear"; }
+
 int input_of(std::string_view call, std::string_view argument, std::string_view node) {
   static const std::map<std::string, std::vector<std::string_view>, std::less<>> orders{
       {"convolution", {"input", "weight", "bias"}},
@@ -151,12 +153,15 @@ int input_of(std::string_view call, std::string_view argument, std::string_view 
       {"maximum", {"self", "other"}},
       {"minimum", {"self", "other"}},
   };
-  if (fit_of(call, node) != Fit::yes) return -1;
+  const Fit fit = fit_of(call, node);
+  const bool product = plain(node) == "matmul" || plain(node) == "fusedmatmul";  // of a linear layer, whose bias is added afterwards
+  if (fit != Fit::yes && !(fit == Fit::part && product)) return -1;
   const Kind* const kind = kind_of(call);
   const auto order = orders.find(kind == nullptr ? base(call) : kind->call);
   if (order == orders.end()) return argument == "self" || argument == "input" ? 0 : -1;
   const auto at = std::ranges::find(order->second, argument);
-  return at == order->second.end() ? -1 : static_cast<int>(at - order->second.begin());
+  if (at == order->second.end() || (product && at - order->second.begin() > 1)) return -1;
+  return static_cast<int>(at - order->second.begin());
 }
 
 }  // namespace assay

@@ -22,6 +22,9 @@ bool hands_on(std::string_view node);
 // Of those, one that may round: Cast, DequantizeLinear.
 bool rounds(std::string_view node);
 
+// Whether it makes numbers of integers, of a step and of a number that is zero: DequantizeLinear.
+bool is_dequantizing(std::string_view node);
+
 // Which input of the node is this argument of PyTorch's operator; -1 if that is not known.
 int input_of(std::string_view call, std::string_view argument, std::string_view node);
 

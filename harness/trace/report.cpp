@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "bisect.h"
 #include "reports/text.h"
+#include "share.h"
 #include "together_report.h"
 
 namespace assay {
@@ -42,6 +44,9 @@ json json_of(const BisectedCall& c) {
             {"one_of", json::array()},
             {"says", c.says},
             {"dumped_as", c.dumped_as},
+            {"elements", c.elements},
+            {"quantised", c.quantised},
+            {"signal_to_noise", c.signal_to_noise && std::isfinite(*c.signal_to_noise) ? json(*c.signal_to_noise) : json(nullptr)},
             {"stored_as", c.stored_as.empty() ? json(nullptr) : json(c.stored_as)},
             {"diagnosis", nullptr},
             {"together", json_of(c.together)},
@@ -192,6 +197,7 @@ std::string to_text(const Bisection& b, Style style) {
     s += paragraph(fmt::format("Not used of the dump: {}. --map says which call or parameter a tensor is.",
                                first_of(b.unused, kMostNamed)),
                    "", "  ");
+  s += quantised_text(b) + share_text(b);
   const auto first = std::ranges::find_if(b.calls, &BisectedCall::is_finding);
   const auto judged = std::ranges::count_if(b.calls, [](const BisectedCall& c) {
     return !c.dumped_as.empty() && c.status != Status::no_reference && c.status != Status::not_judged;
@@ -203,6 +209,8 @@ std::string to_text(const Bisection& b, Style style) {
               ? style.doubtful(
                     "No call is at fault for certain, but the last result is another one than PyTorch's: what is not decided may be the reason.") +
                     "\n"
+          : first == b.calls.end() && !b.judged().is_most()
+              ? style.doubtful("No call that was judged is at fault, but less than half of the program was judged.") + "\n"
           : first == b.calls.end()
               ? style.good(judged == 0
                                ? std::string("No call is at fault, as far as the inputs in the dump show.")
@@ -231,7 +239,15 @@ std::string to_json(const Bisection& b) {
          {"calls", json::array()},
          {"written", b.written},
          {"unused", b.unused},
-         {"unread", b.unread}};
+         {"unread", b.unread},
+         {"engine", b.engine.empty() ? json(nullptr) : json(b.engine)},
+         {"settings", b.settings},
+         {"matched", {{"module", b.by_module}, {"numbers", b.by_numbers}, {"place", b.by_place}}}};
+  const Bisection::Share share = b.judged();
+  j["judged"] = {{"calls", share.calls},
+                 {"of_calls", share.of_calls},
+                 {"elements", share.elements},
+                 {"of_elements", share.of_elements}};
   for (const BisectedCall& c : b.calls) j["calls"].push_back(json_of(c));
   return j.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
@@ -260,6 +276,10 @@ BisectedCall call_of(const json& kept, const json& more) {
   c.source = kept.at("source");
   c.case_text = kept.at("case");
   c.dumped_as = kept.at("dumped_as");
+  c.elements = kept.value("elements", std::uint64_t{0});
+  c.quantised = kept.value("quantised", std::vector<std::string>());
+  if (const auto noise = kept.find("signal_to_noise"); noise != kept.end() && noise->is_number())
+    c.signal_to_noise = noise->get<double>();
   c.says = kept.at("says").get<std::vector<std::string>>();
   if (!kept.at("stored_as").is_null()) c.stored_as = kept.at("stored_as");
   c.has_reference = more.at("has_reference");

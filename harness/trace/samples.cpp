@@ -68,4 +68,11 @@ std::optional<double> Samples::alike_moved(const Samples& other) const {
   return std::nullopt;
 }
 
+TensorData turned_around(const TensorData& t) {
+  TensorData other(t.dtype, {t.shape[1], t.shape[0]});
+  for (std::int64_t i = 0; i < t.shape[0]; ++i)
+    for (std::int64_t k = 0; k < t.shape[1]; ++k) other.set(k * t.shape[0] + i, t.get(i * t.shape[1] + k));
+  return other;
+}
+
 }  // namespace assay

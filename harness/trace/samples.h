@@ -32,4 +32,7 @@ class Samples {
   std::vector<double> plain_, first_;  // as they lie; as they lie with the channels, which are at the end, at their place
 };
 
+// A matrix with its dimensions exchanged.
+TensorData turned_around(const TensorData& matrix);
+
 }  // namespace assay

@@ -235,6 +235,7 @@ struct ScalarOps<Adversary<V>> {
     return attack_state().coin() ? a : b;
   }
   static bool folds() { return arithmetic().folds_affine; }
+  static bool rewrites() { return arithmetic().rewrites; }
   // Each element or row has random numbers of its own, whatever was read before.
   static void begin(int output, std::int64_t number) {
     AttackState& s = attack_state();

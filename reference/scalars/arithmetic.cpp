@@ -32,6 +32,7 @@ Arithmetic::Arithmetic(const Contract& c, Dtype computed_in, Dtype stored_as)
       updates_moments(c.moments == MomentsBy::updating),
       one_pass(c.moments == MomentsBy::one_pass),
       folds_affine(c.folded_affine),
+      rewrites(c.rewritten),
       tiny(c.tiny),
       div_extra(c.div_extra),
       sqrt_extra(c.sqrt_extra),

@@ -42,6 +42,7 @@ struct Arithmetic {
   bool updates_moments = false;  // mean and squares by merging parts
   bool one_pass = false;         // squares as the sum of x^2 less n mean^2
   bool folds_affine = false;     // x * scale + shift in place of (x - mean) * scale
+  bool rewrites = false;         // activations by the formulas of inference engines
   double tiny = 0;
   double div_extra = 0, sqrt_extra = 0;
   Chain chain;

@@ -13,6 +13,7 @@
 //                            under tie=any, any such k; the result of an element, not of one of a row
 //   folded(a, [] { return b; })   a, (x - mean) * scale; or b, x * scale + shift, where the contract says affine=folded,
 //                            which folds<S>() tells a reference that would prepare for b in vain
+//   rewritten(a, [] { return b; })   a; or b, another formula for the same number, where the contract says form=rewritten
 //   line(x, mean, scale, shift, more)   more + x * scale + (shift - mean * scale), for such a b: mean and scale are one number
 //                            each, whatever their errors
 //   moments<S>(n, x)         mean and squared distances from it: moments.h
@@ -48,8 +49,8 @@ namespace assay {
 //   template <class Term> static S sum(std::int64_t n, Term&& term)
 //   template <class Term, class Each> static void running_sums(...), template <class Term> static S largest_at(...):
 //     optional; otherwise one addition, or comparison, after the other
-//   static S either(const S& a, const S& b), static bool folds(), static S line(...)   optional: of scalars for which there are
-//     other ways
+//   static S either(const S& a, const S& b), static bool folds(), static bool rewrites(), static S line(...)   optional: of scalars
+//     for which there are other ways
 //   static S passed(const S& x, Dtype d)   optional: of scalars to which storing matters
 //   static void begin(int output, std::int64_t number)   optional: called before each element or row
 template <class S>
@@ -99,6 +100,13 @@ bool folds() {
 template <class S, class Other>
 S folded(const S& a, Other&& b) {
   return folds<S>() ? either(a, b) : a;
+}
+template <class S, class Other>
+S rewritten(const S& a, Other&& b) {
+  if constexpr (requires { ScalarOps<S>::rewrites(); })
+    return ScalarOps<S>::rewrites() ? either(a, b) : a;
+  else
+    return a;
 }
 template <class S>
 S line(const S& x, const S& mean, const S& scale, const S& shift, const S& more = S(0)) {

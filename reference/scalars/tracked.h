@@ -146,6 +146,7 @@ template <class V>
 struct ScalarOps<Tracked<V>> {
   static Tracked<V> either(const Tracked<V>& a, const Tracked<V>& b) { return hull(closed(a), closed(b)); }
   static bool folds() { return arithmetic().folds_affine; }
+  static bool rewrites() { return arithmetic().rewrites; }
   static Tracked<V> line(const Tracked<V>& x, const Tracked<V>& mean, const Tracked<V>& scale,
                          const Tracked<V>& shift, const Tracked<V>& more) {
     return tracked_line(x, mean, scale, shift, more);

@@ -88,6 +88,7 @@ std::map<std::string, std::string> contracts() {
       {"one_pass_f64", "moments=one_pass accumulate=f64 -- test"},
       {"updating_f64", "moments=updating accumulate=f64 affine=folded -- test"},
       {"folded", "affine=folded -- test"},
+      {"rewritten", "form=rewritten tanh=4ulp -- test"},
       {"unsigned_zero", "signed_zero=ignore -- test"},
       {"everything",
        "compute=bf16 accumulate=f16 multiply=bf16 store=faithful exp=3ulp div=2 ftz=yes daz=yes tiny=1e-30 -- test"},
