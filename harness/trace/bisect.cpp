@@ -48,10 +48,9 @@ class Bisector {
       : trace_(trace),
         nodes_(options.nodes.empty() ? EngineNodes() : read_engine_nodes(options.nodes)),
         matched_(options.nodes.empty() ? Matched() : match_nodes(trace, file, nodes_)),
-        dump_(trace, file, options.map, matched_),
+        dump_(trace, file, options.map, matched_, precision_of(nodes_)),
         options_(options),
-        contract_(options.contract.empty() && !options.nodes.empty() ? std::string(diagnose::kOfEngines)
-                                                                     : options.contract),
+        contract_(contract_of(options, nodes_)),
         readers_(trace),
         foldings_(trace, readers_, dump_),
         inputs_(trace, dump_, results_, foldings_),
@@ -72,6 +71,13 @@ class Bisector {
   const EngineNodes& nodes() const { return nodes_; }
 
  private:
+  static std::string contract_of(const BisectOptions& options, const EngineNodes& nodes) {
+    if (!options.contract.empty() || options.nodes.empty()) return options.contract;
+    const auto precision = precision_of(nodes);
+    return std::string(diagnose::kOfEngines) +
+           (precision ? fmt::format(" multiply={}", name(*precision)) : std::string());
+  }
+
   BisectedCall judged(std::size_t k) {
     const RecordedCall& recorded = trace_.calls[k];
     BisectedCall result;

@@ -51,8 +51,9 @@ std::string name_of(const CaseFile& trace, std::size_t call) {
 
 std::string module_of(const RecordedCall& call) { return call.name.substr(0, call.name.find('/')); }
 
-Dump::Dump(const CaseFile& trace, const TensorFile& file, const diff::NameMap& map, const Matched& matched)
-    : trace_(trace), file_(file), map_(map), matched_(matched) {
+Dump::Dump(const CaseFile& trace, const TensorFile& file, const diff::NameMap& map, const Matched& matched,
+           std::optional<Dtype> precision)
+    : trace_(trace), file_(file), map_(map), matched_(matched), precision_(precision) {
   for (const TensorEntry& e : file.entries()) names_.insert(e.name);
   for (const RecordedCall& call : trace.calls) calls_in_[module_of(call)] += counts_only(call) ? 0 : 1;
   check_map();
@@ -156,6 +157,15 @@ std::optional<std::string> Dump::argument(std::size_t call, const std::string& a
 TensorData Dump::read(const std::string& name) {
   used_.insert(name);
   return peek(name);
+}
+
+std::optional<Dtype> Dump::rounded_to(const TensorData& t) const {
+  if (!precision_ || t.dtype != Dtype::f32) return std::nullopt;
+  for (std::int64_t i = 0; i < t.numel(); ++i) {
+    const double x = t.get(i);
+    if (x == x && round_to(x, format(*precision_)) != x) return std::nullopt;
+  }
+  return precision_;
 }
 
 std::optional<Steps> Dump::steps_of(const std::string& name) const {

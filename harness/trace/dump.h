@@ -29,9 +29,10 @@ std::string module_of(const RecordedCall& call);
 
 class Dump {
  public:
-  // All must outlive this object. The map counts before what was matched, and that before names that are equal. Throws CaseError for a map
+  // All must outlive this object. With a `precision`, results whose numbers all are of that format are taken for rounded to it. The map counts before what was matched, and that before names that are equal. Throws CaseError for a map
   // that names nothing of the trace, FileError for one that names nothing of the dump.
-  Dump(const CaseFile& trace, const TensorFile& file, const diff::NameMap& map, const Matched& matched);
+  Dump(const CaseFile& trace, const TensorFile& file, const diff::NameMap& map, const Matched& matched,
+       std::optional<Dtype> precision = {});
 
   struct Found {
     std::string name;
@@ -52,6 +53,9 @@ class Dump {
   TensorData read(const std::string& name);
   TensorData peek(const std::string& name) const;  // the same, and it does not count as used
   Dtype dtype(const std::string& name) const { return file_.entry(name).dtype; }
+  std::optional<Dtype> precision() const { return precision_; }
+  // To what a result was rounded before it was dumped; nothing if it does not show.
+  std::optional<Dtype> rounded_to(const TensorData& t) const;
   // Parameters that the program writes to: of which moment the dump's are, nobody knows.
   std::vector<std::string> written() const;
   // Of the others, those that were never read.
@@ -71,6 +75,7 @@ class Dump {
   const TensorFile& file_;
   const diff::NameMap& map_;
   const Matched& matched_;
+  const std::optional<Dtype> precision_;
   std::set<std::string> names_, used_;
   std::map<std::string, int> calls_in_;  // by module
   std::map<std::size_t, std::string> by_shape_;

@@ -36,6 +36,10 @@ std::optional<Dumped> result_of(Dump& dump, std::size_t k, const std::string& ou
     dumped.narrower = t.dtype;
     result.stored_as = name(t.dtype);
     result.computed_in = name(expected.dtype);
+  } else if (const auto rounded = dump.rounded_to(t); rounded && diagnose::is_narrower(*rounded, expected.dtype)) {
+    dumped.narrower = rounded;
+    result.stored_as = name(*rounded);
+    result.computed_in = name(expected.dtype);
   }
   return dumped;
 }

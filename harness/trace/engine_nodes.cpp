@@ -89,6 +89,14 @@ EngineNodes parse_engine_nodes(std::string_view text) {
   return all;
 }
 
+std::optional<Dtype> precision_of(const EngineNodes& nodes) {
+  const auto found = nodes.settings.find("inference_precision");
+  if (found == nodes.settings.end()) return std::nullopt;
+  if (found->second.find("bf16") != std::string::npos || found->second.find("bfloat16") != std::string::npos) return Dtype::bf16;
+  if (found->second.find("f16") != std::string::npos || found->second.find("float16") != std::string::npos) return Dtype::f16;
+  return std::nullopt;
+}
+
 EngineNodes read_engine_nodes(const std::string& path) {
   const std::string text = read_file(path);
   try {

@@ -5,9 +5,12 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "vocabulary/dtype.h"
 
 namespace assay {
 
@@ -25,6 +28,9 @@ struct EngineNodes {
   std::vector<std::string> parameters;        // tensors of the dump that are the engine's own constants
   std::vector<EngineNode> nodes;              // in the order in which they ran
 };
+
+// The format to which the engine rounds what it computes with in f32, bf16 or f16, as its setting inference_precision says; or nothing.
+std::optional<Dtype> precision_of(const EngineNodes& nodes);
 
 // Throws std::invalid_argument that says what is wrong, and where.
 EngineNodes parse_engine_nodes(std::string_view json);

@@ -96,6 +96,7 @@ TensorData reshaped(const TensorData& t, const Shape& shape) {
 SeenInputs::SeenInputs(const CaseFile& trace, Dump& dump, const KnownResults& results,
                        const Foldings& foldings)
     : trace_(trace), dump_(dump), results_(results), foldings_(foldings) {
+  if (dump.precision()) rounded_to_.insert(*dump.precision());
   for (std::size_t k = 0; k < trace.calls.size(); ++k)
     for (const auto& [output, recorded] : trace.calls[k].outputs)
       if (const auto found = dump.result(k, output); found && recorded.actual)

@@ -21,11 +21,11 @@ namespace {
 constexpr double kAccepted = 4;
 constexpr double kSameModule = 4, kAnotherModule = -3, kAgain = 3;
 constexpr double kSameCall = 1, kSameName = 1;
-constexpr double kFits = 2, kPart = 0.5, kAnotherKind = -4, kHandsOn = -1;
+constexpr double kFits = 2, kPart = 0.5, kAnotherKind = -3, kAnotherOfItsModule = -0.5, kHandsOn = -1;
 constexpr double kSameNumbers = 5, kSomeNumbers = 2, kOtherNumbers = -0.5;
 constexpr double kSameParameters = 3;
 constexpr double kSameShape = 1, kOtherSize = -3;
-constexpr double kOrder = 2, kNeighbours = 2;
+constexpr double kOrder = 2, kNeighbours = 2, kReaders = 1.5;
 constexpr int kRounds = 3;
 constexpr double kMostOfThem = 0.9, kHalfOfThem = 0.5;
 
@@ -86,7 +86,8 @@ class Matcher {
     const std::set<std::string> parameters(nodes.parameters.begin(), nodes.parameters.end());
     const std::set<std::string> inputs(nodes.inputs.begin(), nodes.inputs.end());
     for (const TensorEntry& e : dump.entries())
-      if (!parameters.contains(e.name) && !inputs.contains(e.name) && graph_.node_of(e.name))
+      if (!parameters.contains(e.name) && !inputs.contains(e.name) && graph_.follows_from_inputs(e.name) &&
+          !is_dequantizing(nodes.nodes[*graph_.node_of(e.name)].op))
         tensors_.push_back({e.name, graph_.node_of(e.name), Samples(tensor_of(dump.read(e)))});
     for (std::size_t k = 0; k < trace.calls.size(); ++k)
       for (const auto& [output, recorded] : trace.calls[k].outputs) {
@@ -95,7 +96,12 @@ class Matcher {
         results_.push_back({k, output, trace.calls[k].name + (first ? "" : ":" + output),
                             Samples(tensor_of(*recorded.actual))});
       }
-    for (const RecordedCall& call : trace.calls) ++calls_in_[module_path(call)];
+    for (std::size_t k = 0; k < trace.calls.size(); ++k) {
+      ++calls_in_[module_path(trace.calls[k])];
+      for (const auto& [key, value] : trace.calls[k].notes)
+        if (const auto origin = key.starts_with("from.") ? parse_origin(value) : std::nullopt)
+          readers_[{origin->call, origin->result}].push_back(k);
+    }
   }
 
   Matched matched() {
@@ -129,6 +135,10 @@ class Matcher {
     s.module = of_module(call, node);
     const Fit fit = fit_of(call.op, node.op);
     double kind = fit == Fit::yes ? kFits : fit == Fit::part ? kPart : fit == Fit::no ? kAnotherKind : 0;
+    // A module that makes one call is that call, whatever the engine has put in its place.
+    const bool last_of_module =
+        s.module > 0 && calls_in_.at(module_path(call)) == 1 && graph_.is_last_of_module(*t.node);
+    if (fit == Fit::no && last_of_module) kind = kAnotherOfItsModule;
     if (hands_on(node.op) && fit != Fit::yes) kind = kHandsOn;
     if (!node.call.empty() && base_name(node.call) == base_name(call.op)) kind += kSameCall;
     if (t.name == r.name || t.name == module_path(call)) kind += kSameName;
@@ -139,13 +149,15 @@ class Matcher {
     } else if (s.module <= 0 || fit == Fit::no || r.name.find(':') != std::string::npos) {
       return {-100};
     }
+    const double parameters = kSameParameters * of_parameters(r.call, *t.node);
+    // A module that makes several calls says not which of them it is.
+    if (kind <= 0 && s.numbers < kSomeNumbers && parameters == 0 && !last_of_module) return {-100};
     // Copies have often no node of their own, but others' move the same numbers: what one gives, its numbers must say.
     if (only_moves(call.op) && s.numbers < kSameNumbers) return {-100};
     const double apart = static_cast<double>(r.call) / static_cast<double>(trace_.calls.size()) -
                          static_cast<double>(*t.node) / static_cast<double>(nodes_.nodes.size());
-    const double parameters = kSameParameters * of_parameters(r.call, *t.node);
     // Of the nodes that one call became, the last one has its result.
-    const double last = s.module > 0 && calls_in_.at(module_path(call)) == 1 && graph_.is_last_of_module(*t.node) ? 1 : 0;
+    const double last = last_of_module ? 1 : 0;
     s.points = s.module + kind + shape + s.numbers + parameters + last - kOrder * std::fabs(apart);
     return s;
   }
@@ -213,6 +225,20 @@ class Matcher {
     return all == 0 ? 0 : kNeighbours * static_cast<double>(together) / static_cast<double>(all);
   }
 
+  // The calls that read a result: of several nodes that one call became, the last one is next to theirs.
+  double of_readers(const Result& r, const Tensor& t) const {
+    const auto readers = readers_.find({r.call, r.output});
+    if (readers == readers_.end()) return 0;
+    double all = 0, together = 0;
+    for (const std::size_t call : readers->second) {
+      const auto node = node_of_call_.find(call);
+      if (node == node_of_call_.end()) continue;
+      ++all;
+      if (const int steps = graph_.steps_from(t.name, node->second); steps > 0) together += 1.0 / steps;
+    }
+    return all == 0 ? 0 : kReaders * together / all;
+  }
+
   void assign(const std::vector<std::vector<Score>>& own) {
     struct Pair {
       double points;
@@ -221,19 +247,22 @@ class Matcher {
     std::vector<Pair> pairs;
     for (std::size_t r = 0; r < results_.size(); ++r)
       for (std::size_t t = 0; t < tensors_.size(); ++t) {
-        if (own[r][t].points + kNeighbours < kAccepted) continue;
-        const double points = own[r][t].points + of_neighbours(results_[r], tensors_[t]);
+        if (own[r][t].points + kNeighbours + kReaders < kAccepted) continue;
+        const double points = own[r][t].points + of_neighbours(results_[r], tensors_[t]) +
+                              of_readers(results_[r], tensors_[t]);
         if (points >= kAccepted) pairs.push_back({points, r, t});
       }
     std::ranges::stable_sort(pairs, std::greater<>(), &Pair::points);
     tensor_of_.clear();
     of_result_.clear();
+    node_of_call_.clear();
     std::set<std::size_t> taken;
     for (const Pair& p : pairs) {
       if (tensor_of_.contains(p.result) || taken.contains(p.tensor)) continue;
       tensor_of_[p.result] = p.tensor;
       of_result_[{results_[p.result].call, results_[p.result].output}] = p.result;
       taken.insert(p.tensor);
+      node_of_call_.try_emplace(results_[p.result].call, *tensors_[p.tensor].node);
     }
   }
 
@@ -247,6 +276,8 @@ class Matcher {
   std::map<std::string, std::size_t> calls_in_;  // by module
   std::map<std::size_t, std::size_t> tensor_of_;  // of a result
   std::map<std::pair<std::size_t, std::string>, std::size_t> of_result_;
+  std::map<std::size_t, std::size_t> node_of_call_;
+  std::map<std::pair<std::size_t, std::string>, std::vector<std::size_t>> readers_;  // of a call's output
 };
 
 }  // namespace

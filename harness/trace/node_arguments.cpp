@@ -199,10 +199,16 @@ class Givens {
 
 NodeGraph::NodeGraph(const EngineNodes& nodes) : nodes_(nodes) {
   std::map<std::string, std::size_t> last;
+  const std::set<std::string> given(nodes.inputs.begin(), nodes.inputs.end());
   for (std::size_t n = 0; n < nodes.nodes.size(); ++n) {
     for (const std::string& output : nodes.nodes[n].outputs)
       if (!output.empty()) node_of_[output] = n;
     last[nodes.nodes[n].module] = n;
+    // Without inputs, whatever a node gives.
+    if (given.empty() || std::ranges::any_of(nodes.nodes[n].inputs, [&](const std::string& t) {
+          return given.contains(t) || following_.contains(t);
+        }))
+      following_.insert(nodes.nodes[n].outputs.begin(), nodes.nodes[n].outputs.end());
   }
   for (const auto& [module, n] : last)
     if (!module.empty()) last_of_module_.insert(n);
@@ -225,6 +231,20 @@ std::set<std::string> NodeGraph::before(std::size_t node) const {
     from = std::move(next);
   }
   return all;
+}
+
+int NodeGraph::steps_from(const std::string& tensor, std::size_t node) const {
+  std::vector<std::size_t> from{node};
+  for (int step = 1; step <= kBack; ++step) {
+    std::vector<std::size_t> next;
+    for (const std::size_t n : from)
+      for (const std::string& input : nodes_.nodes[n].inputs) {
+        if (input == tensor) return step;
+        if (const auto other = node_of(input)) next.push_back(*other);
+      }
+    from = std::move(next);
+  }
+  return 0;
 }
 
 std::vector<std::string> NodeGraph::handed_on(const std::string& tensor) const {

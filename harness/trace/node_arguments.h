@@ -24,14 +24,19 @@ class NodeGraph {
   std::optional<std::size_t> node_of(const std::string& tensor) const;
   // Tensors that a node computes from, a few nodes back.
   std::set<std::string> before(std::size_t node) const;
-  // The same, as long as the nodes in between hand numbers on as they are; the nearest first.
+  // How many nodes back from a node a tensor is: 1 for what it reads; 0 if it is farther than a few, or nowhere there.
+  int steps_from(const std::string& tensor, std::size_t node) const;
+  // What a tensor was before, as long as the nodes in between hand numbers on as they are; the nearest first.
   std::vector<std::string> handed_on(const std::string& tensor) const;
+  // Whether its numbers are computed of what the model is given, and not of constants alone.
+  bool follows_from_inputs(const std::string& tensor) const { return following_.contains(tensor); }
   bool is_last_of_module(std::size_t node) const { return last_of_module_.contains(node); }
 
  private:
   const EngineNodes& nodes_;
   std::map<std::string, std::size_t> node_of_;
   std::set<std::size_t> last_of_module_;
+  std::set<std::string> following_;
 };
 
 // The constants that nodes have, by name: of a node and of those that hand them on to it, also as integers; and of the MatMul before the
