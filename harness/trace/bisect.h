@@ -89,6 +89,7 @@ struct Bisection {
 
 struct BisectOptions {
   diff::NameMap map;     // names of the trace -> names of the dump
+  std::string nodes;     // a file of assay.engine/1 about the dump; empty: that beside it, if there is one
   std::string contract;  // of the engine's kernels; empty: what common libraries do
   diagnose::Options diagnosis;
   Journal* journal =
