@@ -10,6 +10,7 @@
 #include "interrupt.h"
 #include "kept_run.h"
 #include "number_checks.h"
+#include "record_said.h"
 #include "reports/text.h"
 #include "shared_flags.h"
 #include "terminal.h"
@@ -26,11 +27,25 @@ struct RecordFlags {
 
 constexpr std::string_view kNotOfOps = "not of --ops";  // as harness/python/record.py says it
 
+}  // namespace
+
+std::string no_such_call(const RecordSummary& s, const RecordOptions& options) {
+  if (s.outermost.empty())
+    return fmt::format("{} calls no torch.nn.Module, of which one call is to be recorded.", options.script);
+  std::string listed;
+  for (const std::string& call : s.outermost) listed += fmt::format("{}{}", listed.empty() ? "" : ", ", call);
+  return fmt::format("--call {}: {} calls outermost modules {}: {}.", options.call, options.script,
+                     s.outermost.size() == 1 ? "once" : fmt::format("{} times", s.outermost.size()), listed);
+}
+
+namespace {
+
 std::string why_none(const RecordSummary& s, const RecordOptions& options) {
   constexpr std::string_view kOf = "Nothing was recorded: ";
   if (s.passed.contains(std::string(kNotOfOps)) && s.no_operator.empty())
     return fmt::format("{}no call is of the operators of --ops ({}).", kOf,
                        fmt::join(options.operators, ","));
+  if (options.call > 0 && s.outermost.size() < options.call) return fmt::format("{}{}", kOf, no_such_call(s, options));
   if (!s.passed.empty()) return fmt::format("{}of each call it is said here why not.", kOf);
   return fmt::format(
       "{}the program called no operator that Assay has, or did so in other processes than its first, or in compiled "
@@ -38,10 +53,28 @@ std::string why_none(const RecordSummary& s, const RecordOptions& options) {
       kOf);
 }
 
+}  // namespace
+
+void say_recorded(const RecordSummary& s, const RecordOptions& options) {
+  fmt::print(stderr, "{}: {}\n", printable(options.trace), counted(s.recorded, "call"));
+  if (s.recorded == 0 && s.exit == 0) fmt::print(stderr, "{}", paragraph(why_none(s, options), "  ", "  "));
+  for (const auto& [reason, count] : s.passed)
+    fmt::print(stderr, "{}",
+               paragraph(fmt::format("{} not recorded: {}.", grouped(count), reason), "  ", "  "));
+  std::string unknown;
+  for (const auto& [name, count] : s.unknown)
+    unknown += fmt::format("{}{}{}", unknown.empty() ? "" : ", ", name,
+                           count > 1 ? fmt::format(" ({})", count) : "");
+  fmt::print(stderr, "{}",
+             unknown.empty() ? "" : paragraph("Assay has no reference for " + unknown + ".", "  ", "  "));
+}
+
+namespace {
+
 int record_command(RecordFlags& flags) {
   RecordOptions& options = flags.options;
   options.keeps_earlier = flags.trace->count() == 0;
-  if (!std::filesystem::is_regular_file(options.script))
+  if (!is_of_caller(options.script) && !std::filesystem::is_regular_file(options.script))
     throw UsageError(fmt::format("{} is no file: name a Python program", options.script));
   if (options.trace == "-")
     throw UsageError(
@@ -80,17 +113,7 @@ int record_command(RecordFlags& flags) {
     complain(fmt::format("cannot write {}: {}", options.trace, s.lost));
     return s.exit == kInterrupted ? kInterrupted : kWrongUsage;
   }
-  fmt::print(stderr, "{}: {}\n", printable(options.trace), counted(s.recorded, "call"));
-  if (s.recorded == 0 && s.exit == 0) fmt::print(stderr, "{}", paragraph(why_none(s, options), "  ", "  "));
-  for (const auto& [reason, count] : s.passed)
-    fmt::print(stderr, "{}",
-               paragraph(fmt::format("{} not recorded: {}.", grouped(count), reason), "  ", "  "));
-  std::string unknown;
-  for (const auto& [name, count] : s.unknown)
-    unknown += fmt::format("{}{}{}", unknown.empty() ? "" : ", ", name,
-                           count > 1 ? fmt::format(" ({})", count) : "");
-  fmt::print(stderr, "{}",
-             unknown.empty() ? "" : paragraph("Assay has no reference for " + unknown + ".", "  ", "  "));
+  say_recorded(s, options);
   for (const std::string& name : s.no_operator)
     complain(fmt::format("--ops {}: {}", name, no_operator(name)));
   if (s.exit != 0) {
@@ -139,6 +162,12 @@ void add_record(CLI::App& app, Command& chosen) {
                    "bytes of tensors, 2 GiB by default; what comes after is counted")
       ->check(whole_number())
       ->type_name("BYTES");
+  command
+      ->add_option("--call", options->call,
+                   "only what the N-th call of an outermost module does, and what that was given, for `assay bisect` with an "
+                   "engine's model; 1 is the first")
+      ->check(number_within(1, 1'000'000'000))
+      ->type_name("N");
   add_resume(*command, flags->resume);
   command->callback([flags, &chosen] { chosen = [flags] { return record_command(*flags); }; });
 }

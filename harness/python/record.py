@@ -1,7 +1,10 @@
 #!/usr/bin/python3
 """Runs a PyTorch program and records its operator calls: what `assay record` starts.
 
-    record.py OPERATORS.json SUMMARY.json TRACE.h5 WORKING.part KEPT.h5 BYTES GLOBS SCRIPT.py [ARGUMENT...]
+    record.py OPERATORS.json SUMMARY.json TRACE.h5 WORKING.part KEPT.h5 BYTES GLOBS CALL EXPORTED SCRIPT.py [ARGUMENT...]
+
+With CALL, only what the CALL-th call of an outermost module does is recorded, with what it was given (recorded_outermost.py); 0: everything.
+EXPORTED is a file that this module is exported to, or empty.
 
 OPERATORS.json lists Assay's operators: [{"op", "arguments", "results", "aliases", "contract"}]. Calls are recorded as PyTorch
 dispatches them: with copies of their inputs from before, their results, the module and the line they came from, and which
@@ -27,6 +30,7 @@ import recorded_memory
 import recorded_modules
 import recorded_names
 import recorded_operators
+import recorded_outermost
 import recorded_program
 import recorded_summary
 from recorded_calls import CREATES, MAKES, RESIZES, flat, has_data, is_view, number_tensor, writes
@@ -37,12 +41,13 @@ class Local(threading.local):
 
     def __init__(self):
         self.modules, self.names, self.parameters = [], {}, {}
+        self.wanted = False  # whether the outermost of these is the call that is to be recorded
 
 
 class Recorder(TorchDispatchMode):
-    def __init__(self, file, copies, operators, globs, most):
+    def __init__(self, file, copies, operators, globs, most, outermost=None):
         super().__init__()
-        self.copies = copies
+        self.copies, self.outermost = copies, outermost
         self.calls = case_file.create_group(file, "calls")
         self.operators, self.globs, self.left = operators, globs, most
         self.local = Local()
@@ -56,16 +61,37 @@ class Recorder(TorchDispatchMode):
 
     # ---- modules
 
-    def enter(self, module):
+    def enter(self, module, args, kwargs):
         here = self.local
         if not here.modules:
-            here.names = {id(m): n for n, m in module.named_modules()}
-            with self.lock:
-                here.parameters = self.parameters.of_module(module, has_data)
+            here.wanted = self.is_wanted(module, args, kwargs)
+            if self.records():
+                here.names = {id(m): n for n, m in module.named_modules()}
+                with self.lock:
+                    here.parameters = self.parameters.of_module(module, has_data)
         here.modules.append(module)
 
+    def is_wanted(self, module, args, kwargs):
+        """Whether this call of an outermost module is the one that is to be recorded."""
+        if self.outermost is None or os.getpid() != self.process:
+            return False
+        with self.lock:
+            try:
+                return not self.closed and not self.lost and self.outermost.enter(module, args, kwargs)
+            except OSError as e:
+                if not self.lose(e):
+                    raise
+                return False
+
     def leave(self):
-        self.local.modules.pop()
+        here = self.local
+        here.modules.pop()
+        if not here.modules and here.wanted:
+            self.outermost.leave()
+
+    def records(self):
+        """Whether what runs now is to be recorded: all of it, or what one call of an outermost module does."""
+        return self.outermost is None or self.outermost.inside
 
     def name_of_call(self, op):
         here = self.local
@@ -78,7 +104,7 @@ class Recorder(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        if os.getpid() != self.process or self.closed or self.lost:
+        if os.getpid() != self.process or self.closed or self.lost or not self.records():
             return func(*args, **kwargs)
         if torch._C._get_tracing_state() is not None:  # of torch.jit.trace, which would trace what is done here
             self.passed["while torch.jit.trace ran"] += 1
@@ -326,10 +352,12 @@ def leave(recorder, code):
         os._exit(code)
 
 
-def main():
-    operators, summary, trace, partial, kept, most, globs, script, *arguments = sys.argv[1:]
+def main(words, program=None):
+    """`program` is what is recorded in place of the script: a function of a process that was forked for it."""
+    operators, summary, trace, partial, kept, most, globs, call, exported, script, *arguments = words
     # The program may change its folder.
     trace, summary, partial, kept = (os.path.abspath(path) for path in (trace, summary, partial, kept))
+    exported = exported and os.path.abspath(exported)
     process = os.getpid()
     try:
         file = case_file.create_file(partial)
@@ -342,9 +370,10 @@ def main():
         recorded_summary.write_summary(summary, None, 1, e)
         os._exit(1)
     copies = recorded_copies.Kept(file, partial, kept)
-    recorder = Recorder(file, copies, recorded_operators.Operators(operators), [g for g in globs.split(",") if g], int(most))
+    outermost = recorded_outermost.Outermost(file, int(call), bool(exported)) if int(call) else None
+    recorder = Recorder(file, copies, recorded_operators.Operators(operators), [g for g in globs.split(",") if g], int(most), outermost)
     atexit.register(lambda: leave(recorder, code))
-    code = 1
+    code, not_exported = 1, ""
     interrupts = recorded_program.Interrupts()
     end_watching = recorded_modules.watch(recorder.enter, recorder.leave)
 
@@ -357,6 +386,8 @@ def main():
         recorder.parameters.clear()
         if not recorder.lost:
             try:
+                if outermost is not None:
+                    outermost.close()
                 file.close()
                 os.replace(partial, trace)
                 copies.remove()
@@ -366,21 +397,26 @@ def main():
             with contextlib.suppress(OSError):
                 os.remove(partial)  # so that there is room for the summary
             copies.remove()
-        recorded_summary.write_summary(summary, recorder, code, recorder.lost)
+        recorded_summary.write_summary(summary, recorder, code, recorder.lost, not_exported)
 
     recorded_program.pass_subclasses()
     recorded_program.enter_in_threads(recorder)
     recorded_program.before_exit(finish)
     with recorder:
-        code = recorded_program.run(script, arguments)
+        code = recorded_program.run(program or recorded_program.of_script(script, arguments))
     if os.getpid() != process:
         sys.stdout.flush()
         os._exit(code)
-    interrupts.end()
     end_watching()
+    if exported and code == 0:
+        try:
+            not_exported = outermost.export(exported)
+        except KeyboardInterrupt:
+            code = recorded_program.INTERRUPTED
+    interrupts.end()
     finish(code)
     return code
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -7,11 +7,11 @@ from recorded_memory import Made, storage_of
 
 
 def watch(enter, leave):
-    """Calls enter(module) and leave() around each module's call, one that raises too. Returns what ends that."""
+    """Calls enter(module, args, kwargs) and leave() around each module's call, one that raises too. Returns what ends that."""
     call = torch.nn.Module.__call__
 
     def watched(module, *args, **kwargs):
-        enter(module)
+        enter(module, args, kwargs)
         try:
             return call(module, *args, **kwargs)
         finally:

@@ -45,13 +45,20 @@ class Interrupts:
                 signal.signal(number, signal.SIG_IGN)
 
 
-def run(script, arguments):
-    """The program's exit code."""
-    sys.argv = [script, *arguments]
-    sys.path[0] = os.path.dirname(os.path.abspath(script))
-    try:
+def of_script(script, arguments):
+    """The program, as a function."""
+    def run_script():
+        sys.argv = [script, *arguments]
+        sys.path[0] = os.path.dirname(os.path.abspath(script))
         runpy.run_path(script, run_name="__main__")
         wait_for_threads()
+    return run_script
+
+
+def run(program):
+    """The program's exit code."""
+    try:
+        program()
     except SystemExit as e:
         if e.code is not None and not isinstance(e.code, int):
             print(e.code, file=sys.stderr)

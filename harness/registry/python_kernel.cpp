@@ -99,9 +99,9 @@ std::string canonical(const PythonKernel& kernel) {
 
 bool is_of_python(std::string_view variable) { return variable.starts_with(kProgram); }
 
-Environment python_program(std::string_view text, const std::string& program) {
+Environment python_program(std::string_view text, const std::string& program, const std::string& other) {
   Environment e;
-  e.program = interpreter();
+  e.program = other.empty() ? interpreter() : other;
   e.variables = {std::string(kProgram) + program};
   e.before = {"-c",
               fmt::format("import sys; sys.path.append({}); {}", quoted(package_folder(program)), text)};

@@ -36,8 +36,9 @@ std::string canonical(const PythonKernel& kernel);
 bool is_of_python(std::string_view variable);
 
 // An interpreter that runs a text which may name the package `assay` and `sys`: its program, what stands before arguments, and variables.
-// `program` is the path of the running executable. Throws std::runtime_error where there is no interpreter.
-Environment python_program(std::string_view text, const std::string& program);
+// `program` is the path of the running executable, `interpreter` another one than for kernels. Throws std::runtime_error where there is no
+// interpreter.
+Environment python_program(std::string_view text, const std::string& program, const std::string& interpreter = {});
 
 // In which process it runs. `program` is the path of the running executable. The kernel's operator is one of `among`: where these are
 // several, the file says which. Throws std::runtime_error where there is no interpreter.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <spawn.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,6 +21,7 @@
 #include "../registry/configured.h"
 #include "../registry/installed.h"
 #include "../registry/subprocess.h"
+#include "../run/forked.h"
 #include "reports/file.h"
 #include "reports/temporary_folder.h"
 #include "vocabulary/operators.h"
@@ -31,11 +33,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-
-std::string python() {
-  const char* chosen = std::getenv("ASSAY_TORCH_PYTHON");
-  return chosen != nullptr && *chosen != 0 ? chosen : configured::python;
-}
 
 std::string operators_json(const Registry& registry) {
   json all = json::array();
@@ -94,6 +91,24 @@ class HandedOn {
   std::array<struct sigaction, kSignals.size()> before_{};
 };
 
+constexpr const char* kSocket = "ASSAY_PYTHON_SOCKET";
+
+// In a process that the caller forks.
+void run_in_caller(std::vector<std::string> command) {
+  constexpr int kInterpreter = 3;  // words that start record.py
+  command.erase(command.begin(), command.begin() + kInterpreter);
+  try {
+    const ForkedProcess recording = fork_process({fmt::format("@{}", std::getenv(kSocket)), std::move(command), {}}, "--record");
+    char nothing = 0;
+    for (ssize_t n = -1; n != 0;) {
+      n = recv(recording.socket.get(), &nothing, 1, 0);
+      if (n < 0 && errno != EINTR) break;
+    }
+  } catch (const std::runtime_error& e) {
+    throw CannotRecord(e.what());
+  }
+}
+
 constexpr std::string_view kPart = ".part", kKept = ".kept.h5";
 
 // "trace.h5.kept.h5", "trace.h5-2.kept.h5", ..: the first that is not there.
@@ -122,14 +137,18 @@ void remove_dead_parts(const std::string& trace) {
   }
 }
 
-// Runs it on this terminal; its exit code, or 128 and the signal.
-int run_here(std::vector<std::string> command) {
+// Runs it on this terminal; its exit code, or 128 and the signal. With `apart`, its standard output is our standard error.
+int run_here(std::vector<std::string> command, bool apart) {
   std::vector<char*> words;
   for (std::string& w : command) words.push_back(w.data());
   words.push_back(nullptr);
   const HandedOn signals;
   pid_t child = 0;
-  const int error = posix_spawn(&child, words[0], nullptr, nullptr, words.data(), environ);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  if (apart) posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
+  const int error = posix_spawn(&child, words[0], &actions, nullptr, words.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
   int status = 0;
   if (error == 0) {
     HandedOn::to(child);
@@ -141,6 +160,16 @@ int run_here(std::vector<std::string> command) {
 }
 
 }  // namespace
+
+bool is_of_caller(const std::string& script) {
+  const char* const socket = std::getenv(kSocket);
+  return script.starts_with('@') && socket != nullptr && *socket != 0;
+}
+
+std::string torch_python() {
+  const char* chosen = std::getenv("ASSAY_TORCH_PYTHON");
+  return chosen != nullptr && *chosen != 0 ? chosen : configured::python;
+}
 
 RecordSummary record(const Registry& registry, const RecordOptions& options) {
   const TemporaryFolder folder;
@@ -154,7 +183,7 @@ RecordSummary record(const Registry& registry, const RecordOptions& options) {
     fs::rename(trace, free_name((trace.parent_path() / trace.stem()).string(), trace.extension().string(), 2), error);
   }
   write_file(folder.file("operators.json"), operators_json(registry));
-  std::vector<std::string> command{python(),
+  std::vector<std::string> command{torch_python(),
                                    "-B",
                                    data_file("harness/python/record.py"),
                                    folder.file("operators.json"),
@@ -164,17 +193,21 @@ RecordSummary record(const Registry& registry, const RecordOptions& options) {
                                    copy,
                                    std::to_string(options.limit),
                                    fmt::format("{}", fmt::join(options.operators, ",")),
+                                   std::to_string(options.call),
+                                   options.exported,
                                    options.script};
   command.insert(command.end(), options.arguments.begin(), options.arguments.end());
   // Else glibc takes tensors from its heap after a while, where what HDF5 keeps of each stands between them, and gives
   // nothing back: a program that frees its results would grow by all of them.
   setenv("MALLOC_MMAP_THRESHOLD_", "1048576", 0);
-  const int exit = run_here(command);
+  const bool of_caller = is_of_caller(options.script);
+  if (of_caller) run_in_caller(command);
+  const int exit = of_caller ? 1 : run_here(command, options.apart);
   // Whatever ended it, half a trace is none.
   std::error_code ignored;
   fs::remove(partial, ignored);
   if (!fs::exists(folder.file("summary.json"))) {
-    const Finished needs = run_program(command[0], {"-c", "import torch, h5py"});
+    const Finished needs = of_caller ? Finished{} : run_program(command[0], {"-c", "import torch, h5py"});
     if (needs.status != 0)
       throw CannotRecord(fmt::format(
           "recording needs PyTorch and h5py for {} (apt install python3-torch python3-h5py, or pip install torch h5py; "
@@ -195,7 +228,9 @@ RecordSummary record(const Registry& registry, const RecordOptions& options) {
   summary.unknown = said.at("unknown").get<std::map<std::string, std::uint64_t>>();
   summary.lost = said.at("lost").get<std::string>();
   summary.no_operator = said.at("no_operator").get<std::vector<std::string>>();
-  summary.exit = exit;
+  summary.outermost = said.at("outermost").get<std::vector<std::string>>();
+  summary.not_exported = said.at("not_exported").get<std::string>();
+  summary.exit = of_caller ? said.at("exit").get<int>() : exit;
   summary.signalled = HandedOn::any();
   return summary;
 }

@@ -14,6 +14,7 @@
 //   part.ARGUMENT     "offset(64)@strides(8,1)": the part of that parameter that it is, unless it is all of it
 //   alias.ARGUMENT    "encoder.weight,.." : other names of the same parameter
 //   state.ARGUMENT    "bn.running_mean": the same as parameter, of one that the program writes to, before or later
+// Beside its calls, a trace of one call of an outermost module has what that was given (harness/python/recorded_outermost.py).
 // Calls of operators that Assay does not have are recorded under PyTorch's name and schema.
 #pragma once
 
@@ -28,13 +29,16 @@
 namespace assay {
 
 struct RecordOptions {
-  std::string script;
+  std::string script;                  // or what is_of_caller() is true of
   std::vector<std::string> arguments;  // of the script
   std::string trace;                   // the file to write
   bool keeps_earlier = false;          // a file of that name is moved away before: trace-2.h5
   std::vector<std::string> operators;  // shell globs on names of operators, PyTorch's or Assay's; empty: all
   std::uint64_t limit = std::uint64_t{2}
                         << 30;  // bytes of tensors; what comes after is counted, not recorded
+  std::uint64_t call = 0;  // only what this call of an outermost module does, with what it was given; 1 is the first, 0 everything
+  bool apart = false;  // what the program prints goes to standard error
+  std::string exported;    // a file that this module is exported to, .onnx or TorchScript's .pt; or none
 };
 
 struct RecordSummary {
@@ -47,8 +51,17 @@ struct RecordSummary {
   int exit = 0;                                  // the program's exit code
   bool signalled = false;                        // this process was told to end, and told the program
   bool kept = true;  // false: the program was killed, or killed itself, and took the trace with it
+  std::vector<std::string> outermost = {};  // of RecordOptions::call: what the first calls were given, "Net(x f32[2x3])"
+  std::string not_exported = {};            // why RecordOptions::exported was not written, or empty
   std::string copy = {};  // what it had recorded until shortly before that, or empty
 };
+
+// The interpreter that PyTorch is imported from: ASSAY_TORCH_PYTHON, or what this build found.
+std::string torch_python();
+
+// Whether it stands for a module in the memory of the Python program that started this one, "@Net.py", and that forks itself to have it recorded
+// ($ASSAY_PYTHON_SOCKET, run/forked.h).
+bool is_of_caller(const std::string& script);
 
 // This machine cannot record: the message says what to install.
 struct CannotRecord : std::runtime_error {

@@ -13,6 +13,7 @@ from ._program import NotInstalled
 from ._audit import Audit, audit
 from ._bench import Bench, bench
 from ._cases import Case, Cases, case, cases
+from .bisected import Bisected, bisect
 from .graphs import Graph, GraphError, graph
 from .judged import Bounds, assert_right, bounds, diagnose, diff, judge, ops
 from .kernelbench import WrongProblem, kernelbench
@@ -30,6 +31,6 @@ def __getattr__(name: str):
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-__all__ = ["ArgumentError", "Audit", "Bench", "Bounds", "Case", "Cases", "Description", "Diagnosis", "Difference", "Failure", "Graph", "GraphError",
+__all__ = ["ArgumentError", "Audit", "Bench", "Bisected", "Bounds", "Case", "Cases", "Description", "Diagnosis", "Difference", "Failure", "Graph", "GraphError",
            "Judgement", "NothingRan", "NotInstalled", "ServerError", "TooLarge", "UnknownOperator", "UsageError", "Vacuous", "Verified",
-           "WrongProblem", "assert_right", "audit", "bench", "bounds", "case", "cases", "check", "diagnose", "diff", "graph", "judge", "kernel", "kernelbench", "ops", "verify"]
+           "WrongProblem", "assert_right", "audit", "bench", "bisect", "bounds", "case", "cases", "check", "diagnose", "diff", "graph", "judge", "kernel", "kernelbench", "ops", "verify"]
