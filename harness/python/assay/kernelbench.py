@@ -31,7 +31,7 @@ from ._function import KernelOptions
 from ._problem import Size, WrongProblem, parsed, sizes_of, state
 from ._solution import Solution
 from .graphs import Graph, graph
-from .verify import NothingRan, UsageError, Verified, run_program
+from .verify import NothingRan, UsageError, Verified, results_folder, run_program
 
 _FAMILIES = ("normal", "uniform", "integers", "cancelling", "wide", "offset", "tiny", "trits", "constant", "edge", "special")
 _OF_DEVICES = re.compile(r"CUDA|NVIDIA|nvcc|torch\.cuda|HIP|0 active drivers", re.IGNORECASE)
@@ -150,7 +150,7 @@ def kernels_again(problem: str, solution: str, name: str, dtypes: Sequence[str],
 
 
 def _file_for_replay(problem: str, solution: str, name: str, dtypes: Sequence[str], device: Optional[str], out: Any) -> Path:
-    folder = Path(out or os.environ.get("ASSAY_OUT") or "assay-out").absolute()
+    folder = results_folder(out).absolute()
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"{name}.py"
     words = ", ".join(map(repr, (os.path.abspath(problem), os.path.abspath(solution), name, list(dtypes), device)))

@@ -215,12 +215,17 @@ def verify(function: Callable, op: Union[str, Any, None] = None, *, dtypes: Opti
     words += ["--timeout", str(timeout)] if timeout else []
     words += ["--shard", shard] if shard else []
     words += ["--strict-coverage"] if strict_coverage else []
-    results = Path(out or os.environ.get("ASSAY_OUT") or "assay-out")
+    results = results_folder(out)
     if executor is not None:
         from ._shards import spread  # which needs what is defined here
 
         return spread(executor, shards, function, options, spec, words, files, results)
     return run_program(words, files, results, [(function, options)], spec)
+
+
+def results_folder(out: Optional[Union[str, Path]]) -> Path:
+    """Where case files go."""
+    return Path(out or os.environ.get("ASSAY_OUT") or "assay-out")
 
 
 def run_program(words: List[str], files: Dict[str, str], results: Path, kernels: Sequence[Tuple[Callable, KernelOptions]], name: str) -> Verified:
