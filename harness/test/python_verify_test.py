@@ -9,9 +9,12 @@ Exit code 77: NumPy is not here.
 import importlib.util
 import json
 import os
+import re
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -144,6 +147,70 @@ class WrongOnes(Quiet):
                                capture_output=True, text=True, env=dict(os.environ, ASSAY_PYTHON=sys.executable))
         self.assertEqual(again.returncode, 1, again.stderr)
         self.assertIn("diverged", again.stdout)
+
+
+class WhileItRuns(unittest.TestCase):
+    PROGRAM = """
+import sys, time
+import numpy as np
+import assay
+
+def relu(x):
+    time.sleep(0.02)
+    return np.maximum(x, 0)
+
+print("begin", flush=True)
+try:
+    assay.verify(relu, "relu", dtypes=["f32"], cases=2000, progress=%s, out=sys.argv[1])
+except KeyboardInterrupt as error:
+    print(type(error).__name__, error.result.judged, error.result.ok, "INCOMPLETE" in error.result.text)
+"""
+
+    def test_progress_is_told(self):
+        def relu(x):
+            time.sleep(0.02)
+            return numpy.maximum(x, 0)
+
+        for wrong in (False, True):
+            told = []
+            function = (lambda x: relu(x) + numpy.float32(1)) if wrong else relu
+            with tempfile.TemporaryDirectory() as folder:
+                assay.verify(function, "relu", dtypes=["f32"], cases=60, progress=told.append, out=folder)
+            self.assertTrue(told)
+            self.assertLessEqual(told[0].done, told[-1].done)
+            self.assertTrue(all(0 <= p.done <= p.total and p.total >= 60 for p in told), told)
+            self.assertRegex(str(told[-1]), r"^relu: \d+ of \d+ cases.*, \d+ s$")
+        with self.assertRaisesRegex(TypeError, "progress=3"):
+            assay.verify(relu, "relu", cases=1, progress=3)
+
+    def test_a_line_is_written_where_it_is_wanted(self):
+        for wanted, there in (("True", True), ("None", False), ("False", False)):
+            said = self.interrupted(wanted)[1]
+            self.assertEqual(bool(re.search(r"relu: \d+ of 2,\d+ cases", said)), there, said)
+
+    def interrupted(self, wanted="None"):
+        with tempfile.TemporaryDirectory() as folder:
+            process = subprocess.Popen([sys.executable, "-c", self.PROGRAM % wanted, folder], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                       start_new_session=True)
+            process.stdout.readline()
+            while not any("add" in p.read_text()[-100_000:] for p in Path(folder).glob("*.journal")):
+                time.sleep(0.05)
+            time.sleep(0.3)
+            begin = time.monotonic()
+            os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+            out, err = process.communicate(timeout=60)
+            self.seconds = time.monotonic() - begin
+            kept = json.loads(Path(folder, "run.json").read_text())
+        return out, err, kept
+
+    def test_an_interrupt_leaves_what_was_judged(self):
+        out, err, kept = self.interrupted()
+        words = out.split()
+        self.assertEqual((words[0], words[3]), ("Interrupted", "True"), out + err)
+        self.assertGreater(int(words[1]), 0)
+        self.assertFalse(kept["complete"])
+        self.assertEqual(kept["results"][0]["judged"], int(words[1]))
+        self.assertLess(self.seconds, 2 if os.getloadavg()[0] < os.cpu_count() else 20)
 
 
 class WrongUsage(Quiet):

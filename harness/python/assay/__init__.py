@@ -18,7 +18,7 @@ from .judged import Bounds, assert_right, bounds, diagnose, diff, judge, ops
 from .kernelbench import WrongProblem, kernelbench
 from ._record import CannotRecord, Trace, record
 from .kernels import kernel
-from .verify import Failure, NothingRan, UsageError, Verified, check, verify
+from .verify import Failure, Interrupted, NothingRan, UsageError, Verified, check, verify
 
 
 
@@ -31,6 +31,6 @@ def __getattr__(name: str):
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-__all__ = ["ArgumentError", "Audit", "Bench", "Bounds", "CannotRecord", "Case", "Cases", "Description", "Diagnosis", "Difference", "Failure", "Graph", "GraphError",
+__all__ = ["ArgumentError", "Audit", "Bench", "Bounds", "CannotRecord", "Case", "Cases", "Description", "Diagnosis", "Difference", "Failure", "Graph", "GraphError", "Interrupted",
            "Judgement", "NothingRan", "NotInstalled", "ServerError", "TooLarge", "Trace", "UnknownOperator", "UsageError", "Vacuous", "Verified",
            "WrongProblem", "assert_right", "audit", "bench", "bounds", "case", "cases", "check", "diagnose", "diff", "graph", "judge", "kernel", "kernelbench", "ops", "record", "verify"]

@@ -39,7 +39,8 @@ _OF_DEVICES = re.compile(r"CUDA|NVIDIA|nvcc|torch\.cuda|HIP|0 active drivers", r
 
 def kernelbench(problem: Union[str, Path], solution: Union[str, Path, None] = None, *, dtypes: Sequence[str] = ("f32",),
                 contract: Optional[str] = None, seed: int = 0, device: Optional[str] = None, jobs: Optional[int] = None,
-                timeout: Optional[float] = None, out: Union[str, Path, None] = None) -> Union[Verified, Graph]:
+                timeout: Optional[float] = None, out: Union[str, Path, None] = None,
+                progress: Union[bool, Callable[[Any], Any], None] = None) -> Union[Verified, Graph]:
     """Judges ModelNew of a solution by Model of its problem.
 
     Parameters
@@ -54,7 +55,7 @@ def kernelbench(problem: Union[str, Path], solution: Union[str, Path, None] = No
         What ModelNew promises of its numbers; None: what libraries under Python do.
     device : str, optional
         "cuda": inputs and parameters are moved there first.
-    jobs, timeout, out
+    jobs, timeout, out, progress
         As of ``assay.verify``.
 
     Raises
@@ -105,7 +106,7 @@ def kernelbench(problem: Union[str, Path], solution: Union[str, Path, None] = No
         words += ["--jobs", str(jobs)] if jobs else []
         words += ["--timeout", str(timeout)] if timeout else []
         try:
-            result = run_program(words, files, again.parent, [k[:2] for k in kernels], str(solution))
+            result = run_program(words, files, again.parent, [k[:2] for k in kernels], str(solution), progress)
         except UsageError as error:
             text = re.sub(r"^assay: (--(plugin|python) \S+: )?", "", str(error))
             raise (_no_device(text) or UsageError(text)) from None
