@@ -29,6 +29,8 @@ def aten(name):
     """PyTorch's operator, which has a right gradient."""
     if name == "linear":
         return lambda input, weight, bias=None: torch.nn.functional.linear(input, weight, bias)
+    if name == "var.correction":  # PyTorch 1.13 to 2.15 at least: with dim=[] its gradient is infinite
+        return lambda self, dim, *, correction=None, keepdim=False: torch.ops.aten.var.correction(self, dim or None, correction=correction, keepdim=keepdim)
     base, _, overload = name.partition(".")
     return getattr(getattr(torch.ops.aten, base), overload or "default")
 
@@ -114,6 +116,11 @@ class WrongOnes(unittest.TestCase):
         ):
             with self.subTest(what):
                 self.found(name, forward, backward)
+
+    def test_a_fault_of_pytorch(self):
+        x = torch.tensor([1., 2, 4], requires_grad=True)
+        right = bool(torch.isfinite(torch.autograd.grad(torch.ops.aten.var.correction(x, [], correction=1), [x])[0]).all())
+        self.assertEqual(checked(torch.ops.aten.var.correction, "var.correction", cases=30).ok, right)
 
     def test_an_upstream_gradient_that_does_not_lie_dense(self):
         def backward(grad, x):  # reads memory as if it lay in rows

@@ -13,6 +13,7 @@ from ._program import NotInstalled
 from ._audit import Audit, audit
 from ._bench import Bench, bench
 from ._cases import Case, Cases, case, cases
+from .flashinfer import NotJudged, flashinfer
 from .graphs import Graph, GraphError, graph
 from .judged import Bounds, assert_right, bounds, diagnose, diff, judge, ops
 from .kernelbench import WrongProblem, kernelbench
@@ -32,5 +33,5 @@ def __getattr__(name: str):
 
 
 __all__ = ["ArgumentError", "Audit", "Bench", "Bounds", "CannotRecord", "Case", "Cases", "Description", "Diagnosis", "Difference", "Failure", "Graph", "GraphError", "Interrupted",
-           "Judgement", "NothingRan", "NotInstalled", "ServerError", "TooLarge", "Trace", "UnknownOperator", "UsageError", "Vacuous", "Verified",
-           "WrongProblem", "assert_right", "audit", "bench", "bounds", "case", "cases", "check", "diagnose", "diff", "graph", "judge", "kernel", "kernelbench", "ops", "record", "verify"]
+           "Judgement", "NothingRan", "NotInstalled", "NotJudged", "ServerError", "TooLarge", "Trace", "UnknownOperator", "UsageError", "Vacuous", "Verified",
+           "WrongProblem", "assert_right", "audit", "bench", "bounds", "case", "cases", "check", "diagnose", "diff", "flashinfer", "graph", "judge", "kernel", "kernelbench", "ops", "record", "verify"]
