@@ -14,7 +14,9 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+import types
 import unittest
 from pathlib import Path
 
@@ -26,6 +28,8 @@ import numpy
 
 import assay
 import python_test_kernels as kernels
+from assay._function import KernelOptions
+from assay._kept import keep
 from assay._program import program
 from assay._schema import Schema, find
 
@@ -147,6 +151,36 @@ class WrongOnes(Quiet):
                                capture_output=True, text=True, env=dict(os.environ, ASSAY_PYTHON=sys.executable))
         self.assertEqual(again.returncode, 1, again.stderr)
         self.assertIn("diverged", again.stdout)
+
+
+class Kept(Quiet):
+    def test_a_closure_is_replayed(self):
+        add = numpy.float32(1)
+        helper = types.FunctionType(compile("def helper(x):\n    return numpy.maximum(x, 0)", "nowhere", "exec").co_consts[0], {"numpy": numpy}, "helper")
+
+        def closure(x, *, more=add):
+            return helper(x) + add * more
+
+        closure.__module__ = helper.__module__ = "__main__"
+        r = self.verify(closure)
+        self.assertFalse(r.ok)
+        spec = re.search(r"relu=(\S*function-\w+\.py):function", " ".join(r.text.split()))
+        self.assertIsNotNone(spec, r)
+        again = subprocess.run([program(), "replay", r.failures[0].replay, "--plugin", spec[0]], capture_output=True, text=True,
+                               env=dict(os.environ, ASSAY_PYTHON=sys.executable))
+        self.assertEqual(again.returncode, 1, again.stdout + again.stderr)
+        self.assertRegex(again.stdout, r"now .*diverged")
+
+    def test_what_cannot_be_kept_has_no_file(self):
+        lock = threading.Lock()
+
+        def closure(x):
+            return numpy.maximum(x, 0) if lock else x
+
+        self.assertIsNone(keep(closure, KernelOptions("relu"), Path(self.out)))
+        self.assertIsNone(keep(self.verify, KernelOptions("relu"), Path(self.out)))
+        self.assertTrue(self.verify(closure).ok)
+        self.assertEqual(list(Path(self.out).glob("function-*")), [])
 
 
 class WhileItRuns(unittest.TestCase):

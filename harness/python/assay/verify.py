@@ -19,6 +19,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
 from ._forks import Forks, kernel_worker
 from ._function import KernelOptions, name_of, plain
+from ._kept import keep
 from ._program import program
 from ._progress import Watch
 
@@ -214,6 +215,8 @@ def verify(function: Callable, op: Union[str, Any, None] = None, *, dtypes: Opti
     graph = getattr(op, "text", None)
     options = _options(function, getattr(op, "name", op), contract, tensors, device, refuses, name)
     spec = spec_of(function, options.op)
+    if "=__main__:" in spec and executor is None:
+        spec = keep(function, options, results_folder(out)) or spec
     files: Dict[str, str] = {}  # what the program reads, by names that stand in its words
     words = ["verify", options.op, "--python", spec, "--impl", "plugin:*"]
     if cases is None or isinstance(cases, int):
