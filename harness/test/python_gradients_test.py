@@ -7,6 +7,7 @@ Exit code 77: PyTorch is not here.
 """
 
 import importlib.util
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -133,12 +134,13 @@ class Here(unittest.TestCase):
             for name, backward, ok in (("mm", lambda g, a, b: (g @ b.t(), a.t() @ g), True), ("mm", lambda g, a, b: (g @ b.t(), 2 * (a.t() @ g)), False)):
                 found = checked(with_backward(torch.mm, backward), name)
                 self.assertEqual((found.ok, found.judged), (ok, 20), found)
-                self.assertIn("all are right" if ok else "20 are wrong", str(found))
+                self.assertRegex(str(found), "all are right" if ok else r"\d+ are wrong")
             self.assertIn("check the operator before", str(checked(torch.relu, "relu", by=assay.graph(
                 "assay::b1(Tensor grad, Tensor self) -> Tensor { grad * self }"))))
 
     def test_autograd_survives_a_fork_unless_its_engine_says_no(self):
-        self.assertTrue(_gradients._survives_a_fork())
+        fresh = "from assay._gradients import _survives_a_fork as f; print(f())"  # other tests have run autograd here
+        self.assertEqual(subprocess.run([sys.executable, "-c", fresh], capture_output=True, text=True).stdout, "True\n")
         with mock.patch.object(torch.autograd, "grad", side_effect=RuntimeError):
             self.assertFalse(_gradients._survives_a_fork())
 
@@ -180,7 +182,7 @@ class Check(unittest.TestCase):
 
     def test_of_operators_of_torch_library(self):
         self.assertGreater(self.check(self.ops.right, "relu").gradient.judged, 0)
-        with self.assertRaisesRegex(AssertionError, r"(?s)PASSED.*gradient:.*DIVERGED"):
+        with self.assertRaisesRegex(AssertionError, r"(?s)PASSED.*gradient:.*(DIVERGED|are wrong)"):
             self.check(self.ops.wrong, "relu")
         self.assertIsNone(self.check(self.ops.wrong, "relu", gradient=False).gradient)
 
