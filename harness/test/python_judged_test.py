@@ -221,6 +221,15 @@ class PlantedFaults(unittest.TestCase):
 
 
 class OtherQuestions(unittest.TestCase):
+    def test_a_constant_result_is_vacuous(self):
+        x = -np.arange(1, 5).astype("f4")
+        judgement = assay.judge("relu", np.zeros(4, "f4"), x)
+        self.assertEqual((judgement.ok, judgement.verdict, judgement.to_dict()["constant"]), (True, "vacuous", True))
+        with self.assertWarnsRegex(assay.Vacuous, "every element of the result is the same number"):
+            assay.assert_right("relu", np.zeros(4, "f4"), x)
+        self.assertEqual(assay.judge("relu", np.float32([0, 2]), np.float32([-1, 2])).verdict, "pass")
+        self.assertEqual(assay.judge("relu", np.float32(2), np.float32(2)).verdict, assay.judge("exp", np.exp(np.float32(2)), np.float32(2)).verdict)
+
     rng = np.random.default_rng(4)
 
     def test_bounds(self):

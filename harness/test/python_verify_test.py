@@ -9,9 +9,14 @@ Exit code 77: NumPy is not here.
 import importlib.util
 import json
 import os
+import re
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
+import time
+import types
 import unittest
 from pathlib import Path
 
@@ -23,6 +28,8 @@ import numpy
 
 import assay
 import python_test_kernels as kernels
+from assay._function import KernelOptions
+from assay._kept import keep
 from assay._program import program
 from assay._schema import Schema, find
 
@@ -144,6 +151,100 @@ class WrongOnes(Quiet):
                                capture_output=True, text=True, env=dict(os.environ, ASSAY_PYTHON=sys.executable))
         self.assertEqual(again.returncode, 1, again.stderr)
         self.assertIn("diverged", again.stdout)
+
+
+class Kept(Quiet):
+    def test_a_closure_is_replayed(self):
+        add = numpy.float32(1)
+        helper = types.FunctionType(compile("def helper(x):\n    return numpy.maximum(x, 0)", "nowhere", "exec").co_consts[0], {"numpy": numpy}, "helper")
+
+        def closure(x, *, more=add):
+            return helper(x) + add * more
+
+        closure.__module__ = helper.__module__ = "__main__"
+        r = self.verify(closure)
+        self.assertFalse(r.ok)
+        spec = re.search(r"relu=(\S*function-\w+\.py):function", " ".join(r.text.split()))
+        self.assertIsNotNone(spec, r)
+        again = subprocess.run([program(), "replay", r.failures[0].replay, "--plugin", spec[0]], capture_output=True, text=True,
+                               env=dict(os.environ, ASSAY_PYTHON=sys.executable))
+        self.assertEqual(again.returncode, 1, again.stdout + again.stderr)
+        self.assertRegex(again.stdout, r"now .*diverged")
+
+    def test_what_cannot_be_kept_has_no_file(self):
+        lock = threading.Lock()
+
+        def closure(x):
+            return numpy.maximum(x, 0) if lock else x
+
+        self.assertIsNone(keep(closure, KernelOptions("relu"), Path(self.out)))
+        self.assertIsNone(keep(self.verify, KernelOptions("relu"), Path(self.out)))
+        self.assertTrue(self.verify(closure).ok)
+        self.assertEqual(list(Path(self.out).glob("function-*")), [])
+
+
+class WhileItRuns(unittest.TestCase):
+    PROGRAM = """
+import sys, time
+import numpy as np
+import assay
+
+def relu(x):
+    time.sleep(0.02)
+    return np.maximum(x, 0)
+
+print("begin", flush=True)
+try:
+    assay.verify(relu, "relu", dtypes=["f32"], cases=2000, progress=%s, out=sys.argv[1])
+except KeyboardInterrupt as error:
+    print(type(error).__name__, error.result.judged, error.result.ok, "INCOMPLETE" in error.result.text)
+"""
+
+    def test_progress_is_told(self):
+        def relu(x):
+            time.sleep(0.02)
+            return numpy.maximum(x, 0)
+
+        for wrong in (False, True):
+            told = []
+            function = (lambda x: relu(x) + numpy.float32(1)) if wrong else relu
+            with tempfile.TemporaryDirectory() as folder:
+                assay.verify(function, "relu", dtypes=["f32"], cases=60, progress=told.append, out=folder)
+            self.assertTrue(told)
+            self.assertLessEqual(told[0].done, told[-1].done)
+            self.assertTrue(all(0 <= p.done <= p.total and p.total >= 60 for p in told), told)
+            self.assertRegex(str(told[-1]), r"^relu: \d+ of \d+ cases.*, \d+ s$")
+        with self.assertRaisesRegex(TypeError, "progress=3"):
+            assay.verify(relu, "relu", cases=1, progress=3)
+
+    def test_a_line_is_written_where_it_is_wanted(self):
+        for wanted, there in (("True", True), ("None", False), ("False", False)):
+            said = self.interrupted(wanted)[1]
+            self.assertEqual(bool(re.search(r"relu: \d+ of 2,\d+ cases", said)), there, said)
+
+    def interrupted(self, wanted="None"):
+        with tempfile.TemporaryDirectory() as folder:
+            process = subprocess.Popen([sys.executable, "-c", self.PROGRAM % wanted, folder], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                       start_new_session=True)
+            process.stdout.readline()
+            while not any("add" in p.read_text()[-100_000:] for p in Path(folder).glob("*.journal")):
+                time.sleep(0.05)
+            time.sleep(0.3)
+            begin = time.monotonic()
+            os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+            out, err = process.communicate(timeout=60)
+            self.seconds = time.monotonic() - begin
+            kept = json.loads(Path(folder, "run.json").read_text())
+        return out, err, kept
+
+    def test_an_interrupt_leaves_what_was_judged(self):
+        out, err, kept = self.interrupted()
+        words = out.split()
+        self.assertEqual((words[0], words[3]), ("Interrupted", "True"), out + err)
+        self.assertGreater(int(words[1]), 0)
+        self.assertFalse(kept["complete"])
+        self.assertEqual(kept["results"][0]["judged"], int(words[1]))
+        self.assertLess(self.seconds, 2 if os.getloadavg()[0] < os.cpu_count() else 20)
 
 
 class WrongUsage(Quiet):

@@ -14,11 +14,13 @@ from ._audit import Audit, audit
 from ._bench import Bench, bench
 from ._cases import Case, Cases, case, cases
 from .bisected import Bisected, bisect
+from .flashinfer import NotJudged, flashinfer
 from .graphs import Graph, GraphError, graph
 from .judged import Bounds, assert_right, bounds, diagnose, diff, judge, ops
 from .kernelbench import WrongProblem, kernelbench
+from ._record import CannotRecord, Trace, record
 from .kernels import kernel
-from .verify import Failure, NothingRan, UsageError, Verified, check, verify
+from .verify import Failure, Interrupted, NothingRan, UsageError, Verified, check, verify
 
 
 
@@ -31,6 +33,6 @@ def __getattr__(name: str):
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-__all__ = ["ArgumentError", "Audit", "Bench", "Bisected", "Bounds", "Case", "Cases", "Description", "Diagnosis", "Difference", "Failure", "Graph", "GraphError",
-           "Judgement", "NothingRan", "NotInstalled", "ServerError", "TooLarge", "UnknownOperator", "UsageError", "Vacuous", "Verified",
-           "WrongProblem", "assert_right", "audit", "bench", "bisect", "bounds", "case", "cases", "check", "diagnose", "diff", "graph", "judge", "kernel", "kernelbench", "ops", "verify"]
+__all__ = ["ArgumentError", "Audit", "Bench", "Bisected", "Bounds", "CannotRecord", "Case", "Cases", "Description", "Diagnosis", "Difference", "Failure", "Graph", "GraphError", "Interrupted",
+           "Judgement", "NothingRan", "NotInstalled", "NotJudged", "ServerError", "TooLarge", "Trace", "UnknownOperator", "UsageError", "Vacuous", "Verified",
+           "WrongProblem", "assert_right", "audit", "bench", "bisect", "bounds", "case", "cases", "check", "diagnose", "diff", "flashinfer", "graph", "judge", "kernel", "kernelbench", "ops", "record", "verify"]

@@ -29,6 +29,7 @@ _LONGEST_WORDS = 1 << 20
 # A process that is forked while another thread has a connection open would keep that connection open.
 _one_fork_at_a_time = threading.Lock()
 _PATIENCE = 5.0  # seconds that a worker has to end after the program
+_PATIENCE_OF_THE_INTERRUPTED, _WORKERS_OF_THE_INTERRUPTED = 1.6, 0.1  # the program ends by itself after 1.5
 
 
 class Forks:
@@ -48,7 +49,7 @@ class Forks:
 
     def __exit__(self, *ignored) -> None:
         self._listener.close()
-        limit = time.monotonic() + _PATIENCE
+        limit = time.monotonic() + (_PATIENCE if not any(ignored) else _WORKERS_OF_THE_INTERRUPTED)
         for child in self._children:
             while self._lives(child):
                 if time.monotonic() > limit:
@@ -65,8 +66,9 @@ class Forks:
             return False
 
     def run(self, command: Sequence[str], out: IO, err: Optional[IO] = None, environment: Optional[dict] = None,
-            folder: Optional[str] = None) -> int:
-        """The command's exit status. An interrupt is passed on, and raised again after the command has written what it has."""
+            folder: Optional[str] = None, meanwhile: Callable[[], None] = lambda: None) -> int:
+        """The command's exit status. An interrupt is passed on, and raised again after the command has written what it has. `meanwhile` is
+        called often while it runs."""
         variables = dict(os.environ, **(environment or {}), ASSAY_PYTHON_SOCKET=self.socket_name)
         process = subprocess.Popen(command, stdout=out, stderr=err, stdin=subprocess.DEVNULL, env=variables, cwd=folder)
         try:
@@ -75,11 +77,12 @@ class Forks:
                 while process.poll() is None:
                     if selector.select(timeout=0.02):
                         self._answer()
+                    meanwhile()
             return process.returncode
         except BaseException:
             process.send_signal(signal.SIGINT)
             try:
-                process.wait(_PATIENCE)
+                process.wait(_PATIENCE_OF_THE_INTERRUPTED)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()

@@ -31,7 +31,7 @@ _STEP_BY_STEP = "\n".join(f"{d}: compute={d} accumulate={d} -- a library rounds 
 # elu is made of it, and libraries make it of exp, which is below 1 there: four ulp of that are absolute.
 _EXPM1 = "\n".join([*(f"{d}: expm1=4ulp+{e}abs -- exp(x) - 1, with an exp that is within 4 ulp" for d, e in (("f32", "2.4e-7"), ("f64", "4.5e-16"))),
                     "f16,bf16: expm1=4ulp -- what common libraries do"])
-_GELU_OF_TORCH = "f32,bf16: erf=7e-7abs -- native/Activation.cpp gelu_out_cpu calls oneDNN, whose erf is Abramowitz and Stegun's 7.1.26"
+_GELU_OF_TORCH = "f32,bf16: erf=7e-7abs -- native/Activation.cpp gelu_out_cpu and gelu_backward_out_cpu call oneDNN, whose erf is Abramowitz and Stegun's 7.1.26"
 
 
 @dataclass
@@ -50,7 +50,7 @@ class KernelOptions:
         """As a table of kernels has it: nothing is the strictest. `computes` is the text of the operator, with the body of a graph."""
         if self.contract is None:
             lines = [_OF_LIBRARIES, _EXPM1]
-            if re.search(r"\bgelu\b", computes) and (self.tensors or library_of(function)) == "torch":
+            if re.search(r"\bgelu(_backward)?\b", computes) and (self.tensors or library_of(function)) == "torch":
                 lines.append(_GELU_OF_TORCH)
             triton = imports(function, "triton") if triton is None else triton
             return "\n".join(lines if triton else [*lines, _STEP_BY_STEP])

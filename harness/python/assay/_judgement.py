@@ -98,6 +98,8 @@ class Judgement(_Shown):
         Whether nothing is wrong.
     verdict : str
         "pass", "diverged" or "vacuous": then it is right, but the data could not have shown a fault.
+    constant : bool
+        Of a result that is right: whether it is one number everywhere, which makes it vacuous.
     elements, mismatched, undecidable : int
         Of all results: their elements, those outside their bounds, and those of which any result would pass.
     as_reference, by_interval, not_looked_at : int
@@ -122,6 +124,7 @@ class Judgement(_Shown):
         self.contract: str = answer["contract"]
         self.verdict: str = answer["verdict"]
         self.ok = self.verdict != "diverged"
+        self.constant: bool = answer.get("constant", False)
         self.misfit: Optional[str] = answer.get("misfit")
         for count in ("elements", "mismatched", "undecidable", "as_reference", "by_interval", "not_looked_at"):
             setattr(self, count, sum(o[count] for o in outputs))
@@ -178,7 +181,9 @@ class Judgement(_Shown):
         if self.ok:
             lines = [f"Right: {self.op} under {self.contract}" + (f", {self.worst:.2g} of the bound at most" if self.by_interval else "")]
             if self.verdict == "vacuous":
-                lines.append("But this data could not have shown a fault: zeros, the first input, or the result shifted by one element would pass, too.")
+                lines.append("But this data could not have shown a fault: " + (
+                    "every element of the result is the same number, so that whatever gives this number for any input would pass, too." if self.constant
+                    else "zeros, the first input, or the result shifted by one element would pass, too."))
             return "\n".join([*lines, self._looked_at()])
         lines = [f"Not right: {self.op} under {self.contract}", ""]
         for o in self._answer["outputs"]:

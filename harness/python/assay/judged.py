@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Optional, Union
 from . import _server
 from ._errors import ArgumentError, Vacuous
 from ._judgement import Description, Diagnosis, Difference, Judgement
-from ._tensors import NUMPY, Parts, call
+from ._tensors import NUMPY, Parts, array_of, call
 
 SECONDS = 10  # for the cause of a result that was found to be wrong
 
@@ -73,7 +73,17 @@ def judged(op: Any, actual: Any, args: Any, kwargs: dict[str, Any], contract: Op
     """judge(), with so many seconds for the search for a cause."""
     parts = Parts()
     request = {"do": "judge", **call(op, args, kwargs, parts), "results": parts.results(actual), **_options(contract, sample), "seconds": seconds}
-    return Judgement(_server.ask(request, parts.memory)[0])
+    answer = _server.ask(request, parts.memory)[0]
+    if answer["verdict"] == "pass" and _is_constant(actual):
+        answer.update(verdict="vacuous", constant=True)
+    return Judgement(answer)
+
+
+def _is_constant(actual: Any) -> bool:
+    """Whether every result is the same number everywhere, as relu of negative numbers is."""
+    arrays = [array_of(x, "the result") for x in (actual if isinstance(actual, (list, tuple)) else [actual]) if x is not None]
+    found = [a[0] for a in arrays if a is not None and a[0].size > 1]
+    return bool(found) and all((a == a.flat[0]).all() for a in found)
 
 
 def assert_right(op: Any, actual: Any, /, *args: Any, contract: Optional[str] = None, sample: Union[int, str, None] = None, **kwargs: Any) -> None:

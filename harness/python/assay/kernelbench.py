@@ -31,7 +31,7 @@ from ._function import KernelOptions
 from ._problem import Size, WrongProblem, parsed, sizes_of, state
 from ._solution import Solution
 from .graphs import Graph, graph
-from .verify import NothingRan, UsageError, Verified, run_program
+from .verify import NothingRan, UsageError, Verified, results_folder, run_program
 
 _FAMILIES = ("normal", "uniform", "integers", "cancelling", "wide", "offset", "tiny", "trits", "constant", "edge", "special")
 _OF_DEVICES = re.compile(r"CUDA|NVIDIA|nvcc|torch\.cuda|HIP|0 active drivers", re.IGNORECASE)
@@ -39,7 +39,8 @@ _OF_DEVICES = re.compile(r"CUDA|NVIDIA|nvcc|torch\.cuda|HIP|0 active drivers", r
 
 def kernelbench(problem: Union[str, Path], solution: Union[str, Path, None] = None, *, dtypes: Sequence[str] = ("f32",),
                 contract: Optional[str] = None, seed: int = 0, device: Optional[str] = None, jobs: Optional[int] = None,
-                timeout: Optional[float] = None, out: Union[str, Path, None] = None) -> Union[Verified, Graph]:
+                timeout: Optional[float] = None, out: Union[str, Path, None] = None,
+                progress: Union[bool, Callable[[Any], Any], None] = None) -> Union[Verified, Graph]:
     """Judges ModelNew of a solution by Model of its problem.
 
     Parameters
@@ -54,7 +55,7 @@ def kernelbench(problem: Union[str, Path], solution: Union[str, Path, None] = No
         What ModelNew promises of its numbers; None: what libraries under Python do.
     device : str, optional
         "cuda": inputs and parameters are moved there first.
-    jobs, timeout, out
+    jobs, timeout, out, progress
         As of ``assay.verify``.
 
     Raises
@@ -105,7 +106,7 @@ def kernelbench(problem: Union[str, Path], solution: Union[str, Path, None] = No
         words += ["--jobs", str(jobs)] if jobs else []
         words += ["--timeout", str(timeout)] if timeout else []
         try:
-            result = run_program(words, files, again.parent, [k[:2] for k in kernels], str(solution))
+            result = run_program(words, files, again.parent, [k[:2] for k in kernels], str(solution), progress)
         except UsageError as error:
             text = re.sub(r"^assay: (--(plugin|python) \S+: )?", "", str(error))
             raise (_no_device(text) or UsageError(text)) from None
@@ -150,7 +151,7 @@ def kernels_again(problem: str, solution: str, name: str, dtypes: Sequence[str],
 
 
 def _file_for_replay(problem: str, solution: str, name: str, dtypes: Sequence[str], device: Optional[str], out: Any) -> Path:
-    folder = Path(out or os.environ.get("ASSAY_OUT") or "assay-out").absolute()
+    folder = results_folder(out).absolute()
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"{name}.py"
     words = ", ".join(map(repr, (os.path.abspath(problem), os.path.abspath(solution), name, list(dtypes), device)))

@@ -1,4 +1,4 @@
-"""Operators of torch.library as kernels.
+"""Operators of torch.library as kernels, and their gradients.
 
     import assay.torch
     assay.torch.check(torch.ops.my.silu)                    # as Assay's silu: operators of one name are alike
@@ -12,10 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, Optional, Union
 
 from ._cases import cases
+from ._gradients import Gradient, check_gradient
 from .judged import ops
 from .verify import Verified, verify
 
 _CALLS_OF_OPCHECK = 3
+_OF_GRADIENTS = ("cases", "dtypes", "jobs", "out", "seed", "timeout")
 
 
 class WrongOperator(TypeError):
@@ -33,17 +35,21 @@ class Checked:
     opcheck : dict
         What `torch.library.opcheck` says of its registration, by its tests: "SUCCESS" or the first error. Empty where torch has none
         (before 2.4).
+    gradient : Gradient or None
+        Of the gradients that autograd gives. None: they were not asked for.
     """
 
     verified: Verified
     opcheck: Dict[str, str] = field(default_factory=dict)
+    gradient: Optional[Gradient] = None
 
     @property
     def ok(self) -> bool:
-        return self.verified.ok and all(said == "SUCCESS" for said in self.opcheck.values())
+        return self.verified.ok and all(said == "SUCCESS" for said in self.opcheck.values()) and (self.gradient is None or self.gradient.ok)
 
     def __str__(self) -> str:
         lines = [f"opcheck {test}: {said}" for test, said in self.opcheck.items() if said != "SUCCESS"]
+        lines += [str(self.gradient)] if self.gradient is not None else []
         return "\n".join([self.verified.text.rstrip(), *lines])
 
 
@@ -97,8 +103,9 @@ def _opcheck(op: Any, like: Any) -> Dict[str, str]:
     return said
 
 
-def check(op: Any, like: Union[str, Any, None] = None, *, contract: Optional[str] = None, **options: Any) -> Checked:
-    """Verifies an operator of torch.library, and raises AssertionError with the cause where a fault was found.
+def check(op: Any, like: Union[str, Any, None] = None, *, contract: Optional[str] = None, gradient: Union[bool, Any] = True,
+          **options: Any) -> Checked:
+    """Verifies an operator of torch.library and its gradient, and raises AssertionError with the cause where a fault was found.
 
     Parameters
     ----------
@@ -106,8 +113,12 @@ def check(op: Any, like: Union[str, Any, None] = None, *, contract: Optional[str
         ``torch.ops.my.silu``, one of its overloads, or what ``torch.library.custom_op`` has made.
     like : str or Graph, optional
         The operator of Assay that it shall be. None: that of its name.
+    gradient : bool or Graph
+        True: the gradient is judged where Assay has the operator's backward or its derivative, and the result says so where it has not.
+        A graph says what it shall be: its arguments are the gradient of the (first) result and then the operator's, its results the gradients
+        of the operator's floating-point tensors. False: it is not asked for.
     contract, options
-        As of ``assay.verify``.
+        As of ``assay.verify``; dtypes, seed, jobs, timeout, out and an integer for ``cases`` hold for the gradient, too.
 
     Returns
     -------
@@ -125,7 +136,11 @@ def check(op: Any, like: Union[str, Any, None] = None, *, contract: Optional[str
         known = ops()
         if like not in known and not any(k.split(".")[0] == like for k in known):
             raise WrongOperator(f"{overload}: Assay has no operator {like}; say which one it shall be, like=\"silu\" or like=assay.graph(...)")
-    result = Checked(verify(_with_signature(overload), like, contract=contract, tensors="torch", **options), _opcheck(overload, like))
+    call = _with_signature(overload)
+    verified = verify(call, like, contract=contract, tensors="torch", **options)
+    judged = None if gradient is False else check_gradient(call, like, None if gradient is True else gradient, contract=contract,
+                                                          **{k: v for k, v in options.items() if k in _OF_GRADIENTS})
+    result = Checked(verified, _opcheck(overload, like), judged)
     if not result.ok:
         raise AssertionError(str(result))
     return result

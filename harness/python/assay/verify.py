@@ -19,7 +19,9 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
 from ._forks import Forks, kernel_worker
 from ._function import KernelOptions, name_of, plain
+from ._kept import keep
 from ._program import program
+from ._progress import Watch
 
 _FAULTS = ("suspicious", "wrongly_accepted", "wrongly_rejected", "unstable", "diverged", "memory", "timeout", "crashed")
 
@@ -30,6 +32,14 @@ class UsageError(ValueError):
 
 class NothingRan(RuntimeError):
     """No call was judged, so nothing is known of the kernel; the message says why."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C. `.result` is a Verified with what was judged until then, or None where that is nothing."""
+
+    def __init__(self, result: "Optional[Verified]") -> None:
+        super().__init__("interrupted" if result is None else f"interrupted; .result has what was judged until then:\n{result.text.rstrip()}")
+        self.result = result
 
 
 @dataclass(frozen=True)
@@ -145,7 +155,8 @@ def verify(function: Callable, op: Union[str, Any, None] = None, *, dtypes: Opti
            tensors: Optional[str] = None, device: Optional[str] = None, refuses: Optional[Callable[..., Any]] = None,
            jobs: Optional[int] = None, timeout: Optional[float] = None, name: Optional[str] = None,
            out: Optional[Union[str, Path]] = None, shard: Optional[str] = None, strict_coverage: bool = False,
-           executor: Optional[Any] = None, shards: Optional[int] = None) -> Verified:
+           executor: Optional[Any] = None, shards: Optional[int] = None,
+           progress: Union[bool, Callable[[Any], Any], None] = None) -> Verified:
     """Draws calls of an operator, runs the function on them, and judges each result by a derived bound.
 
     The function runs in processes that are forked from this one, twice on each call: on memory that ends at a page that nobody may touch,
@@ -177,6 +188,9 @@ def verify(function: Callable, op: Union[str, Any, None] = None, *, dtypes: Opti
         part's own; with ``cases``, the parts together judge the calls of one run. The function is imported where a part runs, or pickled.
     shards : int, optional
         None: as many as the executor says that it has workers.
+    progress : bool or callable, optional
+        True: a line on standard error says how far the run is. None: where that is a terminal, and in a notebook. A function is called with
+        an object that has ``done``, ``total``, ``failures`` and ``seconds``. Of an executor's parts nothing is said.
 
     Returns
     -------
@@ -188,6 +202,8 @@ def verify(function: Callable, op: Union[str, Any, None] = None, *, dtypes: Opti
         For an operator, dtype or case that does not exist; the message names the nearest one.
     NothingRan
         Where no call was judged.
+    Interrupted
+        For Ctrl-C, within two seconds; ``.result`` has what was judged until then.
 
     Examples
     --------
@@ -199,6 +215,8 @@ def verify(function: Callable, op: Union[str, Any, None] = None, *, dtypes: Opti
     graph = getattr(op, "text", None)
     options = _options(function, getattr(op, "name", op), contract, tensors, device, refuses, name)
     spec = spec_of(function, options.op)
+    if "=__main__:" in spec and executor is None:
+        spec = keep(function, options, results_folder(out)) or spec
     files: Dict[str, str] = {}  # what the program reads, by names that stand in its words
     words = ["verify", options.op, "--python", spec, "--impl", "plugin:*"]
     if cases is None or isinstance(cases, int):
@@ -215,15 +233,21 @@ def verify(function: Callable, op: Union[str, Any, None] = None, *, dtypes: Opti
     words += ["--timeout", str(timeout)] if timeout else []
     words += ["--shard", shard] if shard else []
     words += ["--strict-coverage"] if strict_coverage else []
-    results = Path(out or os.environ.get("ASSAY_OUT") or "assay-out")
+    results = results_folder(out)
     if executor is not None:
         from ._shards import spread  # which needs what is defined here
 
         return spread(executor, shards, function, options, spec, words, files, results)
-    return run_program(words, files, results, [(function, options)], spec)
+    return run_program(words, files, results, [(function, options)], spec, progress)
 
 
-def run_program(words: List[str], files: Dict[str, str], results: Path, kernels: Sequence[Tuple[Callable, KernelOptions]], name: str) -> Verified:
+def results_folder(out: Optional[Union[str, Path]]) -> Path:
+    """Where case files go."""
+    return Path(out or os.environ.get("ASSAY_OUT") or "assay-out")
+
+
+def run_program(words: List[str], files: Dict[str, str], results: Path, kernels: Sequence[Tuple[Callable, KernelOptions]], name: str,
+                progress: Union[bool, Callable[[Any], Any], None] = None) -> Verified:
     """`assay verify` with these words, some of which are names of the files, on functions of this process, each for an operator of its own."""
     with tempfile.TemporaryDirectory(prefix="assay-") as folder:
         file = Path(folder, "run.json")
@@ -231,15 +255,26 @@ def run_program(words: List[str], files: Dict[str, str], results: Path, kernels:
             Path(folder, named).write_text(contents)
         words = [program(), *(str(Path(folder, w)) if w in files else w for w in words), "--json", str(file), "--out", str(results)]
         with tempfile.TemporaryFile("w+") as text, tempfile.TemporaryFile("w+") as complaints:
-            with Forks(kernel_worker(kernels, name)) as forks:
-                status = forks.run(words, text, complaints, {"ASSAY_PYTHON": sys.executable})
+            watch = Watch(progress, kernels[0][1].op or name, results, words)
+            interrupted = False
+            try:
+                with Forks(kernel_worker(kernels, name)) as forks:
+                    status = forks.run(words, text, complaints, {"ASSAY_PYTHON": sys.executable}, meanwhile=watch)
+            except KeyboardInterrupt:
+                interrupted, status = True, 130
+            finally:
+                watch.close()
             text.seek(0)
             complaints.seek(0)
             said = complaints.read().strip()
+            if interrupted and not file.exists():
+                raise Interrupted(None)
             if not file.exists():
                 raise (UsageError if status == 2 else NothingRan)(said or f"assay verify ended with exit status {status}")
             run = json.loads(file.read_text())
             result = Verified(run, text.read(), status, _failures(run))
+    if interrupted:
+        raise Interrupted(result)
     if status == 3:
         raise NothingRan(f"{said}\n{result.text}".strip())
     return result

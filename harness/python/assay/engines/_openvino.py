@@ -23,7 +23,7 @@ _DTYPES = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat
            "u8": "uint8", "boolean": "bool"}
 _PRECISIONS = ("f32", "bf16", "f16")
 # What computing in fewer bits promises: operands and results of an operation are rounded to them, and sums are kept in f32.
-_CONTRACTS = {p: f"compute={p} multiply={p} accumulate=f32" for p in ("bf16", "f16")}
+_IN_FEWER_BITS = ("bf16", "f16")
 
 
 def run(path: str, given: Given, options: Dict[str, str]) -> Ran:
@@ -46,14 +46,14 @@ def run(path: str, given: Given, options: Dict[str, str]) -> Ran:
         if far > FAR and not mode and engine.precision == "f32":
             notes[-1] += "; so its last results are judged alone, as it gives them (--option intermediates=all)"
             results, mode = outputs, "none"
-    if engine.precision in _CONTRACTS:
+    if engine.precision in _IN_FEWER_BITS:
         notes.append(f"OpenVINO computes in {engine.precision} on this machine, unless it is told --option precision=f32")
     weights, nodes, unread = _constants(engine.model), _nodes(engine.model), []
     if onnx_model is not None:
         weights, unread = _onnx.parameters(onnx_model, path)
         nodes = _onnx.nodes_of(onnx_model)
     side = Side(f"openvino {ov.__version__.partition('-')[0]}", {**engine.settings, "intermediates": mode or "all"}, list(feeds), list(outputs), list(weights), nodes)
-    return Ran(side, {**weights, **feeds, **results}, [*notes, *unread], _CONTRACTS.get(engine.precision, ""))
+    return Ran(side, {**weights, **feeds, **results}, [*notes, *unread])
 
 
 def _onnx_model(path: str) -> Optional[Any]:
