@@ -94,7 +94,7 @@ void separate_arguments(BisectFlags& flags) {
     flags.dump.clear();
   }
   if (arguments.size() > after)
-    throw UsageError(fmt::format("{}: what is it for? Arguments of the program come after --", arguments[0]));
+    throw UsageError(fmt::format("assay bisect takes no argument \"{}\" here; arguments of a program come after --", arguments[0]));
   if (!arguments.empty() && !is_program(flags.trace))
     throw UsageError(fmt::format("-- {}: arguments are for a program, and {} is none", arguments[0], flags.trace));
 }

@@ -78,7 +78,7 @@ with torch.no_grad():
     made = {'0': net[0](x), '1': net(x)}
     y = torch.relu(x)
     y[:, 1] = 7
-    torch.sigmoid(y / 4)
+    made['sigmoid'] = torch.sigmoid(y / 4)
 made |= {n: p.detach() for n, p in net.named_parameters()}
 numpy.savez(sys.argv[1], **{n: t.numpy() * numpy.float32(1 + 1e-7) if '.' not in n else t.numpy() for n, t in made.items()})
 )";

@@ -12,6 +12,11 @@ namespace {
 
 constexpr std::size_t kMostPermuted = 6;  // dimensions
 
+Shape without_ones(Shape s) {
+  std::erase(s, 1);
+  return s;
+}
+
 // How many elements a whole number of its first dimensions has: {8, 56, 392} of [8x7x7].
 std::set<std::int64_t> leading(const Shape& s) {
   std::set<std::int64_t> all;
@@ -24,6 +29,11 @@ std::set<std::int64_t> leading(const Shape& s) {
 }  // namespace
 
 bool is_another_view(const Shape& a, const Shape& b) {
+  if (without_ones(a) == without_ones(b)) return true;
+  return a.size() > 2 && b.size() == 2 && a.back() == b.back() && numel(a) == numel(b);
+}
+
+bool is_joined_or_divided(const Shape& a, const Shape& b) {
   if (numel(a) != numel(b)) return false;
   const std::set<std::int64_t> of_a = leading(a), of_b = leading(b);
   return std::ranges::includes(of_a, of_b) || std::ranges::includes(of_b, of_a);

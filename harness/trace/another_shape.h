@@ -10,8 +10,10 @@
 namespace assay {
 
 // Whether the same numbers in the same order have both shapes for a reason that is no fault: dimensions of one element that are left
-// out, or neighbouring ones that are joined, as of a linear module's result and that of its operator, and of batches and heads.
+// out, or leading ones that are joined, as of a linear module's result and that of its operator.
 bool is_another_view(const Shape& a, const Shape& b);
+// The same, or neighbouring dimensions are joined: batches and heads, as engines have them.
+bool is_joined_or_divided(const Shape& a, const Shape& b);
 
 // What `t` was before its dimensions were put into another order, and that order, if it is nearly `right` then: images with their
 // channels last.

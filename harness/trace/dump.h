@@ -45,6 +45,8 @@ class Dump {
   std::optional<std::string> parameter(const std::string& name) const { return dumped_name(name); }
   // Whether it is what the model was given, which is what the program gave it.
   bool is_edge(const std::string& name) const { return matched_.edges.contains(name); }
+  // Whether it came with the engine's nodes.
+  bool is_of_engine() const { return !matched_.names.empty(); }
   // How a tensor was kept as integers; nothing if it was not, or the dump does not say.
   std::optional<Steps> steps_of(const std::string& name) const;
   // The tensor of this name is the first result of that call from now on, and of no other, whatever its name says.
