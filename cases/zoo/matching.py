@@ -82,16 +82,22 @@ def map_text(trace, dump):
         for call, group in [(own[0], groups[0])] if alone else aligned(own, groups):
             if group.output in dump.tensors:
                 names[call["name"]] = group.output
-            for argument, tensor in zip(ORDERS.get(call["op"], ("self",)), group.inputs()):
+            inputs = group.inputs() if fits(call, group) else []
+            for argument, tensor in zip(ORDERS.get(call["op"], ("self",)), inputs):
                 array = dump.tensors.get(tensor, dump.parameters.get(tensor))
                 if array is not None and tensor not in parameters and array.shape == call["shapes"].get(argument):
                     names[call["name"] + ":" + argument] = tensor
     return "".join(f'"{ours}" "{theirs}"\n' for ours, theirs in names.items())
 
 
+def fits(call, group):
+    kind = kind_of(call["op"])
+    return kind == group.kind and group.nodes[0]["op"] not in ("FusedConv", "FusedGemm") or (
+        (kind, group.kind) == ("linear", "matmul") and call["op"] != "bmm")
+
+
 def aligned(calls, groups):
     """The longest common sequence by kind."""
-    fits = lambda c, g: kind_of(c["op"]) == g.kind or (kind_of(c["op"]), g.kind) == ("linear", "matmul") and c["op"] != "bmm"
     best = [[()] * (len(groups) + 1) for _ in range(len(calls) + 1)]
     for i in reversed(range(len(calls))):
         for k in reversed(range(len(groups))):

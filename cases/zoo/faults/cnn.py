@@ -52,7 +52,7 @@ plant("attribute", "pool1-pads-at-the-end", "pool1/max_pool2d_with_indices", r"p
       lambda g: g.set(g.node("pool1", "MaxPool"), pads=[0, 0, 2, 2]))
 plant("attribute", "pool1-pads-with-zeros", "pool1/max_pool2d_with_indices", r"\b0\b|zero",
       lambda g: g.gives("pool1", "MaxPool", lambda x: patches(x, 3, 2, 1).max((2, 3))))
-plant("attribute", "pool1-is-average", "pool1/max_pool2d_with_indices", r"average|mean|is avg_pool2d",
+plant("attribute", "pool1-is-average", "pool1/max_pool2d_with_indices", r"average|avg_pool2d",
       lambda g: g.another(g.node("pool1", "MaxPool"), "AveragePool", kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1]))
 plant("attribute", "pool2-without-pad", "pool2/avg_pool2d", r"count_include_pad",
       lambda g: g.set(g.node("pool2", "AveragePool"), count_include_pad=0))
