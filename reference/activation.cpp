@@ -60,6 +60,9 @@ const EnrolledWrong activation_wrong[] = {
                       "without_factor", "gives min(max(x + 3, 0), 6) / 6",
                       []<class S>(S x) { return minimum(maximum(x + S(3), S(0)), S(6)) / S(6); })
                       .as_defined_by("hardsigmoid")},
+    EnrolledWrong{pointwise_wrong<ops::hardswish>(
+        "without_upper_end", "gives x max(x + 3, 0) / 6, which goes on to rise above 3",
+        []<class S>(S x) { return x * maximum(x + S(3), S(0)) / S(6); })},
     EnrolledWrong{pointwise_wrong<ops::hardswish>("swish", "gives x sigmoid(x)",
                                                   []<class S>(S x) { return x / (S(1) + exp(-x)); })},
     EnrolledWrong{pointwise_wrong<ops::sigmoid>(

@@ -182,7 +182,13 @@ struct Zeros {
   static std::int64_t into(std::int64_t at, std::int64_t) { return at; }
 };
 
-enum class OfGroups : std::uint8_t { own, input_of_the_first, weight_of_the_first, input_in_turn };
+enum class OfGroups : std::uint8_t {
+  own,
+  input_of_the_first,
+  weight_of_the_first,
+  input_in_turn,
+  output_in_turn
+};
 
 template <class Around, bool flipped = false, OfGroups of = OfGroups::own>
 struct WrongConvolution {
@@ -196,7 +202,8 @@ struct WrongConvolution {
                            i);
     const Window window{stride, padding, dilation};
     const std::int64_t image = inner(input, 2), taps = inner(weight, 2), channels = input.size(1) / groups;
-    const std::int64_t outputs = weight.size(0) / groups, group = i[1] / outputs;
+    const std::int64_t outputs = weight.size(0) / groups,
+                       group = of == OfGroups::output_in_turn ? i[1] % groups : i[1] / outputs;
     const std::int64_t row = of == OfGroups::weight_of_the_first ? i[1] % outputs : i[1];
     // The channel of the input that stands for channel c of the group.
     const auto channel = [&](std::int64_t c) {
@@ -285,6 +292,8 @@ const EnrolledWrong convolution_wrong[] = {
             "weight_of_the_first_group", "reads the weight of the first group for every group")},
     EnrolledWrong{wrong_formula<ops::convolution, WrongConvolution<Zeros, false, OfGroups::input_in_turn>>(
         "channels_in_turn", "takes input channel c into group c % groups")},
+    EnrolledWrong{wrong_formula<ops::convolution, WrongConvolution<Zeros, false, OfGroups::output_in_turn>>(
+        "outputs_in_turn", "takes output channel o into group o % groups")},
     EnrolledWrong{wrong_formula<ops::convolution, WrongConvolution<Reflected>>(
         "padded_by_reflection", "pads with the image reflected at its border, instead of zeros")},
     EnrolledWrong{wrong_formula<ops::convolution, WrongConvolution<Repeated>>(

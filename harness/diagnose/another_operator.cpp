@@ -34,7 +34,8 @@ struct AsCall {
   std::vector<std::string_view> given;
 };
 
-// What that needs and this has not got is the choice of this number: false or true, or one of the words that the argument may be.
+// What that needs and this has not got is the choice of this number: false or true, or one of the words that the argument may be. Where
+// it may leave a boolean out, the first choice is to do so.
 std::optional<AsCall> as_call_of(const Operator& op, const Call& call, std::size_t choice,
                                  std::size_t& choices) {
   AsCall as;
@@ -78,7 +79,10 @@ std::optional<AsCall> as_call_of(const Operator& op, const Call& call, std::size
         other.arguments.emplace_back(std::string(d.choices[at]));
       else
         other.arguments.emplace_back(None{});
+    } else if (a.has_default && a.type == Type::boolean && !a.list && choice > 0) {
+      other.arguments.emplace_back(!std::get<bool>(default_value(a)));
     } else if (a.has_default) {
+      if (a.type == Type::boolean && !a.list) choices = std::max<std::size_t>(choices, 2);
       other.arguments.push_back(std::visit(
           [](const auto& v) -> CallValue {
             using V = std::decay_t<decltype(v)>;
@@ -201,7 +205,7 @@ class Candidates {
     Agrees agrees{{}, true, exactly};
     for (Evidence* e : calls_) {
       const std::optional<AsCall> as = as_call_of(op, e->call(), choice, choices);
-      if (!as || !has_outputs_of(as->call, e->call())) return std::nullopt;
+      if (!as || !has_outputs_of(as->call, *e)) return std::nullopt;
       const Call* const other = &as->call;
       if (agrees.text.empty()) agrees.text = call_text(*as);
       if (!exactly) {
@@ -211,7 +215,7 @@ class Candidates {
       if (!begins_well(*e, *other)) return std::nullopt;
       ExpectedOutputs actual(other->outputs.size());
       for (std::size_t o = 0; o < e->call().outputs.size(); ++o)
-        if (e->has(static_cast<int>(o))) actual[o] = e->packed(static_cast<int>(o));
+        if (e->has(static_cast<int>(o))) actual[o] = e->packed(static_cast<int>(o));  // has_outputs_of()
       Evidence judged(*other, contract(*e, *other), std::move(actual), e->rounding());
       if (judged.diverging() > 0 || judged.undecidable() > 0) return std::nullopt;
       agrees.of_all = agrees.of_all && judged.judged() == judged.elements();
@@ -254,11 +258,15 @@ class Candidates {
                : contract_or_strangers("", other);
   }
 
-  static bool has_outputs_of(const Call& other, const Call& call) {
-    if (other.outputs.size() != call.outputs.size()) return false;
-    for (std::size_t o = 0; o < call.outputs.size(); ++o)
-      if (other.outputs[o].shape != call.outputs[o].shape || other.outputs[o].dtype != call.outputs[o].dtype)
+  // Of those that somebody's kernel gave: the values of a pooling, where nobody asked for the places.
+  static bool has_outputs_of(const Call& other, const Evidence& e) {
+    const Call& call = e.call();
+    for (std::size_t o = 0; o < call.outputs.size(); ++o) {
+      if (!e.has(static_cast<int>(o))) continue;
+      if (o >= other.outputs.size() || other.outputs[o].shape != call.outputs[o].shape ||
+          other.outputs[o].dtype != call.outputs[o].dtype)
         return false;
+    }
     return true;
   }
 

@@ -141,6 +141,9 @@ double power_of_two(double largest) {
 // Without scales: of what is already of their size.
 double unscaled(double) { return 1; }
 
+// As kernels keep it, so that what they multiply by it is rounded once more, by whoever stores it in f32.
+double in_f32(double scale) { return round_to(scale, format(Dtype::f32)); }
+
 double over_127(double x) { return std::fabs(x) / 127; }
 double over_448(double x) { return std::fabs(x) / 448; }
 double as_it_is(double scale) { return scale; }
@@ -152,20 +155,20 @@ void add_integers(int bits, std::span<const Sharing> sharings, std::vector<FewBi
   for (const Sharing& s : sharings) {
     // -7 to 7
     all.push_back({name, says, s, [=](double x, const GroupRange& r) {
-                     const double scale = std::fabs(r.largest) / (half - 1);
+                     const double scale = in_f32(std::fabs(r.largest) / (half - 1));
                      return scale == 0 ? x : std::nearbyint(x / scale) * scale;
                    }});
     // -8 to 7
     all.push_back({name + "_to_the_last", fmt::format("{} from {} to {}", says, -half, half - 1), s,
                    [=](double x, const GroupRange& r) {
-                     const double scale = std::fabs(r.largest) / half;
+                     const double scale = in_f32(std::fabs(r.largest) / half);
                      return scale == 0 ? x : std::clamp(std::nearbyint(x / scale), -half, half - 1) * scale;
                    }});
     // 0 to 15, one of which is 0
     all.push_back({name + "_with_a_zero_point", fmt::format("{} with a zero point", says), s,
                    [=](double x, const GroupRange& r) {
                      const double least = std::min(r.least, 0.0),
-                                  scale = (std::max(r.most, 0.0) - least) / levels;
+                                  scale = in_f32((std::max(r.most, 0.0) - least) / levels);
                      if (scale == 0) return x;
                      const double zero = std::nearbyint(-least / scale);
                      return (std::clamp(std::nearbyint(x / scale) + zero, 0.0, levels) - zero) * scale;
@@ -173,7 +176,7 @@ void add_integers(int bits, std::span<const Sharing> sharings, std::vector<FewBi
     // 0 to 15 above the smallest
     all.push_back({name + "_above_the_least", fmt::format("{} above the smallest element", says), s,
                    [=](double x, const GroupRange& r) {
-                     const double scale = (r.most - r.least) / levels;
+                     const double scale = in_f32((r.most - r.least) / levels);
                      return scale == 0 ? x : std::nearbyint((x - r.least) / scale) * scale + r.least;
                    }});
   }

@@ -194,6 +194,29 @@ TEST(DiagnoseAnother, ResultsOfAnotherOperator) {
   EXPECT_EQ(first_cause(d), "results.of_gelu") << to_text(d, Style(false));
 }
 
+// An engine that asks for no places gives the values of a pooling alone.
+TEST(DiagnoseAnother, APoolingOfAnotherKind) {
+  const std::string window = ",kernel_size=[3,3],stride=[2,2],padding=[1,1],";
+  const Call maximum = materialise(parse_case("max_pool2d_with_indices:f32:self=2x3x9x8" + window +
+                                              "dilation=[1,1],ceil_mode=false:data=normal:seed=3"));
+  for (const bool counted : {true, false}) {
+    const std::string count = counted ? "" : "count_include_pad=false";
+    const Call average = materialise(
+        parse_case("avg_pool2d:f32:self=2x3x9x8" + window + "ceil_mode=false,count_include_pad=" +
+                   (counted ? "true" : "false") + ",divisor_override=none:data=normal:seed=3"));
+    ASSERT_EQ(maximum.error + average.error, "");
+    const auto values = [](const Call& call) { return std::vector<std::byte>(Expectation(call).rounded(0)); };
+    Evidence given_average(maximum, parse_contract("", Dtype::f32), {values(average), std::nullopt});
+    const Diagnosis d = diagnose(given_average, {.patience = {.pairs = {}}});
+    EXPECT_EQ(first_cause(d), "results.of_avg_pool2d") << to_text(d, Style(false));
+    EXPECT_THAT(summary(d), HasSubstr(count));
+    if (!counted) continue;
+    Evidence given_maximum(average, parse_contract("", Dtype::f32), {values(maximum)});
+    const Diagnosis back = diagnose(given_maximum, {.patience = {.pairs = {}}});
+    EXPECT_EQ(first_cause(back), "results.of_max_pool2d") << to_text(back, Style(false));
+  }
+}
+
 TEST(DiagnoseAnother, NoneThatIsNear) {
   std::mt19937 random(1);
   std::normal_distribution<double> error(0, 1e-3);

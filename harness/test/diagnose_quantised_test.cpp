@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <random>
 #include <string>
 #include <vector>
 
 #include "diagnose_experiment.h"
+#include "harness/diagnose/change.h"
 
 namespace assay::diagnose {
 namespace {
@@ -328,6 +330,50 @@ TEST(DiagnoseOtherLayers, ACubeMayBeASquare) {
     return x / 2 * (1 + std::tanh(0.7978845608028654 * (x + 0.044715 * x * x)));
   });
   EXPECT_EQ(cause_of(e), "formula.square_for_cube");
+}
+
+// What an engine has of a weight, to the last bit: integers times a scale in f32.
+TEST(DiagnoseQuantised, AWeightInIntegersIsKnownToTheLastBit) {
+  std::mt19937 random(3);
+  std::normal_distribution<float> normal;
+  for (const bool by_row : {false, true}) {
+    TensorData before(Dtype::f32, {16, 24}), after(Dtype::f32, {16, 24});
+    for (std::int64_t i = 0; i < before.numel(); ++i) before.set(i, normal(random));
+    const std::int64_t group = by_row ? 24 : before.numel();
+    for (std::int64_t first = 0; first < before.numel(); first += group) {
+      float most = 0;
+      for (std::int64_t i = first; i < first + group; ++i)
+        most = std::max(most, static_cast<float>(std::fabs(before.get(i))));
+      const float scale = most / 127;
+      for (std::int64_t i = first; i < first + group; ++i)
+        after.set(i, std::nearbyint(static_cast<float>(before.get(i)) / scale) * scale);
+    }
+    EXPECT_THAT(change(before, after),
+                HasSubstr(by_row ? "self.as_int8_by_first_dimension" : "self.as_int8_per_tensor"));
+  }
+}
+
+TEST(DiagnoseOtherLayers, AHardswishMayGoOnToRise) {
+  Experiment e("hardswish:f32:self=300:data=wide:seed=3");
+  e.fill([&](std::int64_t i) {
+    const double x = e.tensor(0).get(i);
+    return x * std::max(x + 3, 0.0) / 6;
+  });
+  EXPECT_EQ(cause_of(e), "formula.without_upper_end") << to_text(e.diagnosis(), Style(false));
+}
+
+TEST(DiagnoseOtherLayers, GroupsOfAConvolutionMayTakeOutputChannelsInTurn) {
+  Experiment e(
+      "convolution:f32:input=2x6x5x5,weight=6x2x1x1,bias=none,stride=[1,1],padding=[0,0],dilation=[1,1],transposed="
+      "false,output_padding=[0,0],groups=3:data=normal:seed=3");
+  e.fill([&](std::int64_t i) {
+    const std::int64_t image = i / 150, o = i / 25 % 6, group = o % 3;
+    double sum = 0;
+    for (std::int64_t c = 0; c < 2; ++c)
+      sum += e.tensor(0).get((image * 6 + group * 2 + c) * 25 + i % 25) * e.tensor(1).get(o * 2 + c);
+    return sum;
+  });
+  EXPECT_EQ(cause_of(e), "formula.outputs_in_turn") << to_text(e.diagnosis(), Style(false));
 }
 
 }  // namespace
