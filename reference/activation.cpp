@@ -22,6 +22,17 @@ const EnrolledReference activation_reference[] = {
           return rewritten(x * minimum(maximum(x + S(3), S(0)), S(6)) / S(6),
                            [&] { return x * minimum(maximum(x * param<S>(1.0 / 6) + S(0.5), S(0)), S(1)); });
         })},
+    EnrolledReference{pointwise<ops::hardsigmoid>([]<class S>(S x) {
+      return rewritten(minimum(maximum(x + S(3), S(0)), S(6)) / S(6),
+                       [&] { return minimum(maximum(x * param<S>(1.0 / 6) + S(0.5), S(0)), S(1)); });
+    })},
+    // tanh(log(1 + e)) is n / (n + 2) for n = e (e + 2), and 1 for what is above 20 in every dtype but f64, above 40 in all.
+    EnrolledReference{pointwise<ops::mish>([]<class S>(S x) {
+      return either(x * tanh(log1p(exp(x))), [&] {
+        const S e = exp(minimum(x, S(40))), n = e * (e + S(2));
+        return x * (n / (n + S(2)));
+      });
+    })},
     EnrolledReference{pointwise<ops::sigmoid>([]<class S>(S x) {
       return rewritten(S(1) / (S(1) + exp(-x)), [&] { return by_tanh(x); });
     })},
@@ -183,6 +194,39 @@ const EnrolledWrong activation_wrong[] = {
         []<class S>(S x, S alpha, S scale, S input_scale) {
           return select(x <= S(0), alpha * scale * in_f32(in_f32(exp(x * input_scale)) - S(1)), scale * x);
         },
+        only(Dtype::f32) | only(Dtype::bf16))},
+    EnrolledWrong{pointwise_wrong<ops::hardsigmoid>(
+                      "by_a_fifth", "gives min(max(0.2 x + 1/2, 0), 1)",
+                      []<class S>(S x) { return minimum(maximum(x * S(0.2) + S(0.5), S(0)), S(1)); })
+                      .as_defined_by("HardSigmoid by the defaults of ONNX and Keras 2")},
+    EnrolledWrong{pointwise_wrong<ops::hardsigmoid>("sigmoid", "gives 1 / (1 + exp(-x))",
+                                                    []<class S>(S x) { return S(1) / (S(1) + exp(-x)); })
+                      .as_defined_by("sigmoid")},
+    EnrolledWrong{pointwise_wrong<ops::hardsigmoid>(
+        "not_divided", "gives min(max(x + 3, 0), 6)",
+        []<class S>(S x) { return minimum(maximum(x + S(3), S(0)), S(6)); })},
+    EnrolledWrong{pointwise_wrong<ops::hardsigmoid>(
+                      "times_x", "gives x min(max(x + 3, 0), 6) / 6",
+                      []<class S>(S x) { return x * minimum(maximum(x + S(3), S(0)), S(6)) / S(6); })
+                      .as_defined_by("hardswish")},
+    EnrolledWrong{pointwise_wrong<ops::mish>("silu", "gives x sigmoid(x)",
+                                             []<class S>(S x) { return x / (S(1) + exp(-x)); })
+                      .as_defined_by("silu")},
+    EnrolledWrong{
+        pointwise_wrong<ops::mish>("tanh", "gives x tanh(x)", []<class S>(S x) { return x * tanh(x); })},
+    EnrolledWrong{pointwise_wrong<ops::mish>("softplus", "gives x log(1 + exp(x)), without tanh",
+                                             []<class S>(S x) { return x * log1p(exp(minimum(x, S(80)))); })},
+    EnrolledWrong{pointwise_wrong<ops::mish>(
+        "overflows",
+        "gives x n / (n + 2) for n = exp(x) (exp(x) + 2), which is NaN where n is too large for f32",
+        []<class S>(S x) {
+          const S e = in_f32(exp(x)), n = in_f32(e * (e + S(2)));
+          return x * (n / in_f32(n + S(2)));
+        },
+        kComputedInF32)},
+    EnrolledWrong{pointwise_wrong<ops::mish>(
+        "without_log1p", "takes the logarithm of 1 + exp(x) in f32, which is 0 where that is 1",
+        []<class S>(S x) { return x * tanh(log(in_f32(S(1) + in_f32(exp(minimum(x, S(80))))))); },
         only(Dtype::f32) | only(Dtype::bf16))},
 };
 

@@ -102,6 +102,10 @@ Inputs::Inputs(const Operator& op, std::span<const assay_value> arguments,
             !is_float(outputs[0].computed_in))
           v.as.integer = converted(v.as.integer, outputs[0].computed_in);
         break;
+      case ASSAY_KIND_DOUBLE:
+        if (op.truths != 0 && op.schema.argument_storage[i].type == Type::scalar && !outputs.empty())
+          v.as.real = round_to(v.as.real, format(outputs[0].computed_in));
+        break;
       case ASSAY_KIND_INTS:
       case ASSAY_KIND_BOOLS:
         v.as.integers = integers_.emplace_back(v.as.integers, v.as.integers + v.count).data();

@@ -93,7 +93,7 @@ struct ByReciprocal {
 };
 
 // x86 gives the least integer for each number that an i32 does not hold.
-struct Overflowing {
+struct OverflowingSteps {
   template <class S>
   S operator()(const Tensor<S>& self, double scale, std::int64_t zero_point, Dtype dtype,
                const Index& i) const {
@@ -140,7 +140,7 @@ const EnrolledWrong quantize_wrong[] = {
     EnrolledWrong{wrong_formula<ops::quantize_per_tensor, ByReciprocal>(
                       "by_reciprocal", "multiplies with 1 / scale, in f32, instead of dividing by scale")
                       .looked_for_only()},
-    EnrolledWrong{wrong_formula<ops::quantize_per_tensor, Overflowing>(
+    EnrolledWrong{wrong_formula<ops::quantize_per_tensor, OverflowingSteps>(
         "overflows", "gives the least integer where x / scale is from 2^31 on, as x86 converts to 32 bits")},
     EnrolledWrong{wrong_formula<ops::quantize_per_tensor, SaturatedFirst>(
         "saturated_first", "saturates before it adds the zero point, and after it")},

@@ -58,6 +58,7 @@ class Tensor {
   }
 
   int rank() const { return static_cast<int>(shape_.size()); }
+  Dtype dtype() const { return dtype_; }  // that elements are converted to, if they are
   std::int64_t size(int dimension) const { return shape_[static_cast<std::size_t>(dimension)]; }
   std::int64_t numel() const { return numel_; }
   std::span<const std::int64_t> shape() const { return shape_; }

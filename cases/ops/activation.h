@@ -39,6 +39,34 @@ inline constexpr Operator hardswish{
     .source = "torch.nn.functional.hardswish; Howard et al. 2019",
 };
 
+inline constexpr Operator hardsigmoid{
+    .schema = parse_schema("hardsigmoid(Tensor self) -> Tensor"),
+    .formula = "min(max(self + 3, 0), 6) / 6",
+    .shapes = "self=[*] -> [*]",
+    .properties = kElementwise,
+    .kinks = "-3, 0, 3",
+    .ranges = "self: -4..4",
+    .in_place = "self",
+    .unobservable =
+        "results.infinity_as_*: the formula is never infinite; "
+        "results.negative_zero_lost: the formula never gives -0; "
+        "results.sign_lost: the formula is never negative; "
+        "results.subnormal_as_zero: the formula never gives a subnormal number; "
+        "self.clipped: beyond 3 the formula is what it is at 3; "
+        "self.subnormal_as_zero: the formula rounds to what it is at 0",
+    .source = "torch.nn.functional.hardsigmoid; Howard et al. 2019",
+};
+
+inline constexpr Operator mish{
+    .schema = parse_schema("mish(Tensor self) -> Tensor"),
+    .formula = "self * tanh(log(1 + exp(self)))",
+    .shapes = "self=[*] -> [*]",
+    .properties = kElementwise,
+    .ranges = "self: -6..6, -104..20, -20..0, -746..0",
+    .in_place = "self",
+    .source = "torch.nn.functional.mish; Misra 2019",
+};
+
 inline constexpr Operator sigmoid{
     .schema = parse_schema("sigmoid(Tensor self) -> Tensor"),
     .formula = "1 / (1 + exp(-self))",

@@ -89,4 +89,52 @@ inline constexpr Operator maximum{
     .source = "torch.maximum; IEEE 754-2019, 9.6",
 };
 
+inline constexpr Operator minimum{
+    .schema = parse_schema("minimum(Tensor self, Tensor other) -> Tensor"),
+    .formula = "min(self, other)",
+    .dtypes = kFloatingPoint | kArithmeticIntegers,
+    .in_integers = true,
+    .dtype_rule = DtypeRule::promote,
+    .shapes = "self=[*]~ other=[*]~ -> [*]",
+    .properties = kElementwise,
+    .in_place = "self",
+    .unobservable = "self.swapped_with_other: the formula is symmetric",
+    .source = "torch.minimum; IEEE 754-2019, 9.6",
+};
+
+// Integers are not divided by 0, as in div.Tensor_mode.
+inline constexpr Operator fmod_tensor{
+    .schema = parse_schema("fmod.Tensor(Tensor self, Tensor other) -> Tensor"),
+    .formula = "self - other * trunc(self / other), exactly",
+    .dtypes = kFloatingPoint | kArithmeticIntegers,
+    .in_integers = true,
+    .dtype_rule = DtypeRule::promote,
+    .shapes = "self=[*]~ other=[*]~ -> [*]",
+    .domains = "other: nonzero",
+    .properties = kElementwise,
+    .ranges = "self: -10..10, -1000000..1000000; other: -3..3, 0.001..1",
+    .in_place = "self",
+    .unobservable =
+        "other.nan_as_zero: of a divisor 0, too, the formula gives NaN; "
+        "other.sign_lost: the formula has the sign of self; "
+        "results.infinity_as_*: the formula is never infinite",
+    .source = "torch.fmod",
+};
+
+// The sum may be other itself: of -1e-20 and 3 in f32. A zero has the sign of self, where Python's has that of other.
+inline constexpr Operator remainder_tensor{
+    .schema = parse_schema("remainder.Tensor(Tensor self, Tensor other) -> Tensor"),
+    .formula = "fmod(self, other), and other more where the signs differ, rounded: Python's self % other",
+    .dtypes = kFloatingPoint | kArithmeticIntegers,
+    .in_integers = true,
+    .dtype_rule = DtypeRule::promote,
+    .shapes = "self=[*]~ other=[*]~ -> [*]",
+    .domains = "other: nonzero",
+    .properties = kElementwise,
+    .ranges = "self: -10..10, -1000000..1000000; other: -3..3, 0.001..1",
+    .in_place = "self",
+    .unobservable = "other.nan_as_zero: of a divisor 0, too, the formula gives NaN",
+    .source = "torch.remainder",
+};
+
 }  // namespace assay::ops

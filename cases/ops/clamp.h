@@ -24,4 +24,19 @@ inline constexpr Operator clamp{
     .source = "torch.clamp; ATen/native/TensorCompare.cpp, clamp_out",
 };
 
+inline constexpr Operator clamp_tensor{
+    .schema = parse_schema("clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor"),
+    .formula = "min(max(self, min), max), a bound that is None left out; NaN where any of them is",
+    .dtypes = kFloatingPoint | kArithmeticIntegers,
+    .in_integers = true,
+    .dtype_rule = DtypeRule::promote,
+    .shapes = "self=[*]~ min=[*]~ max=[*]~ -> [*]",
+    .domains = "max: real unless min",
+    .properties = kElementwise,
+    .kinks = "0, 1, -1",
+    .in_place = "self",
+    .unobservable = "self.swapped_with_min (i64 i32 i16 i8 u8): of integers max(self, min) is symmetric",
+    .source = "torch.clamp; ATen/native/TensorCompare.cpp, clamp_out",
+};
+
 }  // namespace assay::ops

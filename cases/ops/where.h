@@ -17,4 +17,16 @@ inline constexpr Operator where_self{
     .source = "torch.where",
 };
 
+inline constexpr Operator masked_fill_scalar{
+    .schema = parse_schema("masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor"),
+    .formula = "mask ? value : self",
+    .dtypes = kFloatingPoint | kIntegers,
+    .in_integers = true,
+    .shapes = "self=[*]~ mask=[*]~ -> [*]",
+    .domains = "mask: boolean; value: real",
+    .properties = kElementwise,
+    .in_place = "self",
+    .source = "torch.Tensor.masked_fill",
+};
+
 }  // namespace assay::ops

@@ -135,17 +135,10 @@ class Check : AttributeCheck {
   Dtype result_dtype(std::optional<std::size_t> first) const {
     Dtype result = first ? tensor(*first).type() : Dtype::f32;
     if (op_.dtype_rule == DtypeRule::promote) {
-      // torch.result_type: tensors with dimensions decide, zero-dimensional ones only among themselves or when they
-      // are of a higher kind (floating point over integer).
-      std::optional<Dtype> by_rank[2];
-      for (std::size_t i = 0; i < values_.size(); ++i) {
-        if (!is_tensor(i) || has_own_dtype(i)) continue;
-        std::optional<Dtype>& d = by_rank[tensor(i).rank() > 0 ? 1 : 0];
-        d = d ? promote(*d, tensor(i).type()) : tensor(i).type();
-      }
-      if (!by_rank[1]) return by_rank[0].value_or(result);
-      result = *by_rank[1];
-      if (by_rank[0] && is_float(*by_rank[0]) && !is_float(result)) result = *by_rank[0];
+      std::vector<const View*> decide;
+      for (std::size_t i = 0; i < values_.size(); ++i)
+        if (is_tensor(i) && !has_own_dtype(i)) decide.push_back(&tensor(i));
+      if (!decide.empty()) result = promoted(decide.data(), decide.size());
     } else if (op_.dtype_rule == DtypeRule::dtype_argument) {
       const int i = op_.schema.find("dtype");
       if (i >= 0 && values_[static_cast<std::size_t>(i)].kind == ASSAY_KIND_DTYPE)
@@ -174,8 +167,10 @@ class Check : AttributeCheck {
         for (std::size_t k = 0; k < r.shapes.size(); ++k)
           if (values_[i].as.integers[k] == 0) r.shapes[k] = {0};
     for (std::size_t k = 0; k < r.shapes.size(); ++k)
-      checked_.outputs.push_back(
-          {(op_.positions >> k & 1) != 0 ? Dtype::i64 : result_, std::move(r.shapes[k]), result_});
+      checked_.outputs.push_back({(op_.positions >> k & 1) != 0 ? Dtype::i64
+                                  : (op_.truths >> k & 1) != 0  ? Dtype::boolean
+                                                                : result_,
+                                  std::move(r.shapes[k]), result_});
   }
 
   void blame(int i, std::string error) {

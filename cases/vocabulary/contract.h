@@ -35,12 +35,13 @@ enum class Function : std::uint8_t {
   log2,
   expm1,
   log1p,
-  pow
+  pow,
+  atan2
 };
-inline constexpr int kFunctions = 14;
+inline constexpr int kFunctions = 15;
 inline constexpr std::array<std::string_view, kFunctions> kFunctionNames{
     "exp",  "log",  "tanh", "erf",  "sin",   "cos",   "asin",
-    "acos", "atan", "exp2", "log2", "expm1", "log1p", "pow"};
+    "acos", "atan", "exp2", "log2", "expm1", "log1p", "pow", "atan2"};
 
 struct Accuracy {
   double ulp = 0.5;  // |error| <= ulp units in the last place of the compute format (0.5: correctly rounded)

@@ -39,4 +39,18 @@ struct View : assay_tensor {
 };
 static_assert(sizeof(View) == sizeof(assay_tensor));
 
+// torch.result_type: tensors with dimensions decide, zero-dimensional ones only among themselves or when they are of a higher kind
+// (floating point over integer).
+inline Dtype promoted(const View* const* tensors, std::size_t count) {
+  bool known[2] = {false, false};
+  Dtype by_rank[2] = {Dtype::boolean, Dtype::boolean};
+  for (std::size_t i = 0; i < count; ++i) {
+    const int k = tensors[i]->rank() > 0 ? 1 : 0;
+    by_rank[k] = known[k] ? promote(by_rank[k], tensors[i]->type()) : tensors[i]->type();
+    known[k] = true;
+  }
+  if (!known[1]) return by_rank[0];
+  return known[0] && is_float(by_rank[0]) && !is_float(by_rank[1]) ? by_rank[0] : by_rank[1];
+}
+
 }  // namespace assay

@@ -23,7 +23,8 @@ double times_nearer(Evidence& evidence, Prediction& p) {
   std::vector<double> to_cause, to_right;
   std::size_t looked_at = 0;
   for (int o = 0; o < static_cast<int>(evidence.call().outputs.size()); ++o) {
-    if (!evidence.has(o) || p.in_integers(o) || (evidence.call().op->positions >> o & 1) != 0) continue;
+    if (!evidence.has(o) || p.in_integers(o) || ((evidence.call().op->positions | evidence.call().op->truths) >> o & 1) != 0)
+      continue;
     const std::vector<double>& right = evidence.expectation().values(o);
     const std::vector<double> said = p.values(o, &right);
     const Format& f = format(evidence.stored(o));

@@ -180,7 +180,7 @@ void add_stores(const Operator& op, std::vector<Variant>& all) {
   add_orders(all);
   add_moves(all);
   add_triangles(all);
-  if (op.positions != (1u << op.schema.result_count) - 1) add_numbers(all);
+  if ((op.positions | op.truths) != (1u << op.schema.result_count) - 1) add_numbers(all);
 }
 
 }  // namespace assay::diagnose

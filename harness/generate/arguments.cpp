@@ -197,8 +197,7 @@ CaseValue draw_attribute(Draw& draw, const Case& c, std::size_t i, Dtype result_
                greatest = static_cast<std::int64_t>(range.greatest);
     // 127 and 128, or 0 and 1: an odd one that is no end tells whether it is added before ties go to even.
     const std::int64_t middle = (least + greatest) / 2;
-    return draw.pick(
-        std::array{least, greatest, least + 1, middle, middle + 1, draw.range(least, greatest)});
+    return draw.pick(std::array{least, greatest, least + 1, middle, middle + 1, draw.range(least, greatest)});
   }
   if (d.kind == Domain::Kind::integer && d.filled) {
     if (may_be_none && draw.chance(50)) return None{};
@@ -241,9 +240,14 @@ Case with_shapes(const Operator& op, Dtype dtype, const ShapeAlternative& altern
       continue;
     }
     const ShapePattern* pattern = alternative.pattern_of(i);
+    // It may be absent, as what it may not be absent without is there.
+    const auto spared = [&](const Argument& x) {
+      const int without = domain(op, x.name).unless;
+      return without < 0 || c.arguments[static_cast<std::size_t>(without)] != CaseValue{None{}};
+    };
     const bool present = pattern != nullptr && a.is_tensor() && !a.list &&
                          !(a.optional && draw != nullptr && domain(op, a.name).kind != Domain::Kind::given &&
-                           may_be_absent(op, alternative, *pattern) && draw->chance(30));
+                           spared(a) && may_be_absent(op, alternative, *pattern) && draw->chance(30));
     if (!present) {
       c.arguments.push_back(default_of(op, i, dtype));
       continue;

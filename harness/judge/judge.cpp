@@ -32,7 +32,7 @@ class Comparison {
       return compare_integers(output, packed, *exact, shape);
     const std::vector<double>& values = expectation_.values(output);
     const auto size = static_cast<std::size_t>(bytes(shape.dtype));
-    const auto result = [&](std::size_t e) { return load(packed.data() + e * size, shape.dtype); };
+    const auto result = [&](std::size_t e) { return load(packed.data() + e * size, in_memory(shape.dtype)); };
     // The rounded reference is always admissible: the interval is needed for the others only.
     std::vector<std::size_t> others = unlike_reference(expectation_, output, packed);
     if (others.size() > kMostIntervals) {
@@ -60,7 +60,7 @@ class Comparison {
                         const std::vector<std::int64_t>& exact, const Checked::Output& shape) {
     const auto size = static_cast<std::size_t>(bytes(shape.dtype));
     for (std::size_t e = 0; e < exact.size(); ++e) {
-      const std::int64_t result = load_integer(packed.data() + e * size, shape.dtype);
+      const std::int64_t result = load_integer(packed.data() + e * size, in_memory(shape.dtype));
       if (result != exact[e] && diverged_++ == 0)
         first_ = fmt::format("{} is {}, but must be {}", place(output, static_cast<std::int64_t>(e), shape),
                              result, exact[e]);

@@ -72,7 +72,8 @@ std::vector<std::size_t> unlike_reference(Expectation& expectation, int output,
   // A number beyond the dtype's range would not be itself in memory.
   const Format& f = format(dtype);
   for (std::size_t e = 0; e < values.size(); ++e)
-    if (!same_bits(load(packed.data() + e * size, dtype), round_to(values[e], f))) others.push_back(e);
+    if (!same_bits(load(packed.data() + e * size, in_memory(dtype)), round_to(values[e], f)))
+      others.push_back(e);
   return others;
 }
 

@@ -13,4 +13,7 @@ namespace assay {
 std::vector<std::size_t> unlike_reference(Expectation& expectation, int output,
                                           const std::vector<std::byte>& packed);
 
+// What a result of this dtype is read as: of bool a byte, which is neither true nor false if it is neither 0 nor 1.
+constexpr Dtype in_memory(Dtype dtype) { return dtype == Dtype::boolean ? Dtype::u8 : dtype; }
+
 }  // namespace assay

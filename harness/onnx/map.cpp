@@ -199,6 +199,27 @@ void where(Translation& t) {
   t.result(0);
 }
 
+// The dtype of the second one need not be that of the first, which the result has.
+void power(Translation& t) {
+  t.must(t.input(0).dtype == t.input(1).dtype, "of two dtypes");
+  t.tensor("self", 0);
+  t.tensor("exponent", 1);
+  t.result(0);
+}
+
+void modulo(Translation& t) {
+  if (t.integer("fmod", 0) != 0) t.op("fmod.Tensor");
+  t.tensor("self", 0);
+  t.tensor("other", 1);
+  t.result(0);
+}
+
+void is_inf(Translation& t) {
+  t.must(t.integer("detect_negative", 1) == 1 && t.integer("detect_positive", 1) == 1, "of one sign");
+  t.tensor("self", 0);
+  t.result(0);
+}
+
 void gather(Translation& t) {
   const std::vector<double> indices = t.numbers(1);
   t.must(t.integer("axis", 0) == 0 && t.rank() == 2, "of other than rows of a matrix");
@@ -224,6 +245,10 @@ constexpr std::string_view kLog1p =
     "exp=3ulp log1p=4ulp+6e-8abs -- node/softplus.py: log(exp(x) + 1) in f32, " ASSAY_NUMPY;
 constexpr std::string_view kTanh =
     "tanh=4ulp -- NumPy 1.22 release notes: float32 functions by SVML are within 4 ulp";
+constexpr std::string_view kMish =
+    "exp=3ulp log1p=4ulp tanh=4ulp -- node/mish.py: NumPy 1.22 release notes, float32 functions by SVML are within 4 ulp";
+constexpr std::string_view kPow =
+    "pow=4ulp -- NumPy 1.22 release notes: float32 functions by SVML are within 4 ulp";
 // As the models say, by PyTorch 0.3.
 constexpr std::string_view kLibm =
     "exp=1ulp log=1ulp log1p=1ulp tanh=2ulp -- TH/generic/THTensorMath.c calls libm: GNU C Library manual, \"Known Maximum "
@@ -242,16 +267,29 @@ void one(Translation& t) {
 }
 
 const std::array kEntries{
+    Entry{"Abs", "abs", "", one},
     Entry{"Acos", "acos", "acos=4ulp -- NumPy 1.22 release notes: float32 functions by SVML are within 4 ulp",
           one},
     Entry{"Add", "add.Tensor", "", two},
+    Entry{"And", "logical_and", "", two},
     Entry{"ArgMax", "argmax", "", arg_max},
+    Entry{"Asin", "asin", "asin=4ulp -- NumPy 1.22 release notes: float32 functions by SVML are within 4 ulp",
+          one},
+    Entry{"Atan", "atan", "atan=4ulp -- NumPy 1.22 release notes: float32 functions by SVML are within 4 ulp",
+          one},
     Entry{"AveragePool", "avg_pool2d", "", average_pool},
     Entry{"BatchNormalization", "native_batch_norm", "", batch_norm},
+    Entry{"BitwiseAnd", "bitwise_and.Tensor", "", two},
+    Entry{"BitwiseNot", "bitwise_not", "", one},
+    Entry{"BitwiseOr", "bitwise_or.Tensor", "", two},
+    Entry{"BitwiseXor", "bitwise_xor.Tensor", "", two},
+    Entry{"Ceil", "ceil", "", one},
     Entry{"Celu", "elu", kExpm1, celu},
     Entry{"Clip", "clamp", "", clip},
     Entry{"Conv", "convolution", "", [](Translation& t) { convolution(t, false); }},
     Entry{"ConvTranspose", "convolution", "", [](Translation& t) { convolution(t, true); }},
+    Entry{"Cos", "cos", "cos=4ulp -- NumPy 1.22 release notes: float32 functions by SVML are within 4 ulp",
+          one},
     Entry{"CumSum", "cumsum", "", cumsum},
     Entry{"DequantizeLinear", "dequantize_per_tensor", "", dequantize},
     Entry{"Div", "div.Tensor", "", two},
@@ -261,12 +299,16 @@ const std::array kEntries{
             t.real_argument("alpha", t.real("alpha", 1));
             t.result(0);
           }},
+    Entry{"Equal", "eq.Tensor", "", two},
     Entry{"Erf", "erf", "", one},
     Entry{"Exp", "exp", kExp, one},
+    Entry{"Floor", "floor", "", one},
     Entry{"Gather", "embedding", "", gather},
     Entry{"Gemm", "addmm", "", gemm},
     Entry{"GlobalAveragePool", "mean.dim", "", global_pool},
     Entry{"GlobalMaxPool", "amax", "", global_pool},
+    Entry{"Greater", "gt.Tensor", "", two},
+    Entry{"GreaterOrEqual", "ge.Tensor", "", two},
     // onnx/defs/nn/defs.cc gives it a body with a constant for 1/6.
     Entry{"HardSwish", "hardswish", "",
           [](Translation& t) { t.must(false, "multiplies by 0.16666667163372 where ATen divides by 6"); }},
@@ -302,6 +344,23 @@ const std::array kEntries{
     Entry{"Tanh", "tanh", kTanh, one},
     Entry{"Upsample", "upsample_nearest2d", "", resize},
     Entry{"Where", "where.self", "", where},
+    Entry{"IsInf", "isinf", "", is_inf},
+    Entry{"IsNaN", "isnan", "", one},
+    Entry{"Less", "lt.Tensor", "", two},
+    Entry{"LessOrEqual", "le.Tensor", "", two},
+    Entry{"Min", "minimum", "", two},
+    Entry{"Mish", "mish", kMish, one},
+    Entry{"Mod", "remainder.Tensor", "", modulo},
+    Entry{"Neg", "neg", "", one},
+    Entry{"Not", "logical_not", "", one},
+    Entry{"Or", "logical_or", "", two},
+    Entry{"Pow", "pow.Tensor_Tensor", kPow, power},
+    Entry{"Reciprocal", "reciprocal", "", one},
+    Entry{"Round", "round", "", one},
+    Entry{"Sign", "sign", "", one},
+    Entry{"Sin", "sin", "sin=4ulp -- NumPy 1.22 release notes: float32 functions by SVML are within 4 ulp",
+          one},
+    Entry{"Xor", "logical_xor", "", two},
 };
 
 }  // namespace

@@ -129,6 +129,20 @@ constexpr std::array kEntries{
         "signed_zero=ignore -- cpu/vec/vec256/vec256_float.h maximum is VMAXPS, which gives its second operand of two "
         "zeros; std::max gives its first"},
 
+    Entry{"minimum",
+          "signed_zero=ignore -- cpu/vec/vec256/vec256_float.h minimum is VMINPS; std::min gives its first"},
+
+    Entry{
+        "clamp.Tensor",
+        "signed_zero=ignore -- native/cpu/TensorCompareKernel.cpp clamp_kernel_impl: std::max and std::min"},
+
+    // x^3 is x * x * x, x^-2 is 1 / (x * x) and x^(-1/2) is 1 / sqrt(x): two roundings, of up to one unit each.
+    Entry{
+        "pow.Tensor_Scalar",
+        "pow=2ulp layout_invariant=no thread_invariant=no -- native/cpu/PowKernel.cpp pow_tensor_scalar_optimized_kernel\n"
+        "bf16: compute=bf16 -- the same: operations on c10::BFloat16\n"
+        "f16: compute=f16 -- c10/util/Half-inl.h rounds every operation"},
+
     Entry{
         "rsqrt",
         "bf16: compute=bf16 layout_invariant=no thread_invariant=no -- cpu/vec/vec256/vec256_bfloat16.h rsqrt computes "
@@ -276,20 +290,20 @@ constexpr std::array kEntries{
 // Functions", x86_64) gives tanh 2 ulp and the others 1.
 constexpr std::string_view kUnlisted =
     "exp=1ulp log=1ulp tanh=2ulp erf=1ulp sin=1ulp cos=1ulp asin=1ulp acos=1ulp atan=1ulp exp2=1ulp log2=1ulp "
-    "expm1=1ulp log1p=1ulp pow=1ulp -- cpu/vec/vec256/vec256_float.h calls Sleef_*_u10 (1.0 ULP); glibc manual, Errors "
+    "expm1=1ulp log1p=1ulp pow=1ulp atan2=1ulp -- cpu/vec/vec256/vec256_float.h calls Sleef_*_u10 (1.0 ULP); glibc manual, Errors "
     "in Math Functions\n"
     "bf16: compute=bf16 -- cpu/vec/vec256/vec256_bfloat16.h bfloat16_binary_op_as_fp32 rounds every operation\n"
     "f16: compute=f16 -- c10/util/Half-inl.h rounds every operation";
 
 }  // namespace
 
-#define ASSAY_OTHER_TORCH                                                                                               \
-  "layout_invariant=no row_invariant=no -- pytorch.org, Numerical accuracy: \"not guaranteed to produce bitwise "       \
-  "identical results for floating point computations that are mathematically identical\", of batched and sliced ones\n" \
-  "exp=4ulp log=4ulp tanh=4ulp erf=4ulp sin=4ulp cos=4ulp asin=4ulp acos=4ulp atan=4ulp exp2=4ulp log2=4ulp "           \
-  "expm1=4ulp log1p=4ulp pow=4ulp div=2 sqrt=2 moments=updating affine=folded signed_zero=ignore -- what common "       \
-  "libraries do: Assay knows the source of PyTorch 1.13\n"                                                              \
-  "bf16: compute=bf16 -- every operation rounded, as in PyTorch 1.13\n"                                                 \
+#define ASSAY_OTHER_TORCH                                                                                                    \
+  "layout_invariant=no row_invariant=no -- pytorch.org, Numerical accuracy: \"not guaranteed to produce bitwise "            \
+  "identical results for floating point computations that are mathematically identical\", of batched and sliced ones\n"      \
+  "exp=4ulp log=4ulp tanh=4ulp erf=4ulp sin=4ulp cos=4ulp asin=4ulp acos=4ulp atan=4ulp exp2=4ulp log2=4ulp "                \
+  "expm1=4ulp log1p=4ulp pow=4ulp atan2=4ulp div=2 sqrt=2 moments=updating affine=folded signed_zero=ignore -- what common " \
+  "libraries do: Assay knows the source of PyTorch 1.13\n"                                                                   \
+  "bf16: compute=bf16 -- every operation rounded, as in PyTorch 1.13\n"                                                      \
   "f16: compute=f16 -- every operation rounded, as in PyTorch 1.13"
 
 std::string_view contract_of_other_versions(std::string_view op) {

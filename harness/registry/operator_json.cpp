@@ -79,7 +79,9 @@ Json results_json(const Operator& op) {
                : fmt::format("the argument dtype; where that is none, the dtype of {}", decides->name);
   Json all = Json::array();
   for (std::size_t k = 0; k < op.schema.result_count; ++k)
-    all.push_back({{"name", output_name(op, k)}, {"rule", (op.positions >> k & 1) != 0 ? "i64" : rule}});
+    all.push_back({{"name", output_name(op, k)}, {"rule", (op.positions >> k & 1) != 0 ? "i64"
+                             : (op.truths >> k & 1) != 0  ? "bool"
+                                                          : rule}});
   return all;
 }
 

@@ -135,6 +135,19 @@ void add_places(std::vector<Variant>& all, std::uint32_t which) {
                  }});
 }
 
+// Of operators that give truth values.
+void add_truths(std::vector<Variant>& all) {
+  const auto change = [&](std::string_view what, std::string says, std::int64_t (*of)(std::int64_t)) {
+    plant_change(all, what, std::move(says), kFloatingPoint | kIntegers, [of](VariantResult& r) {
+      for (std::int64_t& n : r.integers) n = of(n);
+      for (double& x : r.values) x = static_cast<double>(of(static_cast<std::int64_t>(x)));
+    });
+  };
+  change("true_as_255", "stores the byte 255 for true, as a vector's mask is",
+         [](std::int64_t n) -> std::int64_t { return n != 0 ? 255 : 0; });
+  change("always_true", "stores true everywhere", [](std::int64_t) -> std::int64_t { return 1; });
+}
+
 void add_numbers(std::vector<Variant>& all) {
   const DtypeSet halves = only(Dtype::f16) | only(Dtype::bf16), wide = only(Dtype::f64) | only(Dtype::f32);
   plant_each(all, "truncated", "cuts off bits instead of rounding to nearest", halves,
@@ -197,8 +210,11 @@ bool moves_results(const Variant& variant, const Call& call) {
 void add_result_variants(const Operator& op, std::vector<Variant>& all) {
   add_moves(all);
   const bool only_positions = op.positions == (1u << op.schema.result_count) - 1;
+  const bool only_truths = op.truths == (1u << op.schema.result_count) - 1;
   if (only_positions)
     add_integers(all, kFloatingPoint | kArithmeticIntegers);
+  else if (only_truths)
+    add_truths(all);
   else
     add_numbers(all);
   if (op.positions != 0) add_places(all, op.positions);

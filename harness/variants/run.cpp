@@ -66,6 +66,7 @@ CallValue copied(const assay_value& v) {
 }
 
 void store_all(const VariantResult& r, const assay_tensor& out) {
+  const Dtype dtype = r.dtype == Dtype::boolean ? Dtype::u8 : r.dtype;  // bytes that are no truth values, too
   for (std::size_t i = 0; i < r.stored; ++i) {
     std::int64_t rest = static_cast<std::int64_t>(i), at = 0;
     for (int d = out.ndim; d-- > 0;) {
@@ -74,9 +75,9 @@ void store_all(const VariantResult& r, const assay_tensor& out) {
     }
     void* element = static_cast<std::byte*>(out.data) + at * bytes(r.dtype);
     if (r.integers.empty())
-      store(element, r.dtype, r.values[i]);
+      store(element, dtype, r.values[i]);
     else
-      store_integer(element, r.dtype, r.integers[i]);
+      store_integer(element, dtype, r.integers[i]);
   }
 }
 

@@ -50,6 +50,28 @@ struct Hardswish {
   }
 };
 
+struct Hardsigmoid {
+  static constexpr bool cheap = true;
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V x) const {
+    const V six = hn::Set(d, hn::TFromD<D>{6});
+    V gate = hn::Add(x, hn::Set(d, hn::TFromD<D>{3}));
+    gate = hn::IfThenElse(hn::Lt(gate, hn::Zero(d)), hn::Zero(d), gate);
+    return hn::Div(hn::IfThenElse(hn::Gt(gate, six), six, gate), six);
+  }
+};
+
+// tanh(log(1 + e)) is n / (n + 2) for n = e (e + 2), and rounds to 1 from e = exp(20) on.
+struct Mish {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V x) const {
+    using T = hn::TFromD<D>;
+    const V highest = hn::Set(d, T{20}), two = hn::Set(d, T{2});
+    const V e = exp(d, hn::IfThenElse(hn::Gt(x, highest), highest, x)), n = hn::Mul(e, hn::Add(e, two));
+    return hn::Mul(x, hn::Div(n, hn::Add(n, two)));
+  }
+};
+
 // The logistic function, and its product with the argument. Where exp(-x) overflows they give 0; the true values there are
 // subnormal, or within -3e-37 to 0 for silu in f32.
 
@@ -130,6 +152,8 @@ constexpr assay_kernel kernels[] = {
     ASSAY_CPU_UNARY(ops::relu, Relu),
     ASSAY_CPU_LEVELS(ops::leaky_relu, leaky_relu, ASSAY_CPU_IN_PLACE),
     ASSAY_CPU_UNARY(ops::hardswish, Hardswish),
+    ASSAY_CPU_UNARY(ops::hardsigmoid, Hardsigmoid),
+    ASSAY_CPU_UNARY(ops::mish, Mish, ASSAY_CPU_EXP),
     ASSAY_CPU_UNARY(ops::sigmoid, Sigmoid, ASSAY_CPU_EXP),
     ASSAY_CPU_UNARY(ops::silu, Silu, ASSAY_CPU_EXP),
     ASSAY_CPU_UNARY(ops::tanh, Tanh, ASSAY_CPU_TANH),

@@ -5,6 +5,7 @@
 #include "levels.h"
 
 #include "../geometry/wrap.h"
+#include "elementary_powers.h"
 #include "elementwise.h"
 #include "ops/binary.h"
 
@@ -114,6 +115,45 @@ struct Maximum {
   }
 };
 
+// As Maximum, with OR for zeros.
+struct Minimum {
+  static constexpr bool cheap = true;
+  template <class D, class V>
+  HWY_INLINE V operator()(D, V self, V other) const {
+    const V smaller = hn::IfThenElse(hn::Lt(self, other), self, other);
+    const V ordered = hn::IfThenElse(hn::Eq(self, other), hn::Or(self, other), smaller);
+    return hn::IfThenElse(hn::IsNaN(self), self, ordered);
+  }
+  HWY_INLINE std::int64_t integers(std::int64_t self, std::int64_t other) const {
+    return HWY_MIN(self, other);
+  }
+};
+
+struct Fmod {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V self, V other) const {
+    return fmod(d, self, other);
+  }
+  HWY_INLINE std::int64_t integers(std::int64_t self, std::int64_t other) const {
+    return wrapping_rest(self, other);
+  }
+};
+
+// Where the signs differ, other more, rounded once.
+struct Remainder {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V self, V other) const {
+    const V r = fmod(d, self, other), zero = hn::Zero(d);
+    const auto opposite =
+        hn::Or(hn::And(hn::Lt(r, zero), hn::Gt(other, zero)), hn::And(hn::Gt(r, zero), hn::Lt(other, zero)));
+    return hn::IfThenElse(opposite, hn::Add(r, other), r);
+  }
+  HWY_INLINE std::int64_t integers(std::int64_t self, std::int64_t other) const {
+    const std::int64_t r = wrapping_rest(self, other);
+    return r != 0 && (r < 0) != (other < 0) ? wrapping_add(r, other) : r;
+  }
+};
+
 }  // namespace
 }  // namespace assay::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -126,7 +166,10 @@ constexpr assay_kernel kernels[] = {ASSAY_CPU_LEVELS(ops::add_tensor, add, ASSAY
                                     ASSAY_CPU_BINARY(ops::mul_tensor, Mul),
                                     ASSAY_CPU_BINARY(ops::div_tensor, Div),
                                     ASSAY_CPU_LEVELS(ops::div_tensor_mode, div_mode, ASSAY_CPU_IN_PLACE),
-                                    ASSAY_CPU_BINARY(ops::maximum, Maximum)};
+                                    ASSAY_CPU_BINARY(ops::maximum, Maximum),
+                                    ASSAY_CPU_BINARY(ops::minimum, Minimum),
+                                    ASSAY_CPU_BINARY(ops::fmod_tensor, Fmod),
+                                    ASSAY_CPU_BINARY(ops::remainder_tensor, Remainder)};
 const Enrolled enrolled{kernels};
 }  // namespace
 }  // namespace assay::cpu

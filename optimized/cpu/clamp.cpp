@@ -42,6 +42,25 @@ void run(const View& self, std::optional<Scalar> min, std::optional<Scalar> max,
               out, self);
 }
 
+// A bound that is not given is passed as self, and not looked at.
+struct ClampBetween {
+  static constexpr bool cheap = true;
+  bool has_min, has_max;
+  template <class D, class V>
+  HWY_INLINE V operator()(D, V x, V min, V max) const {
+    if (has_min) x = hn::IfThenElse(hn::Or(hn::IsNaN(min), hn::Lt(x, min)), min, x);
+    return has_max ? hn::IfThenElse(hn::Or(hn::IsNaN(max), hn::Gt(x, max)), max, x) : x;
+  }
+  HWY_INLINE std::int64_t integers(std::int64_t x, std::int64_t min, std::int64_t max) const {
+    if (has_min) x = HWY_MAX(x, min);
+    return has_max ? HWY_MIN(x, max) : x;
+  }
+};
+
+void between(const View& self, const View* min, const View* max, View& out) {
+  elementwise(ClampBetween{min != nullptr, max != nullptr}, out, self, min ? *min : self, max ? *max : self);
+}
+
 }  // namespace
 }  // namespace assay::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -49,7 +68,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace assay::cpu {
 namespace {
-constexpr assay_kernel kernels[] = {ASSAY_CPU_LEVELS(ops::clamp, run, ASSAY_CPU_IN_PLACE)};
+constexpr assay_kernel kernels[] = {ASSAY_CPU_LEVELS(ops::clamp, run, ASSAY_CPU_IN_PLACE),
+                                    ASSAY_CPU_LEVELS(ops::clamp_tensor, between, ASSAY_CPU_IN_PLACE)};
 const Enrolled enrolled{kernels};
 }  // namespace
 }  // namespace assay::cpu

@@ -97,6 +97,23 @@ HWY_INLINE hn::Vec<D> scale(D d, hn::Vec<D> v, [[maybe_unused]] hn::Vec<D> n, hn
 #endif
 }
 
+// exp(r) 2^n for |r| <= ln2 / 2, n given as in scale().
+template <class D>
+HWY_INLINE hn::Vec<D> exp_from(D d, hn::Vec<D> r, hn::Vec<D> n, hn::Vec<D> n_rounding) {
+  using K = ExpConstants<hn::TFromD<D>>;
+  constexpr std::size_t terms = sizeof(K::p) / sizeof(K::p[0]);
+  auto p = hn::Set(d, K::p[0]);
+  for (std::size_t i = 1; i < terms - 2; ++i) p = hn::MulAdd(p, r, hn::Set(d, K::p[i]));
+#if HWY_NATIVE_FMA
+  p = hn::MulAdd(p, r, hn::Set(d, K::p[terms - 2]));
+  p = hn::MulAdd(p, r, hn::Set(d, K::p[terms - 1]));
+#else
+  // A rounding of p r, with p near 1, would cost more than one of p r^2, with p near 1/2.
+  p = hn::Add(hn::Add(hn::Mul(hn::Mul(r, r), p), r), hn::Set(d, K::p[terms - 1]));
+#endif
+  return scale(d, p, n, n_rounding);
+}
+
 // exp(x); with `not_positive` the caller promises x <= 0 or NaN.
 template <bool not_positive = false, class D>
 HWY_INLINE hn::Vec<D> exp(D d, hn::Vec<D> x) {
@@ -110,17 +127,7 @@ HWY_INLINE hn::Vec<D> exp(D d, hn::Vec<D> x) {
   const auto n = hn::Sub(n_rounding, round);
   auto r = hn::NegMulAdd(n, hn::Set(d, K::ln2_upper), x);
   r = hn::NegMulAdd(n, hn::Set(d, K::ln2_lower), r);
-  constexpr std::size_t terms = sizeof(K::p) / sizeof(K::p[0]);
-  auto p = hn::Set(d, K::p[0]);
-  for (std::size_t i = 1; i < terms - 2; ++i) p = hn::MulAdd(p, r, hn::Set(d, K::p[i]));
-#if HWY_NATIVE_FMA
-  p = hn::MulAdd(p, r, hn::Set(d, K::p[terms - 2]));
-  p = hn::MulAdd(p, r, hn::Set(d, K::p[terms - 1]));
-#else
-  // A rounding of p r, with p near 1, would cost more than one of p r^2, with p near 1/2.
-  p = hn::Add(hn::Add(hn::Mul(hn::Mul(r, r), p), r), hn::Set(d, K::p[terms - 1]));
-#endif
-  return scale(d, p, n, n_rounding);
+  return exp_from(d, r, n, n_rounding);
 }
 
 }  // namespace assay::cpu::HWY_NAMESPACE

@@ -77,23 +77,35 @@ HWY_INLINE hn::Vec<D> log_from(D d, const LogParts<D>& x, hn::Vec<D> small) {
   return hn::Add(sum, hn::Add(lost, hn::Sub(small, half_square)));
 }
 
+// Of a positive number, which may be subnormal.
 template <class D>
-HWY_INLINE hn::Vec<D> log(D d, hn::Vec<D> x) {
+HWY_INLINE LogParts<D> normal_parts(D d, hn::Vec<D> x) {
   using T = hn::TFromD<D>;
   using E = ExpConstants<T>;
-  const auto infinity = hn::Set(d, std::numeric_limits<T>::infinity());
   const auto subnormal = hn::Lt(x, hn::Set(d, std::numeric_limits<T>::min()));
   constexpr int shift = E::fraction_bits + 2;
   const auto scaled = hn::Mul(x, hn::Set(d, static_cast<T>(std::int64_t{1} << shift)));
   LogParts<D> parts = log_parts(d, hn::IfThenElse(subnormal, scaled, x));
   parts.n = hn::Sub(parts.n, hn::IfThenElseZero(subnormal, hn::Set(d, T{shift})));
-  auto y = log_from(d, parts, hn::Zero(d));
+  return parts;
+}
+
+// y, or what the logarithm of a number is that is not positive and finite.
+template <class D>
+HWY_INLINE hn::Vec<D> at_ends_of_log(D d, hn::Vec<D> x, hn::Vec<D> y) {
+  using T = hn::TFromD<D>;
+  const auto infinity = hn::Set(d, std::numeric_limits<T>::infinity());
   y = hn::IfThenElse(hn::Lt(x, infinity), y, x);  // infinity, NaN
   y = hn::IfThenElse(hn::Eq(x, hn::Zero(d)), hn::Neg(infinity), y);
   return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Set(d, std::numeric_limits<T>::quiet_NaN()), y);
 }
 
-// log(1 + x) for x >= 0 or NaN. What 1 + x rounds off comes in as its share of the sum (W. Kahan; fdlibm's
+template <class D>
+HWY_INLINE hn::Vec<D> log(D d, hn::Vec<D> x) {
+  return at_ends_of_log(d, x, log_from(d, normal_parts(d, x), hn::Zero(d)));
+}
+
+// log(1 + x) for x > -1 or NaN; of -0, 0. What 1 + x rounds off comes in as its share of the sum (W. Kahan; fdlibm's
 // s_log1p.c).
 template <class D>
 HWY_INLINE hn::Vec<D> log1p(D d, hn::Vec<D> x) {
@@ -107,6 +119,13 @@ HWY_INLINE hn::Vec<D> log1p(D d, hn::Vec<D> x) {
   parts.f = hn::IfThenElse(as_it_is, x, parts.f);
   const auto y = log_from(d, parts, hn::IfThenElse(as_it_is, hn::Zero(d), hn::Div(lost, sum)));
   return hn::IfThenElse(hn::Lt(x, hn::Set(d, std::numeric_limits<T>::infinity())), y, x);
+}
+
+// log(1 + x) for any x.
+template <class D>
+HWY_INLINE hn::Vec<D> log1p_anywhere(D d, hn::Vec<D> x) {
+  const auto y = at_ends_of_log(d, hn::Add(x, hn::Set(d, hn::TFromD<D>{1})), log1p(d, x));
+  return hn::IfThenElse(hn::Eq(x, hn::Zero(d)), x, y);  // -0
 }
 
 }  // namespace assay::cpu::HWY_NAMESPACE

@@ -57,9 +57,10 @@ struct Operands {
   std::size_t inputs;
   ElementwiseLoop* loop;  // over elements as they lie in memory
   const void* op;
+  Dtype computed_in;  // what inputs are converted to: the output's, unless that is of truths
 
   const View& view(std::size_t i) const { return *views[i]; }
-  Dtype type() const { return views[0]->type(); }
+  Dtype type() const { return computed_in; }
   template <class Bits>
   Bits* address(std::size_t i, std::int64_t offset) const {
     return static_cast<Bits*>(views[i]->data) + offset;
@@ -71,7 +72,7 @@ struct Operands {
 
 // Rows in place in memory. Preconditions: every operand has the output's dtype, and stride 1 in dimension 0
 // or, if it is an input, 0.
-template <class Bits>
+template <class Bits, class OutBits = Bits>
 void process_rows(const Operands& operands, std::int64_t begin, std::int64_t end) {
   Bits splat[kMaxInputs][kVector<Bits>];
   std::int64_t step[kMaxInputs];
@@ -85,7 +86,7 @@ void process_rows(const Operands& operands, std::int64_t begin, std::int64_t end
       splat_lanes(splat[j], *from);
       in[j] = splat[j];
     }
-    operands.process(operands.address<Bits>(0, run.offset[0]), in, step, run.length);
+    operands.process(operands.address<OutBits>(0, run.offset[0]), in, step, run.length);
   }
 }
 
@@ -186,27 +187,40 @@ void process_tiles(const Operands& operands, const Planes& planes, std::int64_t 
   }
 }
 
-// Blocks in buffers of the compute type, whose loop `operands` has, for any strides and dtypes.
-template <class C>
+void move_bytes_out(const std::uint8_t* from, const Operands& operands, std::int64_t begin,
+                    std::int64_t end) {
+  const std::int64_t step = operands.space.step(0);
+  for (Runs run(operands.space, begin, end); !run.done(); from += run.length, run.next()) {
+    std::uint8_t* const to = operands.address<std::uint8_t>(0, run.offset[0]);
+    for (std::int64_t i = 0; i < run.length; ++i) to[i * step] = from[i];
+  }
+}
+
+// Blocks in buffers of the compute type, whose loop `operands` has, for any strides and dtypes. It fills buffers of Out.
+template <class C, class Out = C>
 void process_blocks(const Operands& operands, std::int64_t begin, std::int64_t end) {
-  C buffer[kMaxOperands][kBlock];
+  C buffer[kMaxInputs][kBlock];
+  Out results[kBlock];
   const void* in[kMaxInputs];
   std::int64_t step[kMaxInputs];
   const Dtype type = operands.type();
   for (std::size_t j = 1; j <= operands.inputs; ++j) {
-    in[j - 1] = buffer[j];
+    in[j - 1] = buffer[j - 1];
     step[j - 1] = 1;
     if (operands.space.all_zero(static_cast<int>(j)))
-      gather(buffer[j], operands.view(j).data, operands.view(j).type(), 0, type, kBlock);
+      gather(buffer[j - 1], operands.view(j).data, operands.view(j).type(), 0, type, kBlock);
   }
   for (std::int64_t at = begin; at < end; at += kBlock) {
     const std::int64_t n = HWY_MIN(kBlock, end - at);
     for (std::size_t j = 1; j <= operands.inputs; ++j) {
       if (operands.space.all_zero(static_cast<int>(j))) continue;
-      move_in(buffer[j], operands.space, j, at, at + n, operands.view(j).data, operands.view(j).type(), type);
+      move_in(buffer[j - 1], operands.space, j, at, at + n, operands.view(j).data, operands.view(j).type(), type);
     }
-    operands.process(buffer[0], in, step, n);
-    move_out(buffer[0], operands.space, 0, at, at + n, operands.view(0).data, type);
+    operands.process(results, in, step, n);
+    if constexpr (std::is_same_v<Out, C>)
+      move_out(results, operands.space, 0, at, at + n, operands.view(0).data, operands.view(0).type());
+    else
+      move_bytes_out(results, operands, at, at + n);
   }
 }
 
@@ -284,9 +298,27 @@ void process_space(const Operands& operands, const Operands& blocks) {
 template <class Half>
 void process_halves(const Operands& f32, ElementwiseLoop* own) {
   if (own != nullptr)
-    return process_space<std::uint16_t>({f32.space, f32.views, f32.inputs, own, f32.op}, f32);
+    return process_space<std::uint16_t>({f32.space, f32.views, f32.inputs, own, f32.op, f32.type()}, f32);
   const Converted converted{f32.loop, f32.op, f32.inputs};
-  process_space<std::uint16_t>({f32.space, f32.views, f32.inputs, process_converted<Half>, &converted}, f32);
+  process_space<std::uint16_t>(
+      {f32.space, f32.views, f32.inputs, process_converted<Half>, &converted, f32.type()}, f32);
+}
+
+// Results of bool: rows in place in memory, or blocks.
+template <class Bits>
+void process_truths_of(const Operands& operands, const Operands& blocks) {
+  using C = std::conditional_t<sizeof(Bits) == 8, double, float>;
+  const Space& space = operands.space;
+  bool rows = space.rank > 0 && space.stride[0][0] == 1 && space.size[0] >= kVector<Bits>;
+  for (std::size_t j = 1; j <= operands.inputs; ++j)
+    rows = rows && operands.view(j).type() == operands.type() &&
+           (space.stride[j][0] == 0 || space.stride[j][0] == 1);
+  parallel_for(space.count, kElementwiseGrain, [&](std::int64_t begin, std::int64_t end) HWY_ATTR {
+    if (rows)
+      process_rows<Bits, std::uint8_t>(operands, begin, end);
+    else
+      process_blocks<C, std::uint8_t>(blocks, begin, end);
+  });
 }
 
 }  // namespace
@@ -294,8 +326,16 @@ void process_halves(const Operands& f32, ElementwiseLoop* own) {
 void elementwise(const ElementwiseLoops& loops, const void* op, const View* const* views,
                  std::size_t inputs) {
   const Space space = make_space(views, static_cast<int>(inputs) + 1);
-  const auto with = [&](ElementwiseLoop* loop) { return Operands{space, views, inputs, loop, op}; };
-  switch (views[0]->type()) {
+  const Dtype type = loops.truths ? promoted(views + 1, inputs) : views[0]->type();
+  const auto with = [&](ElementwiseLoop* loop) { return Operands{space, views, inputs, loop, op, type}; };
+  if (is_float(type) && loops.f32 == nullptr) throw Refused("only integers are supported");
+  if (loops.truths && is_float(type)) {
+    const Operands in_f32 = with(loops.f32);
+    if (type == Dtype::f64) return process_truths_of<std::uint64_t>(with(loops.f64), with(loops.f64));
+    if (type == Dtype::f32) return process_truths_of<std::uint32_t>(in_f32, in_f32);
+    return process_truths_of<std::uint16_t>(with(type == Dtype::f16 ? loops.f16 : loops.bf16), in_f32);
+  }
+  switch (type) {
     case Dtype::f64:
       return process_space<std::uint64_t>(with(loops.f64), with(loops.f64));
     case Dtype::f32:

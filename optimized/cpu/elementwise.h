@@ -12,6 +12,9 @@
 //
 //     std::int64_t integers(std::int64_t x) const;   // wraps as wrap.h does
 //
+// and nothing else, if it is for integers alone. An op that says truth = true gives masks, and of integers bool: its output is of
+// bool, and inputs are converted to the dtype that they are promoted to.
+//
 // The idea: what is compiled for an operator are its loops over arrays, one for each type. How arrays lie in memory is the
 // business of a driver that knows the loops by their addresses (elementwise.cpp) and that all operators share.
 //
@@ -40,9 +43,11 @@ using ElementwiseLoop = void(const void* op, void* out, const void* const* in, c
                              std::int64_t n);
 
 // Those of an operator, by the type of all arrays; nullptr of f16 and bf16 where the driver converts them, and of i64
-// where the operator has no integers. That of i64 takes arrays with steps of 1 only.
+// where the operator has no integers. That of i64 takes arrays with steps of 1 only. Of truths, loops over floating-point numbers
+// write bytes that are 0 or 1, and that of i64 such integers.
 struct ElementwiseLoops {
   ElementwiseLoop *f64, *f32, *f16, *bf16, *i64;
+  bool truths;
 };
 
 }  // namespace assay::cpu
@@ -66,6 +71,37 @@ inline constexpr std::int64_t kLanes = HWY_MAX_BYTES / sizeof(C);
 
 template <class Op>
 concept Cheap = Op::cheap;
+
+template <class Op>
+concept Truth = Op::truth;
+
+template <class Op>
+concept OfNumbers = requires {
+  &Op::template operator()<hn::ScalableTag<float>, hn::Vec<hn::ScalableTag<float>>>;
+};
+
+template <class T, class Op, std::size_t... k>
+HWY_NOINLINE void process_truths(const void* given, void* to, const void* const* in,
+                                 const std::int64_t* steps, std::int64_t n) {
+  using C = Compute<T>;
+  const hn::ScalableTag<C> d;
+  const hn::RebindToUnsigned<hn::ScalableTag<C>> du;
+  const hn::Rebind<std::uint8_t, hn::ScalableTag<C>> d8;
+  const Op op = *static_cast<const Op*>(given);
+  std::uint8_t* const out = static_cast<std::uint8_t*>(to);
+  const T* const from[] = {static_cast<const T*>(in[k])...};
+  const std::int64_t step[] = {steps[k]...};
+  const auto of = [&](hn::Mask<hn::ScalableTag<C>> mask) HWY_ATTR {
+    return hn::TruncateTo(d8, hn::IfThenElseZero(hn::RebindMask(du, mask), hn::Set(du, 1)));
+  };
+  std::int64_t i = 0;
+  for (; i + kLanes<C> <= n; i += kLanes<C>)
+    hn::StoreU(of(op(d, load(d, from[k] + i * step[k])...)), d8, out + i);
+  if (i == n) return;
+  HWY_ALIGN std::uint8_t last[HWY_MAX_BYTES];
+  hn::StoreU(of(op(d, load_n(d, from[k] + i * step[k], n - i)...)), d8, last);
+  for (std::int64_t j = i; j < n; ++j) out[j] = last[j - i];
+}
 
 template <class T, class Op, std::size_t... k>
 HWY_NOINLINE void process(const void* given, void* to, const void* const* in, const std::int64_t* steps,
@@ -109,10 +145,22 @@ HWY_NOINLINE void process_integers(const void* given, void* out, const void* con
 
 template <class Op, std::size_t... k>
 constexpr ElementwiseLoops loops_of(std::index_sequence<k...>) {
-  ElementwiseLoops loops{process<double, Op, k...>, process<float, Op, k...>, nullptr, nullptr, nullptr};
-  if constexpr (Cheap<Op>) {
-    loops.f16 = process<F16, Op, k...>;
-    loops.bf16 = process<BF16, Op, k...>;
+  ElementwiseLoops loops{};
+  if constexpr (Truth<Op>) {
+    static_assert(Cheap<Op>);
+    loops = {process_truths<double, Op, k...>,
+             process_truths<float, Op, k...>,
+             process_truths<F16, Op, k...>,
+             process_truths<BF16, Op, k...>,
+             nullptr,
+             true};
+  } else if constexpr (OfNumbers<Op>) {
+    loops.f64 = process<double, Op, k...>;
+    loops.f32 = process<float, Op, k...>;
+    if constexpr (Cheap<Op>) {
+      loops.f16 = process<F16, Op, k...>;
+      loops.bf16 = process<BF16, Op, k...>;
+    }
   }
   if constexpr (requires(const Op& op) { op.integers((static_cast<void>(k), std::int64_t{})...); })
     loops.i64 = process_integers<Op, k...>;

@@ -87,6 +87,24 @@ struct Elu {
   }
 };
 
+struct Hardsigmoid {
+  template <class C>
+  __device__ C operator()(C x) const {
+    C gate = x + C(3);
+    gate = gate < C(0) ? C(0) : gate;
+    return (gate > C(6) ? C(6) : gate) / C(6);
+  }
+};
+
+// tanh(log(1 + e)) is n / (n + 2) for n = e (e + 2), and rounds to 1 from e = exp(20) on.
+struct Mish {
+  template <class C>
+  __device__ C operator()(C x) const {
+    const C e = exp_of(x > C(20) ? C(20) : x), n = e * (e + C(2));
+    return x * (n / (n + C(2)));
+  }
+};
+
 }  // namespace ASSAY_CUDA_BACKEND
 namespace {
 
@@ -106,6 +124,8 @@ constexpr assay_kernel activation_kernels[] = {
     ASSAY_CUDA(ops::relu, unary<Relu>, ASSAY_CUDA_IN_PLACE),
     ASSAY_CUDA(ops::leaky_relu, leaky_relu, ASSAY_CUDA_IN_PLACE),
     ASSAY_CUDA(ops::hardswish, unary<Hardswish>, ASSAY_CUDA_IN_PLACE),
+    ASSAY_CUDA(ops::hardsigmoid, unary<Hardsigmoid>, ASSAY_CUDA_IN_PLACE),
+    ASSAY_CUDA(ops::mish, unary<Mish>, ASSAY_CUDA_IN_PLACE "\n" ASSAY_CUDA_EXP),
     ASSAY_CUDA(ops::sigmoid, unary<Sigmoid>, ASSAY_CUDA_IN_PLACE "\n" ASSAY_CUDA_EXP),
     ASSAY_CUDA(ops::silu, unary<Silu>, ASSAY_CUDA_IN_PLACE "\n" ASSAY_CUDA_EXP),
     ASSAY_CUDA(ops::tanh, unary<Tanh>, ASSAY_CUDA_IN_PLACE "\n" ASSAY_CUDA_TANH),

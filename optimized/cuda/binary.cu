@@ -85,6 +85,41 @@ struct Maximum {
   }
 };
 
+// The same, and -0 of two zeros.
+struct Minimum {
+  template <class C>
+  __device__ C operator()(C self, C other) const {
+    if (self == other) return self == C(0) ? -(-self - other) : self;
+    return is_nan(self) || self < other ? self : other;
+  }
+  __device__ std::int64_t integers(std::int64_t self, std::int64_t other) const {
+    return self < other ? self : other;
+  }
+};
+
+struct Fmod {
+  template <class C>
+  __device__ C operator()(C self, C other) const {
+    return fmod_of(self, other);
+  }
+  __device__ std::int64_t integers(std::int64_t self, std::int64_t other) const {
+    return wrapping_rest(self, other);
+  }
+};
+
+// Where the signs differ, other more, rounded once.
+struct Remainder {
+  template <class C>
+  __device__ C operator()(C self, C other) const {
+    const C r = fmod_of(self, other);
+    return (r < C(0) && other > C(0)) || (r > C(0) && other < C(0)) ? r + other : r;
+  }
+  __device__ std::int64_t integers(std::int64_t self, std::int64_t other) const {
+    const std::int64_t r = wrapping_rest(self, other);
+    return r != 0 && (r < 0) != (other < 0) ? wrapping_add(r, other) : r;
+  }
+};
+
 }  // namespace ASSAY_CUDA_BACKEND
 namespace {
 
@@ -101,12 +136,16 @@ void div_mode(const View& self, const View& other, std::optional<std::string_vie
   elementwise(DivFloor{}, out, self, other);
 }
 
-constexpr assay_kernel binary_kernels[] = {ASSAY_CUDA(ops::add_tensor, add, ASSAY_CUDA_IN_PLACE),
-                                           ASSAY_CUDA(ops::sub_tensor, sub, ASSAY_CUDA_IN_PLACE),
-                                           ASSAY_CUDA(ops::mul_tensor, binary<Mul>, ASSAY_CUDA_IN_PLACE),
-                                           ASSAY_CUDA(ops::div_tensor, binary<Div>, ASSAY_CUDA_IN_PLACE),
-                                           ASSAY_CUDA(ops::div_tensor_mode, div_mode, ASSAY_CUDA_IN_PLACE),
-                                           ASSAY_CUDA(ops::maximum, binary<Maximum>, ASSAY_CUDA_IN_PLACE)};
+constexpr assay_kernel binary_kernels[] = {
+    ASSAY_CUDA(ops::add_tensor, add, ASSAY_CUDA_IN_PLACE),
+    ASSAY_CUDA(ops::sub_tensor, sub, ASSAY_CUDA_IN_PLACE),
+    ASSAY_CUDA(ops::mul_tensor, binary<Mul>, ASSAY_CUDA_IN_PLACE),
+    ASSAY_CUDA(ops::div_tensor, binary<Div>, ASSAY_CUDA_IN_PLACE),
+    ASSAY_CUDA(ops::div_tensor_mode, div_mode, ASSAY_CUDA_IN_PLACE),
+    ASSAY_CUDA(ops::maximum, binary<Maximum>, ASSAY_CUDA_IN_PLACE),
+    ASSAY_CUDA(ops::minimum, binary<Minimum>, ASSAY_CUDA_IN_PLACE),
+    ASSAY_CUDA(ops::fmod_tensor, binary<Fmod>, ASSAY_CUDA_IN_PLACE),
+    ASSAY_CUDA(ops::remainder_tensor, binary<Remainder>, ASSAY_CUDA_IN_PLACE)};
 const Enrolled binary_enrolled{binary_kernels};
 
 }  // namespace

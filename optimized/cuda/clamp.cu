@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "contracts.h"
+#include "elementary.h"
 #include "elementwise.h"
 #include "geometry/wrap.h"
 
@@ -28,6 +29,20 @@ struct Clamp {
   }
 };
 
+// A bound that is not given is passed as self, and not looked at.
+struct ClampBetween {
+  bool has_min, has_max;
+  template <class C>
+  __device__ C operator()(C x, C min, C max) const {
+    if (has_min && (is_nan(min) || x < min)) x = min;
+    return has_max && (is_nan(max) || x > max) ? max : x;
+  }
+  __device__ std::int64_t integers(std::int64_t x, std::int64_t min, std::int64_t max) const {
+    if (has_min && x < min) x = min;
+    return has_max && x > max ? max : x;
+  }
+};
+
 }  // namespace ASSAY_CUDA_BACKEND
 namespace {
 
@@ -41,7 +56,12 @@ void clamp(const View& self, std::optional<Scalar> min, std::optional<Scalar> ma
               out, self);
 }
 
-constexpr assay_kernel clamp_kernels[] = {ASSAY_CUDA(ops::clamp, clamp, ASSAY_CUDA_IN_PLACE)};
+void between(const View& self, const View* min, const View* max, View& out) {
+  elementwise(ClampBetween{min != nullptr, max != nullptr}, out, self, min ? *min : self, max ? *max : self);
+}
+
+constexpr assay_kernel clamp_kernels[] = {ASSAY_CUDA(ops::clamp, clamp, ASSAY_CUDA_IN_PLACE),
+                                          ASSAY_CUDA(ops::clamp_tensor, between, ASSAY_CUDA_IN_PLACE)};
 const Enrolled clamp_enrolled{clamp_kernels};
 
 }  // namespace

@@ -24,6 +24,22 @@ __device__ __forceinline__ float erf_of(float x) { return ::erff(x); }
 __device__ __forceinline__ double erf_of(double x) { return ::erf(x); }
 __device__ __forceinline__ float acos_of(float x) { return ::acosf(x); }
 __device__ __forceinline__ double acos_of(double x) { return ::acos(x); }
+__device__ __forceinline__ float sin_of(float x) { return ::sinf(x); }
+__device__ __forceinline__ double sin_of(double x) { return ::sin(x); }
+__device__ __forceinline__ float cos_of(float x) { return ::cosf(x); }
+__device__ __forceinline__ double cos_of(double x) { return ::cos(x); }
+__device__ __forceinline__ float asin_of(float x) { return ::asinf(x); }
+__device__ __forceinline__ double asin_of(double x) { return ::asin(x); }
+__device__ __forceinline__ float atan_of(float x) { return ::atanf(x); }
+__device__ __forceinline__ double atan_of(double x) { return ::atan(x); }
+__device__ __forceinline__ float exp2_of(float x) { return ::exp2f(x); }
+__device__ __forceinline__ double exp2_of(double x) { return ::exp2(x); }
+__device__ __forceinline__ float log2_of(float x) { return ::log2f(x); }
+__device__ __forceinline__ double log2_of(double x) { return ::log2(x); }
+__device__ __forceinline__ float pow_of(float x, float y) { return ::powf(x, y); }
+__device__ __forceinline__ double pow_of(double x, double y) { return ::pow(x, y); }
+__device__ __forceinline__ float atan2_of(float x, float y) { return ::atan2f(x, y); }
+__device__ __forceinline__ double atan2_of(double x, double y) { return ::atan2(x, y); }
 
 // Rounded once, as IEEE 754 has it.
 __device__ __forceinline__ float sqrt_of(float x) { return ::sqrtf(x); }
@@ -36,6 +52,8 @@ __device__ __forceinline__ float abs_of(float x) { return ::fabsf(x); }
 __device__ __forceinline__ double abs_of(double x) { return ::fabs(x); }
 __device__ __forceinline__ float floor_of(float x) { return ::floorf(x); }
 __device__ __forceinline__ double floor_of(double x) { return ::floor(x); }
+__device__ __forceinline__ float ceil_of(float x) { return ::ceilf(x); }
+__device__ __forceinline__ double ceil_of(double x) { return ::ceil(x); }
 __device__ __forceinline__ float trunc_of(float x) { return ::truncf(x); }
 __device__ __forceinline__ double trunc_of(double x) { return ::trunc(x); }
 __device__ __forceinline__ float fmod_of(float x, float y) { return ::fmodf(x, y); }

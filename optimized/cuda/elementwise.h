@@ -6,6 +6,8 @@
 //   };
 //   elementwise(Relu{}, out, self);
 //
+// An op that says truth = true gives bool, and so is its output; its inputs are converted to the dtype that they are promoted to.
+//
 // Inputs are converted to the output's dtype first; elementwise_of<Out, In...>() is for operators whose
 // tensors have other dtypes by definition. An input may share the output's memory if it has its shape,
 // strides and dtype: an element is read before it is written, by the same thread.
@@ -35,9 +37,22 @@ struct Inputs {
   const void* data[inputs];
 };
 
+template <class Op>
+concept Truth = Op::truth;
+
+template <class Op, class... C>
+__device__ __forceinline__ bool is_true(const Op& op, C... x) {
+  if constexpr ((is_integer<C> && ...))
+    return op.integers(x...);
+  else
+    return op(x...);
+}
+
 template <class T, class Op, class... C>
 __device__ __forceinline__ T applied(const Op& op, C... x) {
-  if constexpr (is_integer<T>)
+  if constexpr (Truth<Op>)
+    return static_cast<T>(is_true(op, x...) ? 1 : 0);
+  else if constexpr (is_integer<T>)
     return narrowed<T>(op.integers(x...));
   else
     return narrowed<T>(op(x...));
@@ -141,9 +156,10 @@ __global__ void elementwise_kernel(Op op, Out* out, Inputs<sizeof...(In)> in,
 template <int inputs>
 struct Types {
   Dtype out, in[inputs];
+  Dtype computed;  // what inputs are converted to
 };
 
-// Of any dtypes that are computed in C once they have the output's.
+// Of any dtypes that are computed in C once they have that one.
 // Budget: 40 registers, 1.03 sectors.
 template <class Op, class C, std::size_t... k>
 __global__ void elementwise_mixed_kernel(Op op, void* out, Inputs<sizeof...(k)> in, Types<sizeof...(k)> types,
@@ -151,8 +167,13 @@ __global__ void elementwise_mixed_kernel(Op op, void* out, Inputs<sizeof...(k)> 
   for (std::int64_t i = global_thread(); i < space.count; i += global_threads()) {
     std::int64_t offset[sizeof...(k) + 1];
     space.locate(i, offset);
-    store_as<C>(out, types.out, offset[0],
-                applied<C>(op, load_converted<C>(in.data[k], types.in[k], types.out, offset[k + 1])...));
+    if constexpr (Truth<Op>)
+      static_cast<std::uint8_t*>(out)[offset[0]] = applied<std::uint8_t>(
+          op, load_converted<C>(in.data[k], types.in[k], types.computed, offset[k + 1])...);
+    else
+      store_as<C>(
+          out, types.out, offset[0],
+          applied<C>(op, load_converted<C>(in.data[k], types.in[k], types.computed, offset[k + 1])...));
   }
 }
 
@@ -187,17 +208,23 @@ void elementwise_of(const Op& op, View& out, ViewOf<In>... in) {
 }
 
 template <class C, class Op, std::size_t... k>
-void elementwise_mixed(const Op& op, const cpu::Space& given, const View* const* views,
+void elementwise_mixed(const Op& op, const cpu::Space& given, const View* const* views, Dtype computed,
                        std::index_sequence<k...>) {
   launch<elementwise_mixed_kernel<Op, C, k...>>(
       blocks_for(given.count, kElementwiseThreads), kElementwiseThreads, 0, op, views[0]->data,
       Inputs<sizeof...(k)>{{views[k + 1]->data...}},
-      Types<sizeof...(k)>{views[0]->type(), {views[k + 1]->type()...}}, Space<sizeof...(k) + 1>(given));
+      Types<sizeof...(k)>{views[0]->type(), {views[k + 1]->type()...}, computed},
+      Space<sizeof...(k) + 1>(given));
 }
 
 template <class Op>
 inline constexpr bool of_integers = requires {
   &Op::integers;
+};
+
+template <class Op>
+concept OfNumbers = requires {
+  &Op::template operator()<float>;
 };
 
 template <class, class T>
@@ -208,21 +235,26 @@ template <class Op, class... In>
 void elementwise(const Op& op, View& out, const In&... in) {
   constexpr std::index_sequence_for<In...> indices;
   const View* const views[] = {&out, &in...};
-  const Dtype type = out.type();
+  const Dtype type = Truth<Op> ? promoted(views + 1, sizeof...(In)) : out.type();
   if (!of_integers<Op> && !is_float(type)) throw Refused("only f64, f32, f16 and bf16 are supported");
   const cpu::Space given = cpu::make_space(views, sizeof...(In) + 1);
   if (given.count == 0) return;
-  if (is_float(type) && ((in.type() == type) && ...)) {
-    bool done = false;
-    with_floating_point(type, [&](auto element) {
-      using T = decltype(element);
-      done = elementwise_vectors<T, Same<In, T>...>(op, given, out, in...);
-    });
-    if (done) return;
+  if constexpr (OfNumbers<Op>) {
+    if (is_float(type) && ((in.type() == type) && ...)) {
+      bool done = false;
+      with_floating_point(type, [&](auto element) {
+        using T = decltype(element);
+        using Out = std::conditional_t<Truth<Op>, std::uint8_t, T>;
+        done = elementwise_vectors<Out, Same<In, T>...>(op, given, out, in...);
+      });
+      if (done) return;
+    }
+    if (type == Dtype::f64) return elementwise_mixed<double>(op, given, views, type, indices);
+    if (is_float(type)) return elementwise_mixed<float>(op, given, views, type, indices);
+  } else if (is_float(type)) {
+    throw Refused("only integers are supported");
   }
-  if (type == Dtype::f64) return elementwise_mixed<double>(op, given, views, indices);
-  if (is_float(type)) return elementwise_mixed<float>(op, given, views, indices);
-  if constexpr (of_integers<Op>) elementwise_mixed<std::int64_t>(op, given, views, indices);
+  if constexpr (of_integers<Op>) elementwise_mixed<std::int64_t>(op, given, views, type, indices);
 }
 
 // Kernels of operators whose functor needs no more than its tensors: ASSAY_CUDA(ops::exp, unary<Exp>, "...contract...").

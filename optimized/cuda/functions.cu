@@ -51,6 +51,69 @@ struct Acos {
   }
 };
 
+struct Sin {
+  template <class C>
+  __device__ C operator()(C x) const {
+    return sin_of(x);
+  }
+};
+
+struct Cos {
+  template <class C>
+  __device__ C operator()(C x) const {
+    return cos_of(x);
+  }
+};
+
+struct Asin {
+  template <class C>
+  __device__ C operator()(C x) const {
+    return asin_of(x);
+  }
+};
+
+struct Atan {
+  template <class C>
+  __device__ C operator()(C x) const {
+    return atan_of(x);
+  }
+};
+
+struct Exp2 {
+  template <class C>
+  __device__ C operator()(C x) const {
+    return exp2_of(x);
+  }
+};
+
+struct Expm1 {
+  template <class C>
+  __device__ C operator()(C x) const {
+    return expm1_of(x);
+  }
+};
+
+struct Log2 {
+  template <class C>
+  __device__ C operator()(C x) const {
+    return log2_of(x);
+  }
+};
+
+struct Log1p {
+  template <class C>
+  __device__ C operator()(C x) const {
+    return log1p_of(x);
+  }
+};
+
+struct Reciprocal {
+  template <class C>
+  __device__ C operator()(C x) const {
+    return C(1) / x;
+  }
+};
+
 }  // namespace ASSAY_CUDA_BACKEND
 namespace {
 
@@ -60,7 +123,16 @@ constexpr assay_kernel functions_kernels[] = {
     ASSAY_CUDA(ops::sqrt, unary<Sqrt>, ASSAY_CUDA_IN_PLACE),
     ASSAY_CUDA(ops::rsqrt, unary<Rsqrt>, ASSAY_CUDA_IN_PLACE),
     ASSAY_CUDA(ops::erf, unary<Erf>, ASSAY_CUDA_IN_PLACE "\n" ASSAY_CUDA_ERF),
-    ASSAY_CUDA(ops::acos, unary<Acos>, ASSAY_CUDA_IN_PLACE "\n" ASSAY_CUDA_ACOS)};
+    ASSAY_CUDA(ops::acos, unary<Acos>, ASSAY_CUDA_IN_PLACE "\n" ASSAY_CUDA_ACOS),
+    ASSAY_CUDA(ops::sin, unary<Sin>, ASSAY_CUDA_IN_PLACE "\n" ASSAY_CUDA_SIN),
+    ASSAY_CUDA(ops::cos, unary<Cos>, ASSAY_CUDA_IN_PLACE "\n" ASSAY_CUDA_COS),
+    ASSAY_CUDA(ops::asin, unary<Asin>, ASSAY_CUDA_IN_PLACE "\n" ASSAY_CUDA_ASIN),
+    ASSAY_CUDA(ops::atan, unary<Atan>, ASSAY_CUDA_IN_PLACE "\n" ASSAY_CUDA_ATAN),
+    ASSAY_CUDA(ops::exp2, unary<Exp2>, ASSAY_CUDA_IN_PLACE "\n" ASSAY_CUDA_EXP2),
+    ASSAY_CUDA(ops::expm1, unary<Expm1>, ASSAY_CUDA_IN_PLACE "\n" ASSAY_CUDA_EXPM1),
+    ASSAY_CUDA(ops::log2, unary<Log2>, ASSAY_CUDA_IN_PLACE "\n" ASSAY_CUDA_LOG2),
+    ASSAY_CUDA(ops::log1p, unary<Log1p>, ASSAY_CUDA_IN_PLACE "\n" ASSAY_CUDA_LOG1P),
+    ASSAY_CUDA(ops::reciprocal, unary<Reciprocal>, ASSAY_CUDA_IN_PLACE)};
 const Enrolled functions_enrolled{functions_kernels};
 
 }  // namespace

@@ -18,6 +18,18 @@ struct Where {
   }
 };
 
+struct MaskedFill {
+  double value;
+  std::int64_t integer;
+  template <class C>
+  __device__ C operator()(C self, C mask) const {
+    return mask != C(0) ? static_cast<C>(value) : self;
+  }
+  __device__ std::int64_t integers(std::int64_t self, std::int64_t mask) const {
+    return mask != 0 ? integer : self;
+  }
+};
+
 }  // namespace ASSAY_CUDA_BACKEND
 namespace {
 
@@ -30,7 +42,13 @@ void where(const View& condition, const View& self, const View& other, View& out
   });
 }
 
-constexpr assay_kernel where_kernels[] = {ASSAY_CUDA(ops::where_self, where, nullptr)};
+void masked_fill(const View& self, const View& mask, Scalar value, View& out) {
+  elementwise(MaskedFill{value.real, value.integer}, out, self, mask);
+}
+
+constexpr assay_kernel where_kernels[] = {
+    ASSAY_CUDA(ops::where_self, where, nullptr),
+    ASSAY_CUDA(ops::masked_fill_scalar, masked_fill, ASSAY_CUDA_IN_PLACE)};
 const Enrolled where_enrolled{where_kernels};
 
 }  // namespace

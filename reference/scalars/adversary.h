@@ -153,6 +153,14 @@ Adversary<V> floor(const Adversary<V>& x) {
   return {floor(settled(x)), Adversary<V>::Pending::none};
 }
 template <class V>
+Adversary<V> rint(const Adversary<V>& x) {
+  return {rint(settled(x)), Adversary<V>::Pending::none};
+}
+template <class V>
+Adversary<V> fmod(const Adversary<V>& x, const Adversary<V>& y) {
+  return {fmod(settled(x), settled(y)), Adversary<V>::Pending::none};
+}
+template <class V>
 FloorRange floor_range(const Adversary<V>& x, std::int64_t n) {
   return floor_range(settled(x), n);
 }
@@ -222,6 +230,10 @@ Adversary<V> log1p(const Adversary<V>& x) {
 template <class V>
 Adversary<V> pow(const Adversary<V>& x, const Adversary<V>& y) {
   return inexact<V>(Function::pow, pow(settled(x), settled(y)));
+}
+template <class V>
+Adversary<V> atan2(const Adversary<V>& y, const Adversary<V>& x) {
+  return inexact<V>(Function::atan2, atan2(settled(y), settled(x)));
 }
 
 // The result in memory, under the arithmetic of the scope.

@@ -83,7 +83,8 @@ class ArithmeticScope {
 // Whether every number of the compute format is one of this format: to store it there rounds nothing.
 inline bool holds_all_of_compute(const Format& f) {
   const Rounding to(f), &compute = arithmetic().compute;
-  return to.format.precision >= compute.format.precision && to.grid <= compute.grid && to.overflow >= compute.overflow;
+  return to.format.precision >= compute.format.precision && to.grid <= compute.grid &&
+         to.overflow >= compute.overflow;
 }
 
 // Set when an element that was NaN or infinite has been read: `nonfinite=unspecified` makes the result free then.

@@ -89,6 +89,10 @@ inline Counted minimum(const Counted& a, const Counted& b) {
 inline Counted abs(const Counted& x) { return {abs(x.value), x.data}; }
 inline Counted trunc(const Counted& x) { return {trunc(x.value), x.data}; }
 inline Counted floor(const Counted& x) { return {floor(x.value), x.data}; }
+inline Counted rint(const Counted& x) { return {rint(x.value), x.data}; }
+inline Counted fmod(const Counted& x, const Counted& y) {
+  return detail::counted(&Operations::comparisons, fmod(x.value, y.value), x, y);  // exact, too
+}
 inline FloorRange floor_range(const Counted& x, std::int64_t n) { return floor_range(x.value, n); }
 inline Counted sqrt(const Counted& x) { return detail::counted(&Operations::roots, sqrt(x.value), x); }
 
@@ -110,6 +114,9 @@ ASSAY_COUNTED(log1p)
 #undef ASSAY_COUNTED
 inline Counted pow(const Counted& x, const Counted& y) {
   return detail::counted(&Operations::functions, pow(x.value, y.value), x, y);
+}
+inline Counted atan2(const Counted& y, const Counted& x) {
+  return detail::counted(&Operations::functions, atan2(y.value, x.value), y, x);
 }
 
 template <>

@@ -48,6 +48,10 @@ inline Dual abs(const Dual& x) { return is_negative(x.value) ? -x : x; }
 inline FloorRange floor_range(const Dual& x, std::int64_t n) { return floor_range(x.value, n); }
 inline Dual trunc(const Dual& x) { return {trunc(x.value), Real()}; }
 inline Dual floor(const Dual& x) { return {floor(x.value), Real()}; }
+inline Dual rint(const Dual& x) { return {rint(x.value), Real()}; }
+inline Dual fmod(const Dual& x, const Dual& y) {
+  return {fmod(x.value, y.value), x.tangent - trunc(x.value / y.value) * y.tangent};
+}
 
 inline Dual sqrt(const Dual& x) {
   const Real y = sqrt(x.value);
@@ -83,6 +87,11 @@ inline Dual pow(const Dual& x, const Dual& y) {
   Real t = y.value * pow(x.value, y.value - Real(1)) * x.tangent;
   if (!(y.tangent == Real(0))) t = t + p * log(x.value) * y.tangent;
   return {p, t};
+}
+
+inline Dual atan2(const Dual& y, const Dual& x) {
+  return {atan2(y.value, x.value),
+          (x.value * y.tangent - y.value * x.tangent) / (x.value * x.value + y.value * y.value)};
 }
 
 template <>

@@ -45,6 +45,25 @@ Real pow(const Real& x, const Real& y) {
   return r;
 }
 
+Real atan2(const Real& y, const Real& x) {
+  ThreadCache::freed_at_the_end();
+  Real r;
+  mpfr_atan2(r.data(), y.data(), x.data(), MPFR_RNDN);
+  return r;
+}
+
+Real fmod(const Real& x, const Real& y) {
+  Real r;
+  mpfr_fmod(r.data(), x.data(), y.data(), MPFR_RNDN);
+  return r;
+}
+
+Real rint(const Real& x) {
+  Real r;
+  mpfr_rint(r.data(), x.data(), MPFR_RNDN);
+  return r;
+}
+
 Real trunc(const Real& x) {
   Real r;
   mpfr_trunc(r.data(), x.data());

@@ -95,6 +95,8 @@ Real abs(const Real& x);
 Real sqrt(const Real& x);
 Real trunc(const Real& x);
 Real floor(const Real& x);
+Real rint(const Real& x);
+Real fmod(const Real& x, const Real& y);
 Real exp(const Real& x);
 Real log(const Real& x);
 Real tanh(const Real& x);
@@ -109,6 +111,7 @@ Real log2(const Real& x);
 Real expm1(const Real& x);
 Real log1p(const Real& x);
 Real pow(const Real& x, const Real& y);
+Real atan2(const Real& y, const Real& x);
 Real maximum(const Real& a, const Real& b);
 Real minimum(const Real& a, const Real& b);
 

@@ -3,8 +3,9 @@
 //   + - * / and unary -      < <= > >= == !=, giving the scalar's truth value (bool, or Tri)
 //   S(number)                a literal of the formula       param<S>(x)  an argument of the call: alpha, eps
 //   select(condition, a, b)  maximum, minimum (IEEE 754-2019: NaN wins, -0 < +0)       is_nan  abs  sqrt
-//   exp log tanh erf sin cos asin acos atan exp2 log2 expm1 log1p pow
-//   trunc floor              the nearest integer towards zero, the greatest one that is not larger
+//   exp log tanh erf sin cos asin acos atan exp2 log2 expm1 log1p pow       atan2(y, x)
+//   trunc floor rint         the nearest integer towards zero, the greatest one that is not larger, the nearest one (ties to even)
+//   fmod(x, y)               x - y trunc(x / y), which is exact
 //   by_floor<S>(x, n, piece) piece(k) for k = floor(x), kept from 0 to n - 1; the pieces should meet where x is an integer
 //   either(a, [] { return b; })   a, where kernels may as well compute b: the same number written in another way
 //   sum<S>(n, term)          term(0) + ... + term(n-1), in no particular order
@@ -193,6 +194,8 @@ inline double select(bool condition, double a, double b) { return condition ? a 
 inline double abs(double x) { return std::fabs(x); }
 inline double sqrt(double x) { return std::sqrt(x); }
 inline double trunc(double x) { return std::trunc(x); }
+inline double rint(double x) { return std::rint(x); }  // in the standard state of rounding
+inline double fmod(double x, double y) { return std::fmod(x, y); }
 inline double exp(double x) { return std::exp(x); }
 inline double log(double x) { return std::log(x); }
 inline double tanh(double x) { return std::tanh(x); }
@@ -207,6 +210,7 @@ inline double log2(double x) { return std::log2(x); }
 inline double expm1(double x) { return std::expm1(x); }
 inline double log1p(double x) { return std::log1p(x); }
 inline double pow(double x, double y) { return std::pow(x, y); }
+inline double atan2(double y, double x) { return std::atan2(y, x); }
 
 inline double maximum(double a, double b) {
   if (std::isnan(a) || std::isnan(b)) return a + b;

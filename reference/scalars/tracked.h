@@ -67,11 +67,17 @@ Tracked<V> trunc(const Tracked<V>& x);
 template <class V>
 Tracked<V> floor(const Tracked<V>& x);
 template <class V>
+Tracked<V> rint(const Tracked<V>& x);
+template <class V>
+Tracked<V> fmod(const Tracked<V>& x, const Tracked<V>& y);
+template <class V>
 FloorRange floor_range(const Tracked<V>& x, std::int64_t n);
 template <class V>
 Tracked<V> sqrt(const Tracked<V>& x);
 template <class V>
 Tracked<V> pow(const Tracked<V>& x, const Tracked<V>& y);
+template <class V>
+Tracked<V> atan2(const Tracked<V>& y, const Tracked<V>& x);
 // Every other elementary function.
 template <class V>
 Tracked<V> elementary(Function f, const Tracked<V>& x);

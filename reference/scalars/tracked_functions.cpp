@@ -37,6 +37,7 @@ V evaluate(Function f, const V& x) {
     case Function::log1p:
       return log1p(x);
     case Function::pow:
+    case Function::atan2:
       break;  // of two arguments, below
   }
   return x;
@@ -324,13 +325,25 @@ Tracked<V> pow(const Tracked<V>& x, const Tracked<V>& y) {
   const V value = C::limited(pow(a.value, b.value));
   if ((a.may_be | b.may_be) != 0) return Tracked<V>::anything(value);
   if (a.error == 0 && b.error == 0) {
-    const bool exactly = b.value == V{} || a.value == V(1);  // 1, even of NaN: IEEE 754-2019, 9.2.1
+    // 1, even of NaN: IEEE 754-2019, 9.2.1. Of 0, 1 and -1 the powers are these numbers, and infinities.
+    const bool exactly = b.value == V{} || a.value == V{} || abs(a.value) == V(1);
     return with_accuracy<V>(value, Bound(0), exactly, accuracy);
   }
   const Bound reach_a = detail::inflate(a.error) + 2 * a.magnitude * C::kUnit;
   const Bound reach_b = detail::inflate(b.error) + 2 * b.magnitude * C::kUnit;
   const V low = a.value - C::to_value(reach_a);
-  if (!C::finite(value) || !(low > V{})) return Tracked<V>::anything(value);
+  // An exponent that is no number gives the same for all positive x on one side of 1.
+  if (b.error == 0 && !C::finite(b.value) && C::finite(a.value) && low > V{} &&
+      (low > V(1) || a.value + C::to_value(reach_a) < V(1)))
+    return with_accuracy<V>(value, Bound(0), true, accuracy);
+  // What is no number above 0 has one power for all exponents between two integers: 0, an infinity or NaN.
+  if (a.error == 0 && !(C::finite(a.value) && a.value > V{}) && C::finite(b.value) && b.error < Bound(0.5)) {
+    const V least = b.value - C::to_value(reach_b), greatest = b.value + C::to_value(reach_b);
+    if (floor(least) == floor(greatest) && !(floor(least) == least))
+      return with_accuracy<V>(value, Bound(0), true, accuracy);
+  }
+  if (!(low > V{}) || C::nan(value) || !C::finite(a.value) || !C::finite(b.value))
+    return Tracked<V>::anything(value);
   // log x^y moves by at most this; where that is little, x^y moves in proportion.
   const Bound relative = reach_a / C::least_size(a.value);
   const V above_one = a.value - V(1);
@@ -340,23 +353,60 @@ Tracked<V> pow(const Tracked<V>& x, const Tracked<V>& y) {
       (reach_b * std::fabs(logarithm) + (b.magnitude + reach_b) * relative * (1 + 2 * relative)) *
           Bound(kSlopeSlack) +
       C::kLeast;
-  if (relative <= Bound(kNear) && moved <= Bound(kNear))
+  if (C::finite(value) && relative <= Bound(kNear) && moved <= Bound(kNear))
     return with_accuracy<V>(value, detail::inflate(C::size(value) * moved * (1 + moved)), false, accuracy);
   // For positive x, x^y is monotone in x and in y: its extremes lie at the corners.
   Bound spread = 0;
+  bool infinite = true;  // all of them: too large for the carrier, and so for every format that it serves
   for (const V& base : {low, V(a.value + C::to_value(reach_a))})
     for (const V& exponent : {V(b.value - C::to_value(reach_b)), V(b.value + C::to_value(reach_b))}) {
       const V corner = C::limited(pow(base, exponent));
-      if (!C::finite(corner)) return Tracked<V>::anything(value);
+      infinite = infinite && !C::finite(corner);
       spread = std::max(spread, C::size(corner - value) + C::size(corner) * kOwnError<V>);
     }
+  if (infinite) return with_accuracy<V>(value, Bound(0), true, accuracy);
+  if (!(spread < std::numeric_limits<Bound>::infinity())) return Tracked<V>::anything(value);
   return with_accuracy<V>(value, detail::inflate(spread), false, accuracy);
+}
+
+template <class V>
+Tracked<V> atan2(const Tracked<V>& y, const Tracked<V>& x) {
+  using C = Carrier<V>;
+  using Bound = typename C::Bound;
+  const Tracked<V> a = closed(y);
+  const Tracked<V> b = closed(x);
+  const Accuracy& accuracy = arithmetic().of(Function::atan2);
+  const V angle = atan2(a.value, b.value);
+  constexpr auto kTurn = Bound(6.2831853071795865);
+  if (a.error == 0 && b.error == 0 && (a.may_be | b.may_be) == 0) {
+    const bool exactly = a.value == V{} && !C::negative(b.value) && !C::nan(b.value);  // a zero
+    Tracked<V> r = with_accuracy<V>(angle, Bound(0), exactly, accuracy);
+    if (b.value == V{} && a.value == V{} && b.free_sign) r.error += kTurn / 2;
+    if (a.free_sign && a.value == V{}) r.free_sign = true, r.error += exactly ? 0 : kTurn;
+    if (r.error != 0) r.grid = kNoGrid;
+    return r;
+  }
+  const V value = C::nan(angle) ? V{} : angle;
+  const auto anywhere = [&] {
+    Tracked<V> r = with_accuracy<V>(value, kTurn, false, accuracy);
+    r.free_sign = true;
+    if (C::nan(angle) || ((a.may_be | b.may_be) & kMayBeNan) != 0) r.may_be |= kMayBeNan;
+    return r;
+  };
+  if ((a.may_be | b.may_be) != 0 || !C::finite(a.value) || !C::finite(b.value)) return anywhere();
+  // The point moves by at most this, seen from 0 at least so far away.
+  const Bound moves = detail::inflate(a.error + b.error);
+  const Bound away = std::max(C::least_size(a.value), C::least_size(b.value));
+  const bool meets_cut = !(C::least_size(a.value) > 2 * a.error) && b.value < V(C::to_value(2 * b.error));
+  if (meets_cut || !(moves < away / 2)) return anywhere();
+  return with_accuracy<V>(value, detail::inflate(moves / away * Bound(1.1)), false, accuracy);
 }
 
 #define ASSAY_INSTANTIATE(V)                                   \
   template Tracked<V> elementary(Function, const Tracked<V>&); \
   template Tracked<V> sqrt(const Tracked<V>&);                 \
-  template Tracked<V> pow(const Tracked<V>&, const Tracked<V>&);
+  template Tracked<V> pow(const Tracked<V>&, const Tracked<V>&); \
+  template Tracked<V> atan2(const Tracked<V>&, const Tracked<V>&);
 
 ASSAY_INSTANTIATE(double)
 ASSAY_INSTANTIATE(Real)

@@ -188,6 +188,33 @@ Tracked<V> floor(const Tracked<V>& x) {
 }
 
 template <class V>
+Tracked<V> rint(const Tracked<V>& x) {
+  return integral(x, [](const V& v) { return rint(v); });
+}
+
+template <class V>
+Tracked<V> fmod(const Tracked<V>& x, const Tracked<V>& y) {
+  using C = Carrier<V>;
+  const Tracked<V> a = closed(x);
+  const Tracked<V> b = closed(y);
+  const V value = fmod(a.value, b.value);
+  if ((a.may_be | b.may_be) != 0) return Tracked<V>::anything(value);
+  Tracked<V> r = Tracked<V>::exact(value);
+  r.free_sign = a.free_sign;
+  if (a.error == 0 && b.error == 0) return r;
+  if (!C::finite(a.value) || !C::finite(b.value)) return Tracked<V>::anything(value);
+  // Which multiple is taken away is not known: what is left is below both numbers.
+  const auto below = std::min(C::size(a.value) + a.error, C::size(b.value) + b.error);
+  if (!(C::least_size(b.value) > 2 * b.error)) r.may_be |= kMayBeNan;
+  if (C::nan(value)) r.value = V{}, r.magnitude = 0;
+  r.error = detail::inflate(C::size(r.value) + below);
+  r.free_sign = true;
+  r.foreign = !detail::fits(a) || !detail::fits(b);
+  r.grid = kNoGrid;
+  return r;
+}
+
+template <class V>
 FloorRange floor_range(const Tracked<V>& x, std::int64_t n) {
   using C = Carrier<V>;
   using Bound = typename Tracked<V>::Bound;
@@ -209,6 +236,8 @@ FloorRange floor_range(const Tracked<V>& x, std::int64_t n) {
   template Tracked<V> maximum(const Tracked<V>&, const Tracked<V>&); \
   template Tracked<V> trunc(const Tracked<V>&);                      \
   template Tracked<V> floor(const Tracked<V>&);                      \
+  template Tracked<V> rint(const Tracked<V>&);                       \
+  template Tracked<V> fmod(const Tracked<V>&, const Tracked<V>&);    \
   template FloorRange floor_range(const Tracked<V>&, std::int64_t);
 
 ASSAY_INSTANTIATE(double)

@@ -228,5 +228,47 @@ TEST(DequantizePerTensor, IsExactButForOneRounding) {
   for (std::int64_t k = 0; k < 3; ++k) EXPECT_EQ(e.interval(0, k, {}).lower, e.interval(0, k, {}).upper);
 }
 
+// ---- Truth values ---------------------------------------------------------------------------------------------------
+
+TEST(Truths, AreOfBoolWhateverIsCompared) {
+  Call c("lt.Tensor");
+  c.tensor(Dtype::f32, {5}, {1, 2, std::nan(""), -0.0, -kInf}).tensor(Dtype::f32, {5}, {2, 1, 1, 0, kInf});
+  expect(c, {1, 0, 0, 0, 1});
+  EXPECT_EQ(c.outputs()[0].dtype, Dtype::boolean);
+  EXPECT_EQ(c.outputs()[0].computed_in, Dtype::f32);
+  Call integers("ge.Tensor");
+  integers.tensor(Dtype::i8, {3}, {-1, 0, 1}).tensor(Dtype::u8, {3}, {255, 0, 0});
+  expect(integers, {0, 1, 1});
+  EXPECT_EQ(integers.outputs()[0].computed_in, Dtype::i16);
+}
+
+// i64 beside f32 is f32, in which 2^24 + 1 is 2^24 (torch 1.13, too).
+TEST(Truths, AreOfPromotedNumbers) {
+  Call c("eq.Tensor");
+  c.tensor(Dtype::i64, {2}, {16777217, 3}).tensor(Dtype::f32, {2}, {16777216, 3});
+  expect(c, {1, 1});
+}
+
+TEST(Truths, ANumberHasTheDtypeOfTheTensor) {
+  Call c("eq.Scalar");
+  c.tensor(Dtype::bf16, {2}, {round_to(0.1, format(Dtype::bf16)), 0.25}).real(0.1);
+  expect(c, {1, 0});
+}
+
+TEST(Truths, OfBits) {
+  Call c("bitwise_not");
+  c.tensor(Dtype::boolean, {2}, {0, 1});
+  expect(c, {1, 0});
+  Call numbers("bitwise_xor.Tensor");
+  numbers.tensor(Dtype::u8, {2}, {12, 255}).tensor(Dtype::u8, {2}, {10, 255});
+  expect(numbers, {6, 0});
+}
+
+TEST(Integers, PowersWrap) {
+  Call c("pow.Tensor_Tensor");
+  c.tensor(Dtype::i8, {6}, {2, 3, -1, -1, 5, 0}).tensor(Dtype::i8, {6}, {7, 5, -3, -2, -1, 0});
+  expect(c, {-128, -13, -1, 1, 0, 1});
+}
+
 }  // namespace
 }  // namespace assay::testing

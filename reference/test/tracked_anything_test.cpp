@@ -25,6 +25,9 @@ std::vector<std::pair<std::string, Binary<V>>> operations() {
       {"minimum", [](const S& a, const S& b) { return minimum(a, b); }},
       {"select", [](const S& a, const S& b) { return select(a < b, a, b); }},
       {"pow", [](const S& a, const S& b) { return pow(a, b); }},
+      {"atan2", [](const S& a, const S& b) { return atan2(a, b); }},
+      {"fmod", [](const S& a, const S& b) { return fmod(a, b); }},
+      {"rint", [](const S& a, const S&) { return rint(a); }},
       {"abs", [](const S& a, const S&) { return abs(a); }},
       {"trunc", [](const S& a, const S&) { return trunc(a); }},
       {"floor", [](const S& a, const S&) { return floor(a); }},
@@ -37,7 +40,7 @@ std::vector<std::pair<std::string, Binary<V>>> operations() {
        }}};
   for (int f = 0; f < static_cast<int>(kFunctions); ++f) {
     const auto function = static_cast<Function>(f);
-    if (function == Function::pow) continue;
+    if (function == Function::pow || function == Function::atan2) continue;
     all.emplace_back("function " + std::to_string(f),
                      [function](const S& a, const S&) { return elementary(function, a); });
   }

@@ -57,6 +57,63 @@ TEST(TrackedInteger, PiecesAreThoseThatTheSetReaches) {
   EXPECT_GE(i.lower, 5.99);
 }
 
+TEST(TrackedInteger, HalvesGoToTheEvenOne) {
+  const Under under(Dtype::f32);
+  const auto is = [](const T& t, double least, double greatest) {
+    const Interval i = finish(t);
+    EXPECT_EQ(i.lower, least);
+    EXPECT_EQ(i.upper, greatest);
+  };
+  is(rint(input(0.5)), 0, 0);
+  is(rint(input(1.5)), 2, 2);
+  is(rint(input(-2.5)), -2, -2);
+  is(rint(around(2.5, 1e-3)), 2, 3);
+  is(rint(around(2.25, 0.1)), 2, 2);
+  EXPECT_TRUE(std::signbit(finish(rint(input(-0.25))).value));
+}
+
+TEST(TrackedInteger, RestsAreExact) {
+  const Under under(Dtype::f32);
+  const auto is = [](const T& t, double value) {
+    const Interval i = finish(t);
+    EXPECT_EQ(i.lower, value);
+    EXPECT_EQ(i.upper, value);
+  };
+  is(fmod(input(7), input(3)), 1);
+  is(fmod(input(-7), input(3)), -1);
+  is(fmod(input(kMax), input(3)), std::fmod(kMax, 3));
+  is(fmod(input(5), input(HUGE_VAL)), 5);
+  EXPECT_TRUE(finish(fmod(input(5), input(0))).contains(NAN));
+  EXPECT_TRUE(finish(fmod(input(HUGE_VAL), input(2))).contains(NAN));
+  // Next to a multiple nobody knows which one is taken away.
+  const Interval i = finish(fmod(around(6, 1e-3), input(3)));
+  EXPECT_TRUE(i.contains(2.9995) && i.contains(0.0005));
+}
+
+TEST(TrackedFunction, OfTwoNumbers) {
+  const Under under(Dtype::f32, "pow=2ulp atan2=2ulp");
+  EXPECT_EQ(finish(pow(input(-2), input(3))).value, -8);
+  EXPECT_TRUE(finish(pow(input(-2), input(0.5))).contains(NAN));
+  EXPECT_TRUE(finish(pow(input(NAN), input(0))).contains(1));
+  // A kernel may hold 0.1 as f32: of what is no positive number that is 0, an infinity or NaN all the same.
+  const T tenth(0.1);
+  ASSERT_NE(tenth.error, 0);
+  EXPECT_FALSE(finish(pow(input(0), tenth)).contains(1));
+  EXPECT_TRUE(finish(pow(input(0), tenth)).contains(0));
+  EXPECT_TRUE(finish(pow(input(-3), tenth)).contains(NAN));
+  EXPECT_FALSE(finish(pow(input(-3), tenth)).contains(1));
+  EXPECT_TRUE(finish(pow(input(HUGE_VAL), tenth)).contains(HUGE_VAL));
+  const double pi = std::acos(-1.0);
+  EXPECT_NEAR(finish(atan2(input(0), input(-1))).value, pi, 1e-15);
+  EXPECT_TRUE(std::signbit(finish(atan2(input(-0.0), input(1))).value));
+  EXPECT_LE(finish(atan2(input(1), input(1))).upper, pi / 4 + 1e-6);
+  EXPECT_GE(atan2(around(1, 0.1), around(1, 0.1)).error, 0.09);
+  EXPECT_LE(atan2(around(1, 0.1), around(1, 0.1)).error, 0.25);
+  // Across the cut the angle may be either.
+  const Interval cut = finish(atan2(around(0, 0.1), input(-1)));
+  EXPECT_TRUE(cut.contains(-3.1f) && cut.contains(3.1f));
+}
+
 TEST(TrackedInteger, KeepsTheSignOfZeroWhereItIsKnown) {
   const Under under(Dtype::f32);
   const Interval negative = finish(trunc(input(-0.25)));
