@@ -47,7 +47,7 @@ class Bisector {
   Bisector(const CaseFile& trace, const TensorFile& file, const BisectOptions& options)
       : trace_(trace),
         nodes_(options.nodes.empty() ? EngineNodes() : read_engine_nodes(options.nodes)),
-        matched_(options.nodes.empty() ? Matched() : match_nodes(trace, file, nodes_)),
+        matched_(options.nodes.empty() ? match_names(trace, file, options.map) : match_nodes(trace, file, nodes_)),
         dump_(trace, file, options.map, matched_, precision_of(nodes_)),
         options_(options),
         contract_(contract_of(options, nodes_)),

@@ -8,6 +8,7 @@
 
 #include "../files/tensor_data.h"
 #include "dump.h"
+#include "named_nodes.h"
 #include "node_arguments.h"
 #include "node_kinds.h"
 #include "origin.h"
@@ -24,6 +25,7 @@ constexpr double kSameCall = 1, kSameName = 1;
 constexpr double kFits = 2, kPart = 0.5, kAnotherKind = -3, kAnotherOfItsModule = -0.5, kHandsOn = -1;
 constexpr double kSameNumbers = 5, kSomeNumbers = 2, kOtherNumbers = -0.5;
 constexpr double kSameParameters = 3;
+constexpr double kOnlyOne = 1.5;
 constexpr double kSameShape = 1, kOtherSize = -3;
 constexpr double kOrder = 2, kNeighbours = 2, kReaders = 1.5;
 constexpr int kRounds = 3;
@@ -70,7 +72,8 @@ struct Score {
 
 class Matcher {
  public:
-  Matcher(const CaseFile& trace, const TensorFile& dump, const EngineNodes& nodes)
+  // Results of these names are none that are looked for.
+  Matcher(const CaseFile& trace, const TensorFile& dump, const EngineNodes& nodes, const std::set<std::string>& found)
       : trace_(trace), nodes_(nodes), graph_(nodes) {
     const NodeConstants constants(nodes, graph_, dump);
     std::map<std::string, Samples> of_constants;
@@ -83,6 +86,7 @@ class Matcher {
         constants_[n].push_back(found->second);
       }
     for (const RecordedCall& call : trace.calls) parameters_.push_back(parameters_of(call));
+    for (const EngineNode& node : nodes.nodes) ++nodes_of_[node.op];
     const std::set<std::string> parameters(nodes.parameters.begin(), nodes.parameters.end());
     const std::set<std::string> inputs(nodes.inputs.begin(), nodes.inputs.end());
     for (const TensorEntry& e : dump.entries())
@@ -93,11 +97,13 @@ class Matcher {
       for (const auto& [output, recorded] : trace.calls[k].outputs) {
         if (!recorded.actual || trace.calls[k].name.empty()) continue;
         const bool first = output == "out" || output == "out0";
+        if (found.contains(trace.calls[k].name + (first ? "" : ":" + output))) continue;
         results_.push_back({k, output, trace.calls[k].name + (first ? "" : ":" + output),
                             Samples(tensor_of(*recorded.actual))});
       }
     for (std::size_t k = 0; k < trace.calls.size(); ++k) {
       ++calls_in_[module_path(trace.calls[k])];
+      ++calls_of_[trace.calls[k].op];
       for (const auto& [key, value] : trace.calls[k].notes)
         if (const auto origin = key.starts_with("from.") ? parse_origin(value) : std::nullopt)
           readers_[{origin->call, origin->result}].push_back(k);
@@ -158,8 +164,15 @@ class Matcher {
                          static_cast<double>(*t.node) / static_cast<double>(nodes_.nodes.size());
     // Of the nodes that one call became, the last one has its result.
     const double last = last_of_module ? 1 : 0;
-    s.points = s.module + kind + shape + s.numbers + parameters + last - kOrder * std::fabs(apart);
+    const double alone = is_only_one(r, t) ? kOnlyOne : 0;
+    s.points = s.module + kind + shape + s.numbers + parameters + last + alone - kOrder * std::fabs(apart);
     return s;
+  }
+
+  // No other call is of its operator, and no other node of that one's.
+  bool is_only_one(const Result& r, const Tensor& t) const {
+    return calls_of_.at(trace_.calls[r.call].op) == 1 && nodes_of_.at(nodes_.nodes[*t.node].op) == 1 &&
+           fit_of(trace_.calls[r.call].op, nodes_.nodes[*t.node].op) == Fit::yes;
   }
 
   // A parameter as the program has it, and the other way round.
@@ -274,6 +287,7 @@ class Matcher {
   std::vector<std::vector<Samples>> constants_;      // of each node
   std::vector<std::vector<Parameter>> parameters_;   // of each call
   std::map<std::string, std::size_t> calls_in_;  // by module
+  std::map<std::string, std::size_t> calls_of_, nodes_of_;  // by operator
   std::map<std::size_t, std::size_t> tensor_of_;  // of a result
   std::map<std::pair<std::size_t, std::string>, std::size_t> of_result_;
   std::map<std::size_t, std::size_t> node_of_call_;
@@ -283,10 +297,29 @@ class Matcher {
 }  // namespace
 
 Matched match_nodes(const CaseFile& trace, const TensorFile& dump, const EngineNodes& nodes) {
-  Matcher matcher(trace, dump, nodes);
+  Matcher matcher(trace, dump, nodes, {});
   Matched m = matcher.matched();
   match_arguments(trace, dump, nodes, matcher.nodes_of_calls(), m);
   return m;
+}
+
+Matched match_names(const CaseFile& trace, const TensorFile& dump, const diff::NameMap& map) {
+  const Matched nothing;
+  const Dump named(trace, dump, map, nothing);
+  std::set<std::string> known, found;
+  for (const auto& [name, tensor] : map) known.insert(tensor);
+  for (std::size_t k = 0; k < trace.calls.size(); ++k) {
+    for (const auto& [output, recorded] : trace.calls[k].outputs)
+      if (const auto d = named.result(k, output)) {
+        known.insert(d->name);
+        found.insert(trace.calls[k].name + (output == "out" || output == "out0" ? "" : ":" + output));
+      }
+    for (const auto& [argument, input] : trace.calls[k].inputs)
+      if (const auto d = named.parameter(note_of(trace.calls[k], "parameter." + argument))) known.insert(*d);
+  }
+  const EngineNodes nodes = nodes_by_names(dump, known);
+  if (nodes.nodes.empty()) return {};
+  return Matcher(trace, dump, nodes, found).matched();
 }
 
 }  // namespace assay

@@ -28,4 +28,8 @@ struct Matched {
 
 Matched match_nodes(const CaseFile& trace, const TensorFile& dump, const EngineNodes& nodes);
 
+// The same without the engine's graph, by the names that exporters give (named_nodes.h). What has a name of the trace, or stands in the
+// map, is left alone.
+Matched match_names(const CaseFile& trace, const TensorFile& dump, const diff::NameMap& map);
+
 }  // namespace assay

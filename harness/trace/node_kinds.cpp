@@ -126,6 +126,8 @@ bool hands_on(std::string_view node) {
   return all.contains(plain(node));
 }
 
+bool is_known_call(std::string_view call) { return kind_of(call) != nullptr; }
+
 bool rounds(std::string_view node) {
   static const std::set<std::string, std::less<>> all{"cast", "convert", "dequantizelinear", "quantizelinear", "fakequantize"};
   return all.contains(plain(node));

@@ -16,6 +16,9 @@ enum class Fit : std::uint8_t {
 // fit_of("convolution", "Conv") is yes, fit_of("relu", "Conv") is no.
 Fit fit_of(std::string_view call, std::string_view node);
 
+// Whether an operator of PyTorch is known here by this name, without its overload.
+bool is_known_call(std::string_view call);
+
 // Whether a node hands on the numbers of its first input as they are, in another shape, order or dtype: Reshape, Transpose, Cast.
 bool hands_on(std::string_view node);
 
