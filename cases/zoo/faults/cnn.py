@@ -79,7 +79,7 @@ plant("initialiser", "conv2-input-for-output", conv2, r"transpos|reshape|order|l
       lambda g: g.put("conv2.weight", lambda w: w.transpose(1, 0, 2, 3).reshape(w.shape)))
 plant("initialiser", "conv3-row-stale", conv3, r"index 5|conv3.weight\[5|5,0,0,0|elements 135 to 161|channel 5",
       lambda g: g.put("conv3.weight", lambda w: row(w, 5, lambda w: w[5] * 1.25 - 0.02)))
-plant("initialiser", "act1-one-slope", "act1/prelu", r"first|index 0|same for all|one number",
+plant("initialiser", "act1-one-slope", "act1/prelu", r"first|same for all|for each of 8 elements",
       lambda g: g.put(g.weight("act1", "PRelu"), lambda w: 0 * w + w.ravel()[0]))
 plant("initialiser", "act1-slope-by-width", "act1/prelu", r"last dimension|last index|dimension 3|width",
       lambda g: g.own(g.node("act1", "PRelu"), 1, numpy.resize(g.array(g.weight("act1", "PRelu")).ravel(), (1, 1, 16))))
@@ -117,7 +117,7 @@ plant("edge", "image-bgr", conv1, r"input.*(revers|order|dimension 1|permut|chan
       lambda g: g.inputs.update(x=g.inputs["x"][:, ::-1].copy()))
 plant("edge", "image-normalised-otherwise", conv1, r"input.*(times|plus|minus|factor|scale)",
       lambda g: g.inputs.update(x=(g.inputs["x"] * numpy.float32([0.9, 1.1, 1.05])[:, None, None] + numpy.float32(0.1))))
-plant("edge", "image-shifted", conv1, r"input.*(shift|later|before|from element|moved|roll)",
+plant("edge", "image-shifted", conv1, r"input.*(shift|later|earlier|further on|moved)",
       lambda g: g.inputs.update(x=numpy.roll(g.inputs["x"], 1, 3)))
 plant("edge", "image-read-as-channels-last", conv1, r"input.*(channels.last|permut|0, ?2, ?3, ?1|layout|order)",
       lambda g: g.inputs.update(x=g.inputs["x"].transpose(0, 2, 3, 1).reshape(g.inputs["x"].shape).copy()))

@@ -76,8 +76,8 @@ plant("order", "rope-turns-back", "attention.rotate_k/add.Tensor", r"sin|neg|min
 plant("order", "rope-one-step-later", "attention.rotate_q/*", r"cos|sin|position|shift|later|row",
       rope("rotate_q", lambda x: numpy.concatenate([-x[..., 4:], x[..., :4]], -1), lambda t: numpy.roll(t, 1, 0)))
 plant("order", "rope-left-out", "attention.rotate_k/add.Tensor", r"left out|leaves out|gives|cos|self", rope("rotate_k", lambda x: 0 * x, lambda t: 0 * t + 1))
-plant("order", "kv-heads-in-turn", "attention/clone", r"order|permut|0, ?2, ?1|dimension 1|dimension 2", kv_heads(0))
-plant("order", "v-heads-in-turn", "attention/clone#2", r"order|permut|0, ?2, ?1|dimension 1|dimension 2", kv_heads(1))
+plant("order", "kv-heads-in-turn", "attention/bmm", r"order|permut|0, ?2, ?1|dimension 1|dimension 2", kv_heads(0))
+plant("order", "v-heads-in-turn", "attention/bmm#2", r"order|permut|0, ?2, ?1|dimension 1|dimension 2", kv_heads(1))
 plant("order", "mask-after-softmax", "attention/add.Tensor", r"other.*(zero|\b0\b)|left|leaves", mask_after, also=("attention.soft/softmax.int",))
 plant("order", "mask-left-out", "attention/add.Tensor", r"other.*(zero|\b0\b)|left|leaves|alpha",
       lambda g: g.gives("attention", "Add", lambda a, b: a))
@@ -128,7 +128,7 @@ plant("precision", "softmax-stored-as-f16", "attention.soft/softmax.int", r"f16"
       lambda g: g.gives("attention.soft", "Softmax", lambda x: softmax(x).astype(numpy.float16)))
 plant("precision", "scores-in-bf16", "attention/bmm", r"bf16",
       lambda g: g.gives("attention", "MatMul", lambda q, k: bf16(bf16(q) @ bf16(k))))
-plant("layout", "heads-merged-without-transposition", "attention/clone#4", r"order|permut|reshape|memory|dimension", merged_without_transposition)
+plant("layout", "heads-merged-without-transposition", "attention.o/mm", r"order|permut|reshape|memory", merged_without_transposition)
 
 
 def erf(x):
