@@ -85,7 +85,9 @@ class Array {
     for (const Case& c : cases_beside_covering(op_, dtype_, seed_)) take(c);
   }
   void take(const Case& c) {
-    const auto of = static_cast<std::size_t>(match_case(c).alternative);
+    const int alternative = match_case(c).alternative;
+    if (alternative < 0) return;  // of a graph, whose nodes decide what its rule of shapes does not say
+    const auto of = static_cast<std::size_t>(alternative);
     const Chosen values = had(of, c);
     met_[of].pairs.take(values);
     met_[of].triples.take(values);

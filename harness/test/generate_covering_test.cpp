@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "generate_fixture.h"
+#include "graph/enrol_graph.h"
 #include "harness/generate/cases.h"
 #include "harness/generate/check_case.h"
 #include "harness/generate/factors.h"
@@ -154,6 +155,14 @@ TEST(Covering, EveryCaseIsAllowedAndWhatItIsDependsOnNothingElse) {
     }
     EXPECT_EQ(covering_case(op, dtype, 3, many - 1), forwards.back());
   });
+}
+
+// Two tensors that broadcast as they like: of some cases, no alternative of a rule of shapes is the one.
+TEST(Covering, AGraphsCasesNeedNotFollowARuleOfShapes) {
+  const Operator& op = enrol_graph_alone(
+      "assay::silu_gradient(Tensor grad_output, Tensor self) -> Tensor { s = sigmoid(self)\n"
+      " grad_output * s * (1 + self * (1 - s)) }");
+  for (std::uint64_t i = 0; i < 40; ++i) EXPECT_TRUE(check_case(generate(op, Dtype::f32, 0, i)).ok()) << i;
 }
 
 TEST(Covering, GivesTheSameToManyThreads) {
