@@ -27,6 +27,18 @@ std::string_view type_name(const Argument& a) {
   return names[static_cast<std::size_t>(a.type)];
 }
 
+// Arguments whose elements say which element of another tensor is meant, or are multiplied as integers: a node's result is a number of the
+// scalar, and no integer.
+struct ReadAsIntegers {
+  std::string_view op, argument;
+};
+constexpr ReadAsIntegers kReadAsIntegers[] = {{"embedding", "indices"},
+                                              {"max_pool2d_with_indices_backward", "indices"},
+                                              {"quantized_linear", "input"},
+                                              {"quantized_linear", "weight"},
+                                              {"quantized_convolution", "input"},
+                                              {"quantized_convolution", "weight"}};
+
 bool is_none(const GraphExpression& e) { return e.literal && (*e.literal == "none" || *e.literal == "None"); }
 
 }  // namespace
@@ -46,6 +58,11 @@ GraphExpression GraphCalls::call(std::string_view name, const Given& given) {
   if (graph_.nodes.size() == kMostNodes)
     read_.fail(fmt::format("it has more than {} operators, which are the most", kMostNodes));
   put(node, name, given);
+  for (const auto& [op, argument] : kReadAsIntegers) {
+    const int i = node.op != nullptr && node.schema().base == op ? node.schema().find(argument) : -1;
+    if (i >= 0 && node.arguments[static_cast<std::size_t>(i)].from == From::node)
+      read_.fail(fmt::format("{}: no operator of a graph can compute the integers of {}", op, argument));
+  }
   const std::string base(node.schema().base);
   std::size_t& count = used_[base];
   node.name = count == 0 ? base : fmt::format("{}_{}", base, count);

@@ -94,6 +94,8 @@ TEST_F(GraphTest, SaysWhatIsWrongAndWhere) {
             "e needs operators that Assay does not have: rellu (line 2), perhaps relu");
   EXPECT_EQ(error_of("assay::e(Tensor x) -> Tensor {\n a = pow(x, 2)\n b = pow(a, 3)\n cross(a, b)\n}"),
             "e needs operators that Assay does not have: cross (line 4), pow (line 2, 3)");
+  EXPECT_EQ(error_of("assay::e(Tensor w, Tensor x) -> Tensor { embedding(w, argmax(x)) }"),
+            "e, line 1: embedding: no operator of a graph can compute the integers of indices");
   EXPECT_EQ(error_of("assay::e(Tensor x) -> (Tensor, Tensor) { relu(x) }"),
             "e, line 1: it has 1 result, but its schema says 2");
   EXPECT_EQ(error_of("assay::e(Tensor x) -> Tensor { relu(x, x) }"),
