@@ -22,7 +22,7 @@ sys.path.insert(0, HERE)
 import dumps
 import export
 import faults
-import matching
+import h5py
 from edits import Graph
 
 LOCATED, NAMED = 0.95, 0.85
@@ -39,7 +39,7 @@ JUDGED = ("right", "inherited", "undecided") + FINDINGS
 
 class Bench:
     def __init__(self, arguments, folder):
-        self.engine_name, self.engine, self.folder, self.by_side_file = arguments.engine, ENGINES[arguments.engine], folder, arguments.side_file
+        self.engine_name, self.engine, self.folder = arguments.engine, ENGINES[arguments.engine], folder
         self.program = os.environ.get("ASSAY_PROGRAM", os.path.join(HERE, "..", "..", "assay"))
         self.models = {}
 
@@ -72,15 +72,10 @@ class Bench:
             dump.tensors.pop(tensor, None)
         path = self.path(name + ".npz")
         dump.write(path)
-        more = []
-        if not self.by_side_file:
-            with open(self.path(name + ".map"), "w") as file:
-                file.write(matching.map_text(trace, dump))
-            more = ["--map", self.path(name + ".map")]
         json_path = self.path(name + ".json")
-        text = self.run("bisect", trace, path, *more, "--json", json_path)
+        text = self.run("bisect", trace, path, "--json", json_path)
         if text is None:
-            names = [c["name"] for c in matching.calls_of(trace)]
+            names = names_of_calls(trace)
             return {"calls": [{"name": n, "status": "not_dumped", "case": "", "together": None} for n in names]}
         with open(self.path(name + ".txt"), "w") as file:
             file.write(text)
@@ -89,6 +84,11 @@ class Bench:
 
     def graph(self, model, exporter):
         return Graph(self.onnx(model, exporter), {"x": export.make(model)[1][0].numpy()})
+
+
+def names_of_calls(trace):
+    with h5py.File(trace) as file:
+        return [file["calls"][number].attrs["name"] for number in sorted(file["calls"], key=int)]
 
 
 def blamed(result):
@@ -160,7 +160,6 @@ def parsed():
     parser.add_argument("--fault", metavar="GLOB", help="only planted faults of such an id")
     parser.add_argument("--right", action="store_true", help="only engines without a fault")
     parser.add_argument("--keep", metavar="FOLDER", help="where traces, dumps and reports are left")
-    parser.add_argument("--side-file", action="store_true", help="bisect matches names by the side file, with no --map")
     parser.add_argument("--json", action="store_true")
     return parser.parse_args()
 
