@@ -6,7 +6,9 @@
 #include "graph/graph_check.h"
 #include "ops/activation.h"
 #include "ops/binary.h"
+#include "ops/amax.h"
 #include "ops/convolution.h"
+#include "ops/embedding.h"
 #include "ops/functions.h"
 #include "ops/layer_norm.h"
 #include "ops/mm.h"
@@ -25,7 +27,7 @@ class GraphTest : public ::testing::Test {
     for (const Operator* op :
          {&ops::silu, &ops::relu, &ops::add_tensor, &ops::sub_tensor, &ops::mul_tensor, &ops::div_tensor,
           &ops::mm, &ops::bmm, &ops::linear, &ops::softmax_int, &ops::mean_dim, &ops::rsqrt,
-          &ops::convolution, &ops::native_layer_norm, &ops::addmm})
+          &ops::convolution, &ops::native_layer_norm, &ops::addmm, &ops::argmax, &ops::embedding})
       enrol_operator(*op);
   }
 };

@@ -53,8 +53,8 @@ TEST(Truth, ASpoiledIntervalIsNoticed) {
 // Without cancellation every result in double is within a few units in the last place of the 191-bit one.
 TEST(Truth, DoubleAgreesToAFewUlps) {
   for (const Reference* r : references()) {
-    // x - mean cancels, whatever the signs.
-    if (r->op().schema.name.find("_norm") != std::string_view::npos) continue;
+    // x - mean cancels, whatever the signs, and so does end - self.
+    if (r->op().schema.name.find("_norm") != std::string_view::npos || r->op().schema.name == "lerp.Tensor") continue;
     double worst = 0;
     for (std::uint64_t seed = 0; seed < 30; ++seed) {
       RandomCall c(r->op(), Dtype::f64, Family::positive, seed);
