@@ -48,6 +48,8 @@ inline constexpr Operator hardsigmoid{
     .ranges = "self: -4..4",
     .in_place = "self",
     .unobservable =
+        "results.small_as_zero (bf16): next to -3 numbers are so far apart that the formula gives more; "
+        "self.small_as_zero (f16 bf16): the formula rounds to what it is at 0; "
         "results.infinity_as_*: the formula is never infinite; "
         "results.negative_zero_lost: the formula never gives -0; "
         "results.sign_lost: the formula is never negative; "

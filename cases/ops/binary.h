@@ -115,6 +115,8 @@ inline constexpr Operator fmod_tensor{
     .ranges = "self: -10..10, -1000000..1000000; other: -3..3, 0.001..1",
     .in_place = "self",
     .unobservable =
+        "results.truncated: the formula gives numbers of the dtype; "
+        "arithmetic.in_*: the formula rounds nothing; "
         "other.nan_as_zero: of a divisor 0, too, the formula gives NaN; "
         "other.sign_lost: the formula has the sign of self; "
         "results.infinity_as_*: the formula is never infinite",

@@ -244,6 +244,7 @@ inline constexpr Operator isnan{
     .truths = 1,
     .shapes = "self=[*] -> [*]",
     .properties = kElementwise,
+    .kinks = "nan",
     .unobservable =
         "self.as_*: no number becomes NaN, and NaN none; "
         "self.clipped: NaN stays; "
@@ -260,6 +261,7 @@ inline constexpr Operator isinf{
     .truths = 1,
     .shapes = "self=[*] -> [*]",
     .properties = kElementwise,
+    .kinks = "inf, -inf",
     .unobservable =
         "self.as_integer: no infinity comes or goes; "
         "self.nan_as_zero: neither is infinite; "
@@ -275,6 +277,7 @@ inline constexpr Operator isfinite{
     .truths = 1,
     .shapes = "self=[*] -> [*]",
     .properties = kElementwise,
+    .kinks = "inf, -inf, nan",
     .unobservable =
         "self.as_integer: no infinity comes or goes; "
         "self.sign_lost: the formula does not look at the sign; "

@@ -100,8 +100,7 @@ inline constexpr Operator trunc{
     .unobservable =
         "results.small_as_zero: the formula gives 0 or numbers from 1 on; "
         "results.subnormal_as_zero: the formula gives 0 or numbers from 1 on; "
-        "self.subnormal_as_zero: what is between -1 and 1 gives 0; "
-        "self.small_as_zero: what is between -1 and 1 gives 0",
+        "self.subnormal_as_zero: what is between -1 and 1 gives 0",
     .source = "torch.trunc",
 };
 
@@ -119,8 +118,7 @@ inline constexpr Operator round{
         "results.small_as_zero: the formula gives 0 or numbers from 1 on; "
         "results.subnormal_as_zero: the formula gives 0 or numbers from 1 on; "
         "self.as_integer: that is the formula; "
-        "self.subnormal_as_zero: what is next to 0 gives 0; "
-        "self.small_as_zero: what is next to 0 gives 0",
+        "self.subnormal_as_zero: what is next to 0 gives 0",
     .source = "torch.round",
 };
 

@@ -156,6 +156,7 @@ inline constexpr Operator atan{
     .ranges = "self: -1..1, 0..3, -1000..0",
     .in_place = "self",
     .unobservable =
+        "self.clipped (f16 bf16): beyond 2^12 the function is what it is at 2^12; "
         "results.infinity_as_*: the formula is never infinite; "
         "results.negative_zero_lost: the error in ulp that the kernel's contract states reaches both sides of 0",
     .source = "torch.atan",

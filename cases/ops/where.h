@@ -26,6 +26,7 @@ inline constexpr Operator masked_fill_scalar{
     .domains = "mask: boolean; value: real",
     .properties = kElementwise,
     .in_place = "self",
+    .unobservable = "value.absolute (bool): truth has no sign",
     .source = "torch.Tensor.masked_fill",
 };
 

@@ -67,7 +67,7 @@ struct Operator {
   //   place(self)         of a tensor: i64, each an element of a plane of that tensor, its last two dimensions, from 0
   //   integer, nonzero    any integer, and any but 0; of a tensor: no element is 0 where the result is of integers
   //   one_of(trunc, floor) for integers   None only where the result is not of integers
-  //   real unless min     None only where the argument `min` is given; so of a tensor
+  //   real unless min     None only where the argument `min` is given
   //   format(self)        a memory format that fits that tensor's dimensions
   //   dtypes(u8, i8)      of a tensor: one of these, whatever the dtype rule says of the others
   //   scale               of a quantised tensor: a positive number

@@ -26,7 +26,8 @@ constexpr std::array kSpecialReals{std::numeric_limits<double>::quiet_NaN(),
 CaseValue default_of(const Operator& op, std::size_t i, Dtype dtype) {
   const Argument& a = op.schema.argument_storage[i];
   const Domain& d = domain(op, a.name);
-  const bool given = d.unless >= 0 && d.kind != Domain::Kind::given;  // without it, both could be None
+  // Without it, both could be None; a tensor is left out only where the other is there.
+  const bool given = d.unless >= 0 && d.kind != Domain::Kind::given && !a.is_tensor();
   if (a.has_default && !given) return default_value(a);
   if (a.optional && !given && !(d.for_integers && !is_float(dtype))) return None{};
   if (a.list) {

@@ -47,12 +47,26 @@ double step_of(const Case& c) {
   return 0;
 }
 
+// Where the formula changes: the operator's kinks, and of truth values the numbers that tensors are compared with.
+std::string kinks_of(const Case& c) {
+  std::string kinks(c.op->kinks);
+  if (c.op->truths == 0) return kinks;
+  for (const CaseValue& v : c.arguments) {
+    const auto* real = std::get_if<double>(&v);
+    const auto* integer = std::get_if<std::int64_t>(&v);
+    if (integer == nullptr && (real == nullptr || !std::isfinite(*real))) continue;
+    kinks += integer != nullptr ? fmt::format(", {}", *integer) : fmt::format(", {}", *real);
+  }
+  return kinks;
+}
+
 // What the families know of every tensor of the call, in schema order, those of lists included.
 std::vector<Target> targets_of(const Case& c, Dtype result) {
   std::vector<Target> targets;
   std::int64_t terms = 1;
   const bool masked = c.data == kMasked;
   const double step = step_of(c);
+  const std::string kinks = kinks_of(c);
   const auto add = [&](const TensorSpec& spec, std::size_t argument, std::size_t item) {
     Target t;
     if (masked) t.axes = reduced_axes(c, argument);
@@ -60,7 +74,7 @@ std::vector<Target> targets_of(const Case& c, Dtype result) {
     t.shape = spec.shape;
     t.ordinal = static_cast<int>(targets.size());
     t.parameter = is_parameter(*c.op, static_cast<int>(argument));
-    t.kinks = c.op->kinks;
+    t.kinks = kinks;
     t.ranges = ranges(*c.op, c.op->schema.argument_storage[argument].name);
     const Domain& d = domain(*c.op, c.op->schema.argument_storage[argument].name);
     const auto* of =

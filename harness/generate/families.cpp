@@ -342,8 +342,15 @@ int weight_for(const Operator& op, const Family& family) {
   const auto tensors =
       static_cast<int>(std::ranges::count(op.schema.arguments(), Type::tensor, &Argument::type));
   if (family.fill == one_special && tensors < 2) return 0;  // there is no other tensor
-  if (family.fill != fill_edge && family.fill != tiny) return family.weight;
-  return family.weight + kWeightOfATensor * std::max(tensors - 2, 0);
+  // Most ordinary numbers are finite, unequal and not 0: what is true of the others shows at the edge, and what is true of two that are
+  // equal among small integers.
+  const int times = op.truths == 0                             ? 1
+                    : family.fill == fill_edge                 ? 8
+                    : family.name == "integers" && tensors > 1 ? 4
+                                                               : 1;
+  const int weight = times * family.weight;
+  if (family.fill != fill_edge && family.fill != tiny) return weight;
+  return weight + kWeightOfATensor * std::max(tensors - 2, 0);
 }
 
 }  // namespace assay

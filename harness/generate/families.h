@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -24,7 +25,7 @@ struct Target {
   bool parameter = false;          // one number for each channel, a slope for example
   std::int64_t terms = 1;          // no sum in the call has more terms
   int precision = 24;              // significand bits of the format that a strict kernel computes in
-  std::string_view kinks;          // Operator::kinks
+  std::string kinks;               // Operator::kinks, and the numbers that a tensor is compared with
   std::vector<Range> ranges;       // this tensor's of Operator::ranges
   std::vector<std::size_t> axes;   // reduced along these dimensions, see masked.h
   std::int64_t rows = -1;          // of an index tensor: how many rows, or places, it may name

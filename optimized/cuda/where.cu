@@ -4,6 +4,7 @@
 
 #include "contracts.h"
 #include "elementwise.h"
+#include "geometry/wrap.h"
 
 namespace assay::cuda {
 inline namespace ASSAY_CUDA_BACKEND {
@@ -43,7 +44,9 @@ void where(const View& condition, const View& self, const View& other, View& out
 }
 
 void masked_fill(const View& self, const View& mask, Scalar value, View& out) {
-  elementwise(MaskedFill{value.real, value.integer}, out, self, mask);
+  // Of bool 1 where it is not 0.
+  const std::int64_t integer = is_float(out.type()) ? 0 : cpu::wrapped_to(out.type(), value.integer);
+  elementwise(MaskedFill{value.real, integer}, out, self, mask);
 }
 
 constexpr assay_kernel where_kernels[] = {

@@ -91,7 +91,7 @@ inline Counted trunc(const Counted& x) { return {trunc(x.value), x.data}; }
 inline Counted floor(const Counted& x) { return {floor(x.value), x.data}; }
 inline Counted rint(const Counted& x) { return {rint(x.value), x.data}; }
 inline Counted fmod(const Counted& x, const Counted& y) {
-  return detail::counted(&Operations::comparisons, fmod(x.value, y.value), x, y);  // exact, too
+  return detail::counted(&Operations::divisions, fmod(x.value, y.value), x, y);
 }
 inline FloorRange floor_range(const Counted& x, std::int64_t n) { return floor_range(x.value, n); }
 inline Counted sqrt(const Counted& x) { return detail::counted(&Operations::roots, sqrt(x.value), x); }

@@ -148,6 +148,12 @@ class RandomCall {
     return one_in(3) ? values[below(std::size(values))] : z;
   }
 
+  // What it may not be absent without is absent.
+  bool must_be_given(const Argument& a) const {
+    const Domain d = domain(op_, a.name);
+    return d.kind != Domain::Kind::given && d.unless >= 0 && !given_[static_cast<std::size_t>(d.unless)];
+  }
+
   void argument(std::size_t i, const ShapeAlternative& alternative, const ShapeBinding& binding) {
     const Argument& a = op_.schema.argument_storage[i];
     elements.emplace_back();
@@ -156,8 +162,9 @@ class RandomCall {
       const ShapePattern* pattern = alternative.pattern_of(i);
       if (pattern == nullptr && !a.optional)
         throw std::logic_error("this generator knows no tensors outside the shape rule");
-      given_.push_back(pattern != nullptr &&
-                       (!a.optional || domain(op_, a.name).kind == Domain::Kind::given || !one_in(4)));
+      given_.push_back(
+          pattern != nullptr &&
+          (!a.optional || domain(op_, a.name).kind == Domain::Kind::given || must_be_given(a) || !one_in(4)));
       if (given_.back()) return tensor(*pattern, binding, a.name);
       call.none();
       text += "none ";
@@ -166,9 +173,8 @@ class RandomCall {
     }
     const Domain d = domain(op_, a.name);
     shapes_.emplace_back();
-    const bool must_be_given =
-        !a.optional || alternative.binds(i) || (d.unless >= 0 && !given_[static_cast<std::size_t>(d.unless)]);
-    given_.push_back(must_be_given || !one_in(2));
+    const bool given = !a.optional || alternative.binds(i) || must_be_given(a);
+    given_.push_back(given || !one_in(2));
     if (!given_.back()) {
       call.none();
       text += "none ";
