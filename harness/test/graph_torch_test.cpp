@@ -262,8 +262,8 @@ TEST_F(GraphTorch, NamesEverythingThatAGraphCannotHave) {
   };
   EXPECT_THAT(error("f"),
               ::testing::MatchesRegex(
-                  "assay: .*program.py: a graph cannot have cumprod \\([^ ]*program.py:5\\), tan \\(2 calls: "
-                  "[^ ]*program.py:5, [^ ]*program.py:6\\), sort \\([^ ]*program.py:6\\)\n"));
+                  "assay: .*program.py: a graph cannot have cumprod \\([^ ]*program.py:5\\), sort \\([^ ]*program.py:6\\), tan \\(2 calls: "
+                  "[^ ]*program.py:5, [^ ]*program.py:6\\)\n"));
   EXPECT_THAT(error("decides"), HasSubstr("program.py:7: the program needs the numbers of a tensor"));
   EXPECT_THAT(error("fails"),
               HasSubstr("program.py:8: RuntimeError: mat1 and mat2 shapes cannot be multiplied"));

@@ -4,22 +4,27 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static int right(const assay_call* call) {
+static int refuses(const assay_call* call) {
   const assay_tensor* x = call->arguments[0].as.tensor;
-  assay_tensor* y = call->outputs[0];
+  const assay_tensor* y = call->outputs[0];
   if (x->ndim != 1 || x->dtype.code != ASSAY_FLOAT || x->dtype.bits != 32 || x->strides[0] != 1 ||
       y->strides[0] != 1) {
     snprintf(call->message, call->message_capacity, "only contiguous rows of f32");
     return ASSAY_REFUSED;
   }
+  return ASSAY_OK;
+}
+
+static int right(const assay_call* call) {
+  const assay_tensor* x = call->arguments[0].as.tensor;
+  assay_tensor* y = call->outputs[0];
+  if (refuses(call) != ASSAY_OK) return ASSAY_REFUSED;
   for (int64_t i = 0; i < x->shape[0]; ++i) {
     const float value = ((const float*)x->data)[i];
     ((float*)y->data)[i] = value < 0 ? 0 : value;
   }
   return ASSAY_OK;
 }
-
-static int refuses(const assay_call* call) { return right(call) == ASSAY_OK ? ASSAY_OK : ASSAY_REFUSED; }
 
 static int hangs(const assay_call* call) {
   (void)call;

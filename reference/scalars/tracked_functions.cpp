@@ -342,6 +342,13 @@ Tracked<V> pow(const Tracked<V>& x, const Tracked<V>& y) {
     if (floor(least) == floor(greatest) && !(floor(least) == least))
       return with_accuracy<V>(value, Bound(0), true, accuracy);
   }
+  // Surely negative: NaN for what is no integer, else the power of the size, with the sign of an odd one.
+  if (b.error == 0 && C::finite(b.value) && C::finite(a.value) && a.value + C::to_value(reach_a) < V{}) {
+    if (!(floor(b.value) == b.value)) return with_accuracy<V>(value, Bound(0), true, accuracy);
+    const V half = b.value * V(0.5);
+    const Tracked<V> of_size = pow(-a, b);
+    return floor(half) == half ? of_size : -of_size;
+  }
   if (!(low > V{}) || C::nan(value) || !C::finite(a.value) || !C::finite(b.value))
     return Tracked<V>::anything(value);
   // log x^y moves by at most this; where that is little, x^y moves in proportion.
@@ -384,11 +391,15 @@ Tracked<V> atan2(const Tracked<V>& y, const Tracked<V>& x) {
     if (b.value == V{} && a.value == V{} && b.free_sign) r.error += kTurn / 2;
     if (a.free_sign && a.value == V{}) r.free_sign = true, r.error += exactly ? 0 : kTurn;
     if (r.error != 0) r.grid = kNoGrid;
+    r.error = std::min(r.error, kTurn * Bound(1.25));  // no angle is farther from another one
     return r;
   }
   const V value = C::nan(angle) ? V{} : angle;
   const auto anywhere = [&] {
-    Tracked<V> r = with_accuracy<V>(value, kTurn, false, accuracy);
+    // Of what may be any number, with all that is said of a point anywhere, around its own angle.
+    constexpr Bound kInfinite = std::numeric_limits<Bound>::infinity();
+    const bool any = (a.may_be | b.may_be) != 0 || !(a.error < kInfinite) || !(b.error < kInfinite);
+    Tracked<V> r = with_accuracy<V>(value, any ? 3 * kTurn : kTurn, false, accuracy);
     r.free_sign = true;
     if (C::nan(angle) || ((a.may_be | b.may_be) & kMayBeNan) != 0) r.may_be |= kMayBeNan;
     return r;
