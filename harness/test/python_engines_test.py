@@ -339,7 +339,8 @@ class FromPython(unittest.TestCase):
 
     def engine(self, inputs):
         (x,) = inputs.values()
-        return {"0": x @ self.net[0].weight.detach().numpy().T + self.net[0].bias.detach().numpy()}
+        h = x @ self.net[0].weight.detach().numpy().T + self.net[0].bias.detach().numpy()
+        return {"0": h, "1": (h - h.mean(0)) / np.sqrt(h.var(0) + np.float32(1e-5))}
 
     def test_a_module_in_memory(self):
         result = assay.bisect(self.net, self.engine, inputs=self.x, out=self.folder)
@@ -369,7 +370,8 @@ class FromPython(unittest.TestCase):
 
         def engine(inputs):
             w = np.load(self.folder / "weights.npz")
-            return {"lin": inputs["x"] @ w["lin.weight"].T + w["lin.bias"]}
+            lin = inputs["x"] @ w["lin.weight"].T + w["lin.bias"]
+            return {"lin": lin, "act": np.where(lin < 0, lin * np.float32(0.5), lin)}
 
         result = assay.bisect(self.folder / "model.py", engine, out=self.folder, arguments=["2"])
         self.assertTrue(result.ok, result.text)

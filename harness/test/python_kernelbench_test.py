@@ -200,10 +200,10 @@ class Verdicts(Files):
 
     def test_a_solution_may_refuse_nothing(self):
         refuses = """import assay._function
-rows = lambda call: call.arguments[0].as_.tensor.contents.shape[0]
-assay._function.Function.refusal = lambda self, call: "no" if rows(call) > 1 else ""
+columns = lambda call: call.arguments[0].as_.tensor.contents.shape[1]
+assay._function.Function.refusal = lambda self, call: "no" if columns(call) > 6 else ""
 """
-        r = self.judged(refuses + SOLUTION.format("y"))
+        r = self.judged(refuses + SOLUTION.format("y"), self.file("problem", PROBLEM.replace("= 4", "= 12")))
         self.assertEqual(r.status, 1, r)
         self.assertIn("a solution may refuse none", r.text)
 
