@@ -9,19 +9,23 @@ namespace assay::cuda {
 inline namespace ASSAY_CUDA_BACKEND {
 
 struct BitwiseAnd {
+  static constexpr bool only_integers = true;
   __device__ std::int64_t integers(std::int64_t self, std::int64_t other) const { return self & other; }
 };
 
 struct BitwiseOr {
+  static constexpr bool only_integers = true;
   __device__ std::int64_t integers(std::int64_t self, std::int64_t other) const { return self | other; }
 };
 
 struct BitwiseXor {
+  static constexpr bool only_integers = true;
   __device__ std::int64_t integers(std::int64_t self, std::int64_t other) const { return self ^ other; }
 };
 
 // Of bool the one bit that it has: `mask`.
 struct BitwiseNot {
+  static constexpr bool only_integers = true;
   std::int64_t mask;
   __device__ std::int64_t integers(std::int64_t self) const { return self ^ mask; }
 };

@@ -24,10 +24,6 @@ __device__ __forceinline__ float erf_of(float x) { return ::erff(x); }
 __device__ __forceinline__ double erf_of(double x) { return ::erf(x); }
 __device__ __forceinline__ float acos_of(float x) { return ::acosf(x); }
 __device__ __forceinline__ double acos_of(double x) { return ::acos(x); }
-__device__ __forceinline__ float sin_of(float x) { return ::sinf(x); }
-__device__ __forceinline__ double sin_of(double x) { return ::sin(x); }
-__device__ __forceinline__ float cos_of(float x) { return ::cosf(x); }
-__device__ __forceinline__ double cos_of(double x) { return ::cos(x); }
 __device__ __forceinline__ float asin_of(float x) { return ::asinf(x); }
 __device__ __forceinline__ double asin_of(double x) { return ::asin(x); }
 __device__ __forceinline__ float atan_of(float x) { return ::atanf(x); }

@@ -222,10 +222,11 @@ inline constexpr bool of_integers = requires {
   &Op::integers;
 };
 
+// An op of integers alone says so, for nvcc finds no member template by its address: only_integers = true.
 template <class Op>
-concept OfNumbers = requires {
-  &Op::template operator()<float>;
-};
+concept OnlyIntegers = Op::only_integers;
+template <class Op>
+concept OfNumbers = !OnlyIntegers<Op>;
 
 template <class, class T>
 using Same = T;
