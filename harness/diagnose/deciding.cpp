@@ -70,7 +70,7 @@ std::optional<Deciding> deciding(const Evidence& evidence, const Variant* fault)
   const std::uint64_t first = ladder_length(op);
   for (std::uint64_t i = first; i < first + kMostDecidingCases; ++i) {
     stop_now();
-    const Case c = generate(op, like.outputs[0].dtype, 0, i);
+    const Case c = generate(op, dtype_of_cases(op, like.outputs[0].dtype), 0, i);
     if (!has_dtypes_of(c, like)) continue;
     const Call call = materialise(c);
     if (!call.error.empty() || !has_fitting_size(call)) continue;

@@ -50,7 +50,7 @@ std::optional<std::string> separating(const Causes& causes, const Evidence& evid
     if (others.size() < kMostSeparated) others.push_back(c);
   const Operator& op = *evidence.call().op;
   for (std::uint64_t i = ladder_length(op); i < kMostSeparating; ++i) {
-    const Case c = generate(op, evidence.call().outputs[0].dtype, 0, i);
+    const Case c = generate(op, dtype_of_cases(op, evidence.call().outputs[0].dtype), 0, i);
     if (has_dtypes_of(c, evidence.call()) && differ_on(c, causes.causes[0], others, evidence.contract()))
       return text(c);
   }

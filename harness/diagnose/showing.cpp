@@ -63,7 +63,7 @@ Showing showing(const Call& like, const Contract& contract, const std::vector<Va
   Showing best;
   const std::uint64_t first = ladder_length(op);
   for (std::uint64_t i = first; i < first + kMostShowingCases && best.causes < asked.size(); ++i) {
-    const Case c = generate(op, like.outputs[0].dtype, 0, i);
+    const Case c = generate(op, dtype_of_cases(op, like.outputs[0].dtype), 0, i);
     if (!has_dtypes_of(c, like)) continue;
     const Call call = materialise(c);
     if (!call.error.empty() || std::ranges::any_of(call.outputs, [](const auto& o) {

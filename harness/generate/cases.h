@@ -8,6 +8,11 @@
 
 namespace assay {
 
+// The dtype of cases that are like a call whose first result has this one: of truth values the call computes in another.
+inline Dtype dtype_of_cases(const Operator& op, Dtype result) {
+  return op.dtypes.contains(result) ? result : Dtype::f32;
+}
+
 // Case `index` for results of this dtype: a pure function of its arguments, whatever was generated before and on
 // however many threads. The first ladder_length(op) cases are fixed, simple ones (a scalar tensor, empty ones, one row,
 // sizes at vector widths); random ones follow. Every case passes the argument check.
