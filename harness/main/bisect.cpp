@@ -135,7 +135,7 @@ int bisect_command(BisectFlags flags) {
   if (made.files().ended) return *made.files().ended;
   flags.trace = made.files().trace;
   flags.dump = made.files().dump;
-  flags.nodes = made.files().nodes;
+  if (!made.files().nodes.empty()) flags.nodes = made.files().nodes;
   return compare(flags);
 }
 

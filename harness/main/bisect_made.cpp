@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -53,6 +54,21 @@ std::string engine_python() {
 
 void say(const std::string& path, std::string_view what) { fmt::print(stderr, "{}: {}\n", printable(path), what); }
 
+// What is known to be wrong before the program runs, which may take long, and before its earlier recording is replaced.
+void check_engine(const std::string& dump, const MadeFlags& flags) {
+  const auto is_named = [&](std::string_view name) { return flags.engine == name; };
+  constexpr std::array<std::string_view, 3> kEngines{kOnnxRuntime, kOpenVino, kNcnn};
+  if (!flags.engine.empty() && flags.engine.find(':') == std::string::npos &&
+      std::ranges::none_of(kEngines, is_named))
+    throw UsageError(fmt::format("--engine {}: is none of {}, and no FILE.py:FUNCTION or package.module:FUNCTION",
+                                 flags.engine, fmt::join(kEngines, ", ")));
+  if (!dump.empty() && !is_function(dump) && !fs::is_regular_file(dump))
+    throw UsageError(fmt::format("{}: there is no such file", dump));
+  for (const std::string& input : flags.inputs)
+    if (const std::size_t at = input.find('='); at != std::string::npos && !fs::is_regular_file(input.substr(at + 1)))
+      throw UsageError(fmt::format("--input {}: there is no such file", input));
+}
+
 void remove_file(const std::string& path) {
   std::error_code ignored;
   fs::remove(path, ignored);
@@ -79,6 +95,7 @@ MadeFiles::MadeFiles(const std::string& trace, const std::string& dump, const Ma
     throw UsageError(fmt::format("{} is no file: name a Python program, or what `assay record` wrote", trace));
   if (dump.empty() && !records)
     throw UsageError(fmt::format("--engine {}: name the model's file after {}; of a program alone it could be made", flags.engine, trace));
+  if (runs) check_engine(dump, flags);
   take_folder(fs::path(is_of_caller(trace) ? trace.substr(1) : trace).stem().string());
   std::string model = is_function(dump) ? "" : dump;
   if (records) {
@@ -193,7 +210,8 @@ void MadeFiles::run_engine(const std::string& model) {
                                                {"dump", dump},
                                                {"nodes", nodes},
                                                {"inputs", flags_.inputs},
-                                               {"options", flags_.options}}
+                                               {"options", flags_.options},
+                                               {"arguments", flags_.arguments}}
                                               .dump());
   const std::string python = engine_python();
   const Environment started = python_program("from assay.engines.__main__ import main; main(*sys.argv[1:])", this_program(), python);

@@ -56,6 +56,7 @@ void WorkerProcess::start() {
   control.start_error[0] = 0;
   control.process.store(0);
   control.began = 0;
+  control.asked = 0;
   control.left[0] = 0;
   control.posted.store(posted_);
   control.done.store(posted_);

@@ -105,11 +105,30 @@ TEST_F(BisectNodes, AnotherResultAndAnotherOrderAreChangesInBetween) {
   EXPECT_THAT(call(flat, "fc/addmm").dump(), HasSubstr("order_0231"));
 }
 
+TEST_F(BisectNodes, TheFileOfNodesMayBeNamed) {
+  ASSERT_EQ(bisect_program(kProgram).status, 0);
+  std::filesystem::rename(file("program.nodes.json"), file("named.json"));
+  const auto with_nodes = [](const std::string& path) {
+    return run_program(ASSAY_PROGRAM, {"bisect", file("program.h5"), file("program.npz"), "--nodes", path});
+  };
+  EXPECT_THAT(with_nodes(file("named.json")).out, HasSubstr("Engine: own 1"));
+  const Finished absent = with_nodes(file("absent.json"));
+  EXPECT_EQ(absent.status, 2) << absent.out;
+  EXPECT_THAT(absent.err, HasSubstr("absent.json"));
+  write_file(file("broken.json"), R"({"format": "assay.engine/1", "nodes": [{"op": 3}]})");
+  const Finished broken = with_nodes(file("broken.json"));
+  EXPECT_EQ(broken.status, 2) << broken.out;
+  EXPECT_THAT(broken.err, HasSubstr("broken.json: nodes[0]: \"op\" is no text"));
+}
+
 TEST_F(BisectNodes, LittleThatIsJudgedIsNoAcquittal) {
   const std::string little = with(kProgram, "\"v0 v1 v2 v3 v4 v5 v6 v7 w0 b0 w1 b1 wt b2\"", "\"v0 v1 w0 b0\"");
   const Finished f = bisect_program(little);
   EXPECT_EQ(f.status, 1) << f.out;
   EXPECT_THAT(f.out, HasSubstr("less than half of the program was judged"));
+  const Finished nothing = bisect_program(with(kProgram, "torch.randn(2, 3, 8, 8)", "torch.randn(0, 3, 8, 8)"));
+  EXPECT_EQ(nothing.status, 1) << nothing.out;
+  EXPECT_THAT(nothing.out, HasSubstr("0 of 0 elements"));
 }
 
 TEST(EngineNodes, SaysWhatIsWrongAndWhere) {

@@ -63,6 +63,10 @@ def fails(inputs):
     raise RuntimeError("out of luck")
 def asks_for_more(inputs):
     return {"y": inputs["y"]}
+def has_arguments(inputs):
+    import sys
+    assert sys.argv == ["engine.py", "3"], sys.argv
+    return run(inputs)
 """
 
 
@@ -243,6 +247,10 @@ class Commands(unittest.TestCase):
 
     def left(self):
         return sorted(p.name for p in (self.folder / "out").glob("**/*") if p.is_file())
+
+    def test_an_engine_sees_the_arguments_of_the_program(self):
+        f = self.bisect("model.py", "engine.py:has_arguments", "--", "3")
+        self.assertEqual(f.returncode, 0, f.stderr + f.stdout)
 
     def test_a_right_engine(self):
         f = self.bisect("model.py", "engine.py:run", "--json", "-")

@@ -99,6 +99,8 @@ TEST_F(RunCrash, WhatAKernelRefusesDependsOnNoNumbers) {
   outcome = run("refuses after writing", call);
   EXPECT_EQ(outcome.kind, Outcome::Kind::memory);
   EXPECT_THAT(outcome.detail, HasSubstr("its `refuses` wrote to its output `out`"));
+  // Of a kernel that is not asked, nothing of the one before is said.
+  EXPECT_THAT(run("read 1 past", call).detail, HasSubstr("read 1 byte past the end"));
   expect_twice(run("twice", call), call);
 }
 

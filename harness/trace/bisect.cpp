@@ -105,6 +105,8 @@ class Bisector {
 
   void compare(std::size_t k, const Call& torchs, BisectedCall& result) {
     Call engines = torchs;
+    if (result.elements == 0)  // a trace may have inputs alone
+      for (const Checked::Output& o : torchs.outputs) result.elements += static_cast<std::uint64_t>(numel(o.shape));
     bool inherited = false;
     Standing standing;
     std::vector<std::vector<double>> within(engines.arguments.size());

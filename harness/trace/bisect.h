@@ -93,7 +93,7 @@ struct Bisection {
   struct Share {
     std::size_t calls = 0, of_calls = 0;
     std::uint64_t elements = 0, of_elements = 0;
-    bool is_most() const { return 2 * elements >= of_elements && 2 * calls >= of_calls; }
+    bool is_most() const { return elements > 0 && 2 * elements >= of_elements && 2 * calls >= of_calls; }
   };
   Share judged() const;
   bool any_finding() const;

@@ -2,7 +2,8 @@
 
     python -m assay.engines REQUEST.json REPORT.json
 
-REQUEST.json: {"engine", "model", "trace", "dump", "nodes", "inputs": ["NAME=FILE.npy"], "options": ["NAME=VALUE"]}; engine or model may be empty.
+REQUEST.json: {"engine", "model", "trace", "dump", "nodes", "inputs": ["NAME=FILE.npy"], "options": ["NAME=VALUE"],
+"arguments": [of the program]}; engine or model may be empty.
 REPORT.json: {"said": what was run, "notes": [text]}, or {"error": text, "missing": whether that is a package to install}.
 """
 
@@ -46,6 +47,8 @@ def ran(request: Dict[str, Any]) -> Dict[str, Any]:
 def main(request: str, report: str) -> None:
     with open(request) as file:
         asked = json.load(file)
+    # An engine of the user's own may import the program, which looks for its arguments.
+    sys.argv = [asked["engine"].rpartition(":")[0] or asked["model"], *asked["arguments"]]
     try:
         said = ran(asked)
     except (EngineError, EngineMissing) as e:
