@@ -1,6 +1,7 @@
 """Builds our kernels, changed or not, as plugin libraries."""
 
 import json
+import os
 import shlex
 import shutil
 import subprocess
@@ -117,7 +118,9 @@ class Builder:
 
     def of_base(self, included):
         prefix = str(self.base) + "/"
-        return {i.removeprefix(prefix) for i in included if i.startswith(prefix)}
+        # A header that is included as "../geometry/wrap.h" is in cpu/../geometry.
+        paths = (os.path.normpath(i) for i in included)
+        return {i.removeprefix(prefix) for i in paths if i.startswith(prefix)}
 
     def compile(self, source, obj, tree, *more):
         command = [w if w != f"-I{self.root}/optimized" else f"-I{tree}" for w in self.flags()]
