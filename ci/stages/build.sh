@@ -8,8 +8,8 @@ stage_dev() {
   # shellcheck disable=SC2086  # words
   attempt cmake --preset dev $how && attempt cmake --build --preset dev -j "$jobs" || return
   attempt no_warning  # those of -Werror, which libraries that are compiled as released do without
-  local begun=$SECONDS
-  if [ -n "$nightly$quick" ]; then ctest_counted dev; else ctest_in_turn dev "$(time_left 67)"; fi
+  build_ended 40 67
+  if [ -n "$nightly$quick" ]; then ctest_counted dev; else ctest_in_turn dev "$(time_left)"; fi
 }
 
 stage_checks() {

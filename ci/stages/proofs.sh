@@ -110,7 +110,7 @@ stage_selftest() {
   all=$(operators_of f32)
   mapfile -t operators < <({ touched | tr ' ' '\n' | grep -Fx "$all"; rotated <<< "$all"; } | awk '!seen[$0]++')
   for ((at = 0; at < ${#operators[@]}; ++at)); do
-    if [ "$(time_left)" -gt $((budget[selftest] / 10)) ]; then
+    if [ "$(time_left)" -gt $((allowed / 10)) ]; then
       attempt ./assay selftest "${operators[at]}" --dtype f32 --no-rivals --json "$logs/selftest-$at.json"
     else
       late=$((${#operators[@]} - at))

@@ -8,19 +8,21 @@ sanitized() {
 
 stage_asan-ubsan() {
   sanitized asan-ubsan || return
-  # Its tests take a quarter of an hour, and stage dev has run them all: here they have two fifths of the time; a run of verify takes half a minute to begin.
-  local assay=build/asan-ubsan/bin/assay begun=$SECONDS operators emulated
-  if [ -n "$nightly" ]; then ctest_counted asan-ubsan; else ctest_in_turn asan-ubsan "$(time_left 40)"; fi
+  # Its tests take a quarter of an hour, and stage dev has run them all: here they have half of the time; a run of verify takes half a
+  # minute to begin.
+  local assay=build/asan-ubsan/bin/assay operators emulated
+  build_ended 40 80
+  if [ -n "$nightly" ]; then ctest_counted asan-ubsan; else ctest_in_turn asan-ubsan "$(time_left 50)"; fi
   # Our kernels that are there, and what checks them; of the slow ones some, in turn.
   local options=(--cases 20 --timeout 60 --seed "$rotation" --out "$logs/verify-asan.out")
   mapfile -t operators < <(operators_of '' cpu.baseline)
-  attempt_verify asan 20 "${operators[@]}" --impl 'cpu.*' "${options[@]}"
+  attempt_verify asan 25 "${operators[@]}" --impl 'cpu.*' "${options[@]}"
   # Sizes and layouts that drawn cases rarely have, as many as there is time for.
   case_lines ci/cpu_cases.txt | rotated > "$logs/cpu_cases-asan.txt"
-  attempt_verify asan-cases 10 "${operators[@]}" --impl 'cpu.*' --timeout 60 --out "$logs/verify-asan.out" \
+  attempt_verify asan-cases 12 "${operators[@]}" --impl 'cpu.*' --timeout 60 --out "$logs/verify-asan.out" \
     --cases-from "$logs/cpu_cases-asan.txt"
   mapfile -t emulated < <(operators_of '' cuda.emulated | rotated | head -n "$([ -n "$nightly" ] && echo 1000 || echo 6)")
-  attempt_verify asan-cuda 10 "${emulated[@]}" --impl cuda.emulated "${options[@]}"
+  attempt_verify asan-cuda 12 "${emulated[@]}" --impl cuda.emulated "${options[@]}"
 }
 
 stage_tsan() { sanitized tsan && ctest_counted tsan; }

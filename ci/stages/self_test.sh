@@ -3,7 +3,7 @@
 self_test() {
   local folder wrong=0
   folder=$(mktemp -d)
-  logs=$folder log=$folder/log stage=verify begun=$SECONDS jobs=2
+  logs=$folder log=$folder/log stage=verify begun=$SECONDS jobs=2 allowed=${budget[verify]}
   # expect WHAT GOT WANTED
   expect() {
     [ "$2" = "$3" ] && return
@@ -58,7 +58,26 @@ END
   expect 'another line begins' "$([ "$(seq 5 | rotated | head -n 1)" = "$one" ] && echo same)" ''
   expect 'a rotation that is asked for' "$(ASSAY_ROTATION=12 rotation_of)" 12
   expect 'a rotation that is not' "$(ASSAY_ROTATION='' rotation_of | grep -cx '[0-9][0-9]*')" 1
+  # Builds that took next to nothing, all of the time, and half of it.
+  local taken
+  for taken in 0:67 100:40 50:50; do
+    allowed=600 begun=$((SECONDS - 6 * ${taken%:*}))
+    build_ended 40 67
+    expect "time after a build of ${taken%:*}%" "$(time_left)" $((6 * ${taken#*:}))
+  done
+  # Stages that took longer than they should.
   local sum=0 each
+  stages=(faults verify selftest)
+  nightly='' begin=$((SECONDS - budget[faults]))
+  expect 'a stage after one that kept to its budget' "$(allowed_seconds)" "${budget[verify]}"
+  begin=$((SECONDS - budget[faults] - (budget[verify] + budget[selftest]) / 4))
+  expect 'a stage after one that took too long' "$(allowed_seconds)" $((budget[verify] - budget[verify] / 4))
+  begin=$((SECONDS - 9 * budget[faults]))
+  expect 'a stage after one that took all of the time' "$(allowed_seconds)" $((budget[verify] - budget[verify] / 2))
+  stage=faults
+  expect 'the first stage' "$(allowed_seconds)" $((budget[faults] - budget[faults] / 2))
+  begin=$SECONDS
+  expect 'the first stage' "$(allowed_seconds)" "${budget[faults]}"
   for each in "${all[@]}"; do sum=$((sum + budget[$each])); done
   expect 'budgets of more than 45 minutes' "$([ "$sum" -le 2700 ] || echo "$sum s")" ''
   rm -rf "$folder"

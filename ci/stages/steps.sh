@@ -24,12 +24,35 @@ rotation_of() {
   fi
 }
 
-# time_left [PERCENT]: of the stage's budget, in seconds and at least 0; or of this part of it, if that is less.
+# allowed_seconds: of $stage, one of the $stages that began at $begin: its budget. If those before it have taken longer than their
+# budgets, it and those after it have as much less, each by the same part of its own, and none less than half of it.
+allowed_seconds() {
+  local each planned=0 left=0 loss now=
+  for each in "${stages[@]}"; do
+    [ "$each" != "$stage" ] || now=yes
+    if [ -n "$now" ]; then left=$((left + budget[$each])); else planned=$((planned + budget[$each])); fi
+  done
+  loss=$((SECONDS - begin - planned))
+  [ "$loss" -gt 0 ] || loss=0
+  [ "$loss" -le $((left / 2)) ] || loss=$((left / 2))
+  echo $((budget[$stage] - budget[$stage] * loss / left))
+}
+
+# time_left [PERCENT]: of what the stage is allowed, in seconds and at least 0; or of this part of it, if that is less.
 time_left() {
-  local left=$((budget[$stage] - (SECONDS - begun))) part=$((budget[$stage] * ${1:-100} / 100))
+  local left=$((allowed - (SECONDS - begun))) part=$((allowed * ${1:-100} / 100))
   [ -z "$nightly" ] || left=14400 part=14400
   [ "$left" -lt "$part" ] || left=$part
   echo $((left > 0 ? left : 0))
+}
+
+# build_ended LEAST MOST: what the stage is allowed from now on is what its build has left of it, but LEAST to MOST percent of it.
+build_ended() {
+  local least=$((allowed * $1 / 100)) most=$((allowed * $2 / 100)) left
+  left=$(time_left)
+  [ "$left" -ge "$least" ] || left=$least
+  [ "$left" -le "$most" ] || left=$most
+  allowed=$left begun=$SECONDS
 }
 
 # attempt COMMAND...: one test, which passes when the command does. Its output goes to the stage's log.
