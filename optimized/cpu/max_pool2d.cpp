@@ -21,11 +21,12 @@ HWY_INLINE auto above(V x, V held) {
     return hn::Or(hn::Gt(x, held), hn::IsNaN(x));
 }
 
+// kPlaces: places are kept, which are stored where there are `indices`.
 template <bool kPlaces>
 struct MaxPool {
   static constexpr bool integers = true;
   const View& out;
-  const View* indices;  // nullptr without places
+  const View* indices;
 
   template <class F>
   F least() const {
@@ -50,7 +51,7 @@ struct MaxPool {
     const int lane = shape.along_channels ? 1 : 3;
     scatter(static_cast<char*>(out.data) + r.offset(shape.out) * (out.dtype.bits / 8), out.type(),
             shape.out.stride[lane], value, r.length);
-    if constexpr (!kPlaces) return;
+    if (!kPlaces || indices == nullptr) return;
     const PoolAxis &rows = shape.rows, &columns = shape.columns;
     const PoolDims dims(*indices);
     std::int64_t* const to = indices->as<std::int64_t>() + r.offset(dims);
@@ -75,7 +76,12 @@ void max_pool2d_with_indices(const View& self, std::span<const std::int64_t> ker
 void max_pool2d(const View& self, std::span<const std::int64_t> kernel_size,
                 std::span<const std::int64_t> stride, std::span<const std::int64_t> padding,
                 std::span<const std::int64_t> dilation, bool /*ceil_mode*/, View& out) {
-  pool(MaxPool<false>{out, nullptr}, self, out, {kernel_size, stride, padding, dilation});
+  // In the dtypes that networks have, without places, which take time; in the others not, as their code takes the compiler's.
+  const Pooling pooling{kernel_size, stride, padding, dilation};
+  if (is_computed_in_f32(self.type()))
+    pool_in_f32(MaxPool<false>{out, nullptr}, self, out, pooling);
+  else
+    pool(MaxPool<true>{out, nullptr}, self, out, pooling);
 }
 
 }  // namespace

@@ -367,19 +367,29 @@ inline PoolShape pool_shape(const View& self, const View& out, const Pooling& po
   return shape;
 }
 
+inline bool is_computed_in_f32(Dtype type) { return is_float(type) && type != Dtype::f64; }
+
+// Of a dtype that is computed in f32.
 template <class Op>
-void pool(const Op& op, const View& self, const View& out, const Pooling& pooling) {
+void pool_in_f32(const Op& op, const View& self, const View& out, const Pooling& pooling) {
   if (out.numel() == 0) return;
   const PoolShape shape = pool_shape(self, out, pooling);
-  if (self.type() == Dtype::f64) return pool_rows<double>(op, self, shape);
-  if constexpr (requires { Op::integers; })
-    if (!is_float(self.type())) return pool_rows<std::int64_t>(op, self, shape);
   constexpr std::int64_t kGreatest = std::int64_t{1} << 31;
   if (shape.rows.taps * shape.rows.dilation * shape.columns.size +
           shape.columns.taps * shape.columns.dilation >=
       kGreatest)
     throw Refused("windows that reach over more than 2^31 elements of a plane are not supported");
   pool_rows<float>(op, self, shape);
+}
+
+template <class Op>
+void pool(const Op& op, const View& self, const View& out, const Pooling& pooling) {
+  if (is_computed_in_f32(self.type())) return pool_in_f32(op, self, out, pooling);
+  if (out.numel() == 0) return;
+  const PoolShape shape = pool_shape(self, out, pooling);
+  if constexpr (requires { Op::integers; })
+    if (!is_float(self.type())) return pool_rows<std::int64_t>(op, self, shape);
+  pool_rows<double>(op, self, shape);
 }
 
 }  // namespace assay::cpu::HWY_NAMESPACE
