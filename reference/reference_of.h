@@ -129,10 +129,14 @@ struct Binding {
 
   template <class S>
   static void elements(const Arguments<S>& arguments, Index& i, std::int64_t count, S* results) {
-    const auto values = tuple_of<S>(arguments, Arguments_{});
-    for (std::int64_t k = 0; k < count; ++k, i.step())
-      results[k] = std::apply(
-          [&](const auto&... a) { return F{}.template operator()<S>(a..., std::as_const(i)); }, values);
+    if constexpr (requires { &F::template elements<S>; }) {
+      F::template elements<S>(arguments, i, count, results);
+    } else {
+      const auto values = tuple_of<S>(arguments, Arguments_{});
+      for (std::int64_t k = 0; k < count; ++k, i.step())
+        results[k] = std::apply(
+            [&](const auto&... a) { return F{}.template operator()<S>(a..., std::as_const(i)); }, values);
+    }
   }
   template <class S>
   static void row(const Arguments<S>& arguments, Row<S>& r) {
