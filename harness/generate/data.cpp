@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 
 #include "case_size.h"
 #include "check_case.h"
@@ -181,6 +182,43 @@ TensorData filled(const TensorSpec& spec, const Family& family, const Target& ta
   return t;
 }
 
+// The finite number that a tensor is compared with, if the call has one.
+std::optional<double> compared_with(const Case& c) {
+  for (const CaseValue& v : c.arguments) {
+    if (const auto* integer = std::get_if<std::int64_t>(&v)) return static_cast<double>(*integer);
+    if (const auto* real = std::get_if<double>(&v); real != nullptr && std::isfinite(*real)) return *real;
+  }
+  return std::nullopt;
+}
+
+// Where elements are compared about half of them are made equal, in three of four cases: of numbers that are drawn none would be,
+// and a kernel that always says "different" would hardly be told from a right one.
+void make_some_equal(const Case& c, const std::vector<Target>& targets, Call& call) {
+  if (c.op->truths == 0 || targets.empty() || targets[0].shared.below(1u << 25, 4) == 0) return;
+  const auto chosen = [&](std::int64_t i) {
+    return (targets[0].shared.word((1u << 25) + 1 + static_cast<std::uint64_t>(i)) & 1) != 0;
+  };
+  TensorData* first = nullptr;
+  bool alone = true;
+  for (CallValue& value : call.arguments) {
+    auto* const t = std::get_if<TensorData>(&value);
+    if (t == nullptr) continue;
+    if (first == nullptr) {
+      first = t;
+      continue;
+    }
+    alone = false;
+    if (t->dtype != first->dtype || t->shape != first->shape) continue;
+    const auto size = static_cast<std::size_t>(bytes(t->dtype));
+    for (std::int64_t i = 0; i < t->numel(); ++i)
+      if (chosen(i)) std::memcpy(t->element(i), first->element(i), size);
+  }
+  const std::optional<double> number = compared_with(c);
+  if (!alone || !number || !is_float(first->dtype)) return;
+  for (std::int64_t i = 0; i < first->numel(); ++i)
+    if (chosen(i)) first->set(i, *number);
+}
+
 }  // namespace
 
 Checked check_without_data(const Case& c) {
@@ -222,6 +260,7 @@ Call materialise(const Case& c) {
         },
         value));
   }
+  make_some_equal(c, targets, call);
   if (call.error.empty() && may_be_refused(family.name)) {
     Checked filled = check_arguments(*c.op, Arguments(call).values());
     call.error = std::move(filled.error);

@@ -150,28 +150,31 @@ void fill_edge(const Target& t, std::span<double> values) {
   // Or in one tensor alone: of five, the others hide even what is apart.
   const bool alone = apart && t.shared.below(9, 2) == 0;
   if (alone && turn % tensors != 0) return;
-  const std::int64_t kind = apart ? kApart : t.own.below(0, kMixtures);
+  // Or the same number in all tensors at one place: NaN beside NaN, infinity less infinity, two largest numbers.
+  const bool together = !apart && t.tensors > 1 && t.shared.below(10, 3) == 0;
+  const Stream from = together ? Stream(t.shared.word(11)) : t.own;
+  const std::int64_t kind = apart ? kApart : from.below(0, kMixtures);
   if (kind == kMixtures - 1 && is_float(t.dtype)) return fill_rows(t, values);
   const auto most = static_cast<std::uint64_t>(std::clamp<std::int64_t>(t.terms, 1, 1 << 20));
   const auto powers = static_cast<std::int64_t>(std::bit_width(most));
   EdgeValues edges = edge_values(t.dtype, t.kinks);
   // Whether a sum of several of the largest numbers overflows depends on its order, and so tells little of a kernel: those, or
   // the largest of which no sum overflows.
-  if (is_float(t.dtype) && most > 1 && t.own.below(6, 2) != 0)
+  if (is_float(t.dtype) && most > 1 && from.below(6, 2) != 0)
     for (double& x : edges.largest) x = std::ldexp(x, -static_cast<int>(powers) - 1);
   Mixture m = mixture(edges, kind);
   if (m.pools.empty()) return;
   // Where there are many in one sum, it is NaN or infinite whatever else the kernel does: so many of them, or few.
-  if (t.own.below(4, 4) != 0) m.one_in = std::max(m.one_in, 1 << t.own.below(5, powers));
+  if (from.below(4, 4) != 0) m.one_in = std::max(m.one_in, 1 << from.below(5, powers));
   // But some, in a tensor of one number for each channel, too.
   m.one_in =
       static_cast<int>(std::clamp<std::int64_t>(static_cast<std::int64_t>(values.size()), 2, m.one_in));
   if (alone) m.one_in = t.parameter ? 1 : 2;
-  const Stream choice(t.own.word(2));
+  const Stream choice(from.word(2));
   const auto pick = [&choice](std::uint64_t i, const auto& list) -> const auto& {
     return list[static_cast<std::size_t>(choice.below(i, static_cast<std::int64_t>(list.size())))];
   };
-  const auto only = static_cast<std::size_t>(t.own.below(3, static_cast<std::int64_t>(values.size())));
+  const auto only = static_cast<std::size_t>(from.below(3, static_cast<std::int64_t>(values.size())));
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (apart && !alone && (i + turn) % tensors != 0) continue;
     if (m.single ? i == only : choice.below(3 * i, m.one_in) == 0)
