@@ -24,7 +24,7 @@ from ._schema import Argument, Schema
 
 # A function computes with a library's functions, sums and loops, which it does not choose, and gets each step's result in the format
 # of its operands. It says otherwise itself. The numbers are those by which results are judged that come without a kernel, too.
-_FUNCTIONS = " ".join(f"{f}=4ulp" for f in "exp log tanh erf sin cos asin acos atan exp2 log2 log1p pow".split())
+_FUNCTIONS = " ".join(f"{f}=4ulp" for f in "exp log tanh erf sin cos asin acos atan atan2 exp2 log2 log1p pow".split())
 _OF_LIBRARIES = (f"moments=updating affine=folded chain=any {_FUNCTIONS} div=2 sqrt=2 signed_zero=ignore layout_invariant=no row_invariant=no "
                  "position_invariant=no -- what common libraries do, with which a function of Python computes")
 _STEP_BY_STEP = "\n".join(f"{d}: compute={d} accumulate={d} -- a library rounds the result of each step" for d in ("f16", "bf16"))
