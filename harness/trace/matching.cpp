@@ -80,10 +80,10 @@ class Matcher {
     constants_.resize(nodes.nodes.size());
     for (std::size_t n = 0; n < nodes.nodes.size(); ++n)
       for (const auto& [tensor, input] : constants.of(n)) {
-        auto found = of_constants.find(tensor);
-        if (found == of_constants.end())
-          found = of_constants.emplace(tensor, tensor_of(dump.read(dump.entry(tensor)))).first;
-        constants_[n].push_back(found->second);
+        auto known = of_constants.find(tensor);
+        if (known == of_constants.end())
+          known = of_constants.emplace(tensor, tensor_of(dump.read(dump.entry(tensor)))).first;
+        constants_[n].push_back(known->second);
       }
     for (const RecordedCall& call : trace.calls) parameters_.push_back(parameters_of(call));
     for (const EngineNode& node : nodes.nodes) ++nodes_of_[node.op];
