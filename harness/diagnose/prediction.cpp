@@ -71,11 +71,7 @@ std::optional<Prediction> Prediction::of(const Hypothesis& hypothesis, const Cal
   // Results that are moved, and land where they were, are no fault in this call.
   for (const Variant* v : p.results_) {
     if (!v->moves) continue;
-    const bool moved = std::ranges::any_of(p.outputs_, [](const Output& o) {
-      for (std::size_t i = 0; i < o.from.size(); ++i)
-        if (o.from[i] != static_cast<std::int64_t>(i)) return true;
-      return false;
-    });
+    const bool moved = std::ranges::any_of(p.outputs_, &Output::moves);
     const bool exact = std::ranges::any_of(p.outputs_, [](const Output& o) { return !o.integers.empty(); });
     if (!moved && !exact) return std::nullopt;
   }
@@ -154,6 +150,8 @@ void Prediction::look_up(std::size_t output) {
     return;
   }
   if (std::ranges::none_of(results_, &Variant::moves)) return;
+  if (std::ranges::all_of(results_, [](const Variant* v) { return !v->moves || v->from; }))
+    return look_up_moves(o, shape);
   std::vector<std::int64_t> from(n);
   std::iota(from.begin(), from.end(), std::int64_t{1});
   for (const Variant* v : results_)
@@ -164,6 +162,26 @@ void Prediction::look_up(std::size_t output) {
   while (at < n_own && from[static_cast<std::size_t>(at)] == at) ++at;
   if (at == n_own) return;
   o.from = std::move(from);
+}
+
+// Without a place for each element of a large result.
+void Prediction::look_up_moves(Output& o, const Checked::Output& shape) {
+  const std::int64_t n = numel(shape.shape);
+  for (const Variant* v : results_)
+    if (v->moves) o.moved.push_back(v->from(shape.shape, static_cast<std::size_t>(n)));
+  std::int64_t at = 0;
+  while (at < n && o.source(at) == at) ++at;
+  if (at == n) o.moved.clear();
+}
+
+std::int64_t Prediction::Output::source(std::int64_t at) const {
+  if (!from.empty()) return from[static_cast<std::size_t>(at)];
+  for (auto by = moved.rbegin(); by != moved.rend(); ++by) {
+    const std::optional<std::size_t> before = (*by)(static_cast<std::size_t>(at));
+    if (!before) return -1;
+    at = static_cast<std::int64_t>(*before);
+  }
+  return at;
 }
 
 double Prediction::of_place(std::size_t value, double x, std::int64_t at) {
@@ -292,7 +310,7 @@ const Interval& Prediction::interval(int output, std::int64_t at) {
   if (is_exact(output)) {
     i.value = i.lower = i.upper = static_cast<double>(integer(output, at));
   } else {
-    const std::int64_t from = o.from.empty() ? at : o.from[static_cast<std::size_t>(at)];
+    const std::int64_t from = o.source(at);
     if (from < 0)
       i.exact_zero_sign = true;
     else
@@ -341,7 +359,7 @@ std::optional<double> Prediction::typical(const Element& e, const Chain& chain) 
   if (is_exact(e.output) || !values_.empty() || within_ != nullptr || wrong_formula_ || e.right.undecidable())
     return std::nullopt;
   const Output& o = outputs_[static_cast<std::size_t>(e.output)];
-  const std::int64_t from = o.from.empty() ? e.at : o.from[static_cast<std::size_t>(e.at)];
+  const std::int64_t from = o.source(e.at);
   if (from < 0) return value(e.output, e.at);
   Contract contract = contract_;
   contract.chain = chain;

@@ -69,8 +69,12 @@ class Prediction {
   void own(std::unique_ptr<Call> changed);
 
   struct Output {
-    // Where each element comes from, -1 for none: zero is stored then. Empty: from where it belongs.
+    // Where each element comes from, -1 for none: zero is stored then. Both empty: from where it belongs.
     std::vector<std::int64_t> from;
+    std::vector<MovedFrom> moved;  // by these in turn, the last of which stored it; one by one, for few are asked for
+
+    bool moves() const { return !from.empty() || !moved.empty(); }
+    std::int64_t source(std::int64_t at) const;
     std::vector<std::int64_t> integers;  // the results, if the operator is computed in integers
     std::unordered_map<std::int64_t, Interval> known;
     std::vector<double> values;  // of every element, once somebody has asked for one
@@ -80,6 +84,7 @@ class Prediction {
   }
   bool is_exact(int output) const { return !outputs_[static_cast<std::size_t>(output)].integers.empty(); }
   void look_up(std::size_t output);
+  void look_up_moves(Output& o, const Checked::Output& shape);
   Interval stored(Interval computed, int output, std::int64_t at);
   // What becomes of a number by its place.
   double of_place(std::size_t value, double x, std::int64_t at);

@@ -9,6 +9,7 @@
 #include <functional>
 #include <numeric>
 
+#include "memory_order.h"
 #include "suspects.h"
 #include "vocabulary/domain.h"
 
@@ -19,11 +20,14 @@ namespace {
 template <class From>
 bool read_from(TensorData& t, const From& from) {
   TensorData read(t.dtype, t.shape);
-  const auto size = static_cast<std::size_t>(bytes(t.dtype));
+  const int size = bytes(t.dtype);
+  const bool in_order = t.in_order();
+  const std::byte* const begin = t.memory.data() + t.strided.offset * size;
+  std::byte* to = read.memory.data();
   bool elsewhere = false;
-  for (std::int64_t i = 0; i < t.numel(); ++i) {
+  for (std::int64_t i = 0, n = t.numel(); i < n; ++i, to += size) {
     const std::int64_t source = from(i);
-    std::memcpy(read.element(i), t.element(source), size);
+    std::memcpy(to, in_order ? begin + source * size : t.element(source), static_cast<std::size_t>(size));
     elsewhere = elsewhere || source != i;
   }
   t = std::move(read);
@@ -59,25 +63,22 @@ class Readings {
                     .argument = static_cast<int>(at_)});
   }
 
-  // Row-major number i of a tensor whose dimensions lie in memory in this order.
-  static std::int64_t through(std::int64_t i, const Shape& shape, const std::vector<std::size_t>& order) {
-    const Shape index = index_of(shape, i);
-    std::int64_t at = 0;
-    for (const std::size_t d : order) at = at * shape[d] + index[d];
-    return at;
-  }
-
   static std::vector<std::size_t> reverse_order(const TensorData& t) {
     std::vector<std::size_t> order(t.shape.size());
     std::iota(order.rbegin(), order.rend(), std::size_t{0});
     return order;
   }
 
+  // As if its dimensions lay in memory in this order.
+  static bool read_as_in(TensorData& t, const std::vector<std::size_t>& order) {
+    const MemoryOrder memory(t.shape, order);
+    return read_from(t, [&](std::int64_t i) { return memory.place_of(i); });
+  }
+
   // What lies in memory in this order, as if it were in row-major order.
   static bool read_memory_of(TensorData& t, const std::vector<std::size_t>& order) {
-    std::vector<std::int64_t> at(static_cast<std::size_t>(t.numel()));
-    for (std::int64_t i = 0; i < t.numel(); ++i) at[static_cast<std::size_t>(through(i, t.shape, order))] = i;
-    return read_from(t, [&](std::int64_t i) { return at[static_cast<std::size_t>(i)]; });
+    const MemoryOrder memory(t.shape, order);
+    return read_from(t, [&](std::int64_t i) { return memory.element_at(i); });
   }
 
   void orders() {
@@ -90,8 +91,7 @@ class Readings {
                    fmt::format("reads {} as if its dimensions lay in memory in the order ({})", name_,
                                fmt::join(order, ", ")),
                    [order](TensorData& t) {
-                     return t.shape.size() == order.size() &&
-                            read_from(t, [&](std::int64_t i) { return through(i, t.shape, order); });
+                     return t.shape.size() == order.size() && read_as_in(t, order);
                    });
       }
     }
@@ -108,10 +108,7 @@ class Readings {
     plant_move(
         "order_reversed",
         fmt::format("reads {} as if its dimensions lay in memory in the reverse order, as in Fortran", name_),
-        [](TensorData& t) {
-          return read_from(
-              t, [&, order = reverse_order(t)](std::int64_t i) { return through(i, t.shape, order); });
-        });
+        [](TensorData& t) { return read_as_in(t, reverse_order(t)); });
     plant_move(
         "memory_of_reversed_order",
         fmt::format(

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "memory_order.h"
 #include "suspects.h"
 
 namespace assay::diagnose {
@@ -21,9 +22,12 @@ void plant(std::vector<Variant>& all, std::string_view what, std::string says,
 }
 
 void plant_move(std::vector<Variant>& all, std::string_view what, std::string says,
-                std::function<void(VariantResult&)> change) {
-  plant(all, what, std::move(says), std::move(change));
-  all.back().moves = true;
+                std::function<MovedFrom(const Shape& shape, std::size_t size)> from) {
+  all.push_back(moving(fmt::format("results.{}", what), std::move(says), std::move(from)));
+}
+
+MovedFrom where_it_was() {
+  return [](std::size_t i) { return std::optional(i); };
 }
 
 void plant_each(std::vector<Variant>& all, std::string_view what, std::string says,
@@ -43,50 +47,37 @@ void add_orders(std::vector<Variant>& all) {
       plant_move(
           all, fmt::format("order_{}", fmt::join(order, "")),
           fmt::format("stores the result with its dimensions in the order ({})", fmt::join(order, ", ")),
-          [order](VariantResult& r) {
-            if (r.shape.size() != order.size()) return;
-            r.move([&](std::size_t i) -> std::optional<std::size_t> {
-              // Place i of that memory belongs to the element with these indices.
-              Shape index(order.size());
-              auto rest = static_cast<std::int64_t>(i);
-              for (std::size_t k = order.size(); k-- > 0;) {
-                index[order[k]] = rest % r.shape[order[k]];
-                rest /= r.shape[order[k]];
-              }
-              std::int64_t from = 0;
-              for (std::size_t d = 0; d < order.size(); ++d) from = from * r.shape[d] + index[d];
-              return static_cast<std::size_t>(from);
-            });
+          [order](const Shape& shape, std::size_t) -> MovedFrom {
+            if (shape.size() != order.size()) return where_it_was();
+            return [memory = MemoryOrder(shape, order)](std::size_t i) {
+              return std::optional(static_cast<std::size_t>(memory.element_at(static_cast<std::int64_t>(i))));
+            };
           });
   }
 }
 
 void add_moves(std::vector<Variant>& all) {
+  using From = std::optional<std::size_t>;
   for (const std::int64_t by : {-1, 2, -2, 3, -3, 4, -4, 8, -8, 16, -16})
     plant_move(all, fmt::format("shifted_by_{}", by),
                fmt::format("stores each result {} elements too {}", std::abs(by), by > 0 ? "early" : "late"),
-               [by](VariantResult& r) {
-                 const auto n = static_cast<std::int64_t>(r.size());
-                 if (std::abs(by) >= n) return;
-                 r.move([&](std::size_t i) -> std::optional<std::size_t> {
+               [by](const Shape&, std::size_t size) -> MovedFrom {
+                 const auto n = static_cast<std::int64_t>(size);
+                 if (std::abs(by) >= n) return where_it_was();
+                 return [by, n](std::size_t i) -> From {
                    return static_cast<std::size_t>(((static_cast<std::int64_t>(i) + by) % n + n) % n);
-                 });
+                 };
                });
-  plant_move(all, "tail_of_128", "stores zero after the last full vector of 128", [](VariantResult& r) {
-    r.move([&](std::size_t i) -> std::optional<std::size_t> {
-      if (i >= r.size() - r.size() % 128) return std::nullopt;
-      return i;
-    });
-  });
+  plant_move(all, "tail_of_128", "stores zero after the last full vector of 128",
+             [](const Shape&, std::size_t size) -> MovedFrom {
+               return [end = size - size % 128](std::size_t i) { return i < end ? From(i) : std::nullopt; };
+             });
   for (const std::size_t lanes : {4, 8, 16, 32, 64})
     plant_move(all, fmt::format("row_tail_of_{}", lanes),
                fmt::format("stores zero after the last full vector of {} of each row", lanes),
-               [lanes](VariantResult& r) {
-                 const std::size_t n = r.shape.empty() ? 1 : static_cast<std::size_t>(r.shape.back());
-                 r.move([&](std::size_t i) -> std::optional<std::size_t> {
-                   if (i % n >= n - n % lanes) return std::nullopt;
-                   return i;
-                 });
+               [lanes](const Shape& shape, std::size_t) -> MovedFrom {
+                 const std::size_t n = shape.empty() ? 1 : static_cast<std::size_t>(shape.back());
+                 return [n, end = n - n % lanes](std::size_t i) { return i % n < end ? From(i) : std::nullopt; };
                });
 }
 
@@ -119,12 +110,12 @@ constexpr Triangle kTriangles[] = {{true, false}, {false, false}, {true, true}, 
 void add_triangles(std::vector<Variant>& all) {
   for (const Triangle& triangle : kTriangles)
     plant_move(all, triangle.name() + "_lost", fmt::format("stores 0 {}", triangle.says()),
-               [triangle](VariantResult& r) {
-                 if (r.shape.size() < 2) return;
-                 r.move([&](std::size_t i) -> std::optional<std::size_t> {
-                   if (triangle.contains(r.shape, static_cast<std::int64_t>(i))) return std::nullopt;
+               [triangle](const Shape& shape, std::size_t) -> MovedFrom {
+                 if (shape.size() < 2) return where_it_was();
+                 return [triangle, shape](std::size_t i) -> std::optional<std::size_t> {
+                   if (triangle.contains(shape, static_cast<std::int64_t>(i))) return std::nullopt;
                    return i;
-                 });
+                 };
                });
 }
 

@@ -13,6 +13,11 @@ namespace {
 
 using ResultChange = std::function<void(VariantResult&)>;
 
+// Elements of a row, of one of the outermost slices, and all of a result.
+struct Lines {
+  std::size_t row, slice, all;
+};
+
 void plant_change(std::vector<Variant>& all, std::string_view what, std::string says, DtypeSet dtypes,
                   ResultChange change) {
   all.push_back({.name = fmt::format("results.{}", what),
@@ -23,61 +28,56 @@ void plant_change(std::vector<Variant>& all, std::string_view what, std::string 
                  }});
 }
 
-void plant_move(std::vector<Variant>& all, std::string_view what, std::string says,
-                std::function<std::optional<std::size_t>(std::size_t i, const VariantResult& r)> from) {
-  plant_change(
-      all, what, std::move(says), kFloatingPoint | kIntegers,
-      [from = std::move(from)](VariantResult& r) { r.move([&](std::size_t i) { return from(i, r); }); });
-  all.back().moves = true;
+std::size_t innermost(const Shape& shape) {
+  return shape.empty() ? 1 : static_cast<std::size_t>(shape.back());
 }
 
-std::size_t innermost(const VariantResult& r) {
-  return r.shape.empty() ? 1 : static_cast<std::size_t>(r.shape.back());
+std::size_t outermost(const Shape& shape, std::size_t size) {
+  return shape.empty() || shape[0] == 0 ? size : size / static_cast<std::size_t>(shape[0]);
 }
 
-std::size_t outermost(const VariantResult& r) {
-  return r.shape.empty() || r.shape[0] == 0 ? r.size() : r.size() / static_cast<std::size_t>(r.shape[0]);
+// `from` says where element i of `size` comes from.
+template <class From>
+void plant_move(std::vector<Variant>& all, std::string_view what, std::string says, From from) {
+  all.push_back(moving(fmt::format("results.{}", what), std::move(says),
+                       [from](const Shape& shape, std::size_t size) -> MovedFrom {
+                         return [from, row = innermost(shape), slice = outermost(shape, size), size](
+                                    std::size_t i) { return from(i, Lines{row, slice, size}); };
+                       }));
 }
 
 void add_moves(std::vector<Variant>& all) {
+  using From = std::optional<std::size_t>;
   for (const std::size_t lanes : {2, 4, 8, 16, 32, 64})  // from two f64 to an AVX-512 register of bytes
     plant_move(all, fmt::format("tail_of_{}", lanes),
                fmt::format("stores zero after the last full vector of {}", lanes),
-               [lanes](std::size_t i, const VariantResult& r) -> std::optional<std::size_t> {
-                 if (i >= r.size() - r.size() % lanes) return std::nullopt;
+               [lanes](std::size_t i, const Lines& n) -> From {
+                 if (i >= n.all - n.all % lanes) return std::nullopt;
                  return i;
                });
   plant_move(all, "tail_overlaps",
              "computes the last vector of 8 of the row before, where a row does not fill it",
-             [](std::size_t i, const VariantResult& r) -> std::optional<std::size_t> {
-               const std::size_t n = innermost(r), column = i % n;
-               return n % 8 != 0 && column >= n - n % 8 && i >= n ? i - n : i;
+             [](std::size_t i, const Lines& n) -> From {
+               const std::size_t column = i % n.row;
+               return n.row % 8 != 0 && column >= n.row - n.row % 8 && i >= n.row ? i - n.row : i;
              });
   plant_move(all, "last_repeated", "stores the last element but one twice",
-             [](std::size_t i, const VariantResult& r) -> std::optional<std::size_t> {
-               return i + 1 == r.size() && i > 0 ? i - 1 : i;
-             });
-  plant_move(
-      all, "next", "stores each result one element too early",
-      [](std::size_t i, const VariantResult& r) -> std::optional<std::size_t> { return (i + 1) % r.size(); });
-  plant_move(
-      all, "first_row_for_all", "stores the first row in every row",
-      [](std::size_t i, const VariantResult& r) -> std::optional<std::size_t> { return i % innermost(r); });
-  plant_move(
-      all, "first_slice_for_all", "stores the first of the outermost slices in every one",
-      [](std::size_t i, const VariantResult& r) -> std::optional<std::size_t> { return i % outermost(r); });
+             [](std::size_t i, const Lines& n) -> From { return i + 1 == n.all && i > 0 ? i - 1 : i; });
+  plant_move(all, "next", "stores each result one element too early",
+             [](std::size_t i, const Lines& n) -> From { return (i + 1) % n.all; });
+  plant_move(all, "first_row_for_all", "stores the first row in every row",
+             [](std::size_t i, const Lines& n) -> From { return i % n.row; });
+  plant_move(all, "first_slice_for_all", "stores the first of the outermost slices in every one",
+             [](std::size_t i, const Lines& n) -> From { return i % n.slice; });
   plant_move(all, "last_slice_lost", "stores zeros in the last of the outermost slices",
-             [](std::size_t i, const VariantResult& r) -> std::optional<std::size_t> {
-               if (i + outermost(r) >= r.size()) return std::nullopt;
+             [](std::size_t i, const Lines& n) -> From {
+               if (i + n.slice >= n.all) return std::nullopt;
                return i;
              });
   plant_move(all, "columns_reversed", "stores the innermost elements in the opposite order",
-             [](std::size_t i, const VariantResult& r) -> std::optional<std::size_t> {
-               const std::size_t n = innermost(r);
-               return i - i % n + (n - 1 - i % n);
-             });
+             [](std::size_t i, const Lines& n) -> From { return i - i % n.row + (n.row - 1 - i % n.row); });
   plant_move(all, "behind_256_lost", "counts elements in 8 bits: those after the 256th are zero",
-             [](std::size_t i, const VariantResult&) -> std::optional<std::size_t> {
+             [](std::size_t i, const Lines&) -> From {
                if (i >= 256) return std::nullopt;
                return i;
              });

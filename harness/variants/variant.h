@@ -34,6 +34,9 @@ struct VariantResult {
   void move(const std::function<std::optional<std::size_t>(std::size_t i)>& from);
 };
 
+// Which element is stored in place of element i of a result; zero if there is none.
+using MovedFrom = std::function<std::optional<std::size_t>(std::size_t i)>;
+
 // What an operator must compute so that a variant of arithmetic is one: counted by its reference.
 // `rounding`: a result that its dtype does not hold, and that is rounded therefore.
 enum class Concerns : std::uint8_t { anything, rounding, arithmetic, products, sums, functions, moments };
@@ -62,6 +65,9 @@ struct Variant {
   double change_errs = 0;      // of `results`: how far off, relatively, a kernel may be that does the same
   bool errs_as_input = false;  // that is, relatively to the right result, where it is larger
   bool moves = false;          // elements are read or stored elsewhere, and no number is changed
+  // Of `moves`, where each result's elements come from, from its shape and how many there are. `results` does the same to all of them;
+  // who looks at a few elements of many need not have moved the others.
+  std::function<MovedFrom(const Shape& shape, std::size_t size)> from{};
   // Of faults that are read off results, and not planted:
   // instead of `results`, where what becomes of a number depends on its place, or on the other results. It is made once from all
   // results of output 0, row-major, and the call.
@@ -85,6 +91,10 @@ bool change_arguments(const Variant& variant, Call& call);
 std::optional<Call> changed_by(const Variant& variant, Call call);
 // The operator's reference, or the wrong formula that the variant has instead.
 const Reference& formula_of(const Variant& variant, const Operator& op);
+
+// A variant whose results come from elsewhere.
+Variant moving(std::string name, std::string says,
+               std::function<MovedFrom(const Shape& shape, std::size_t size)> from);
 
 // Whether a variant that moves results puts any of this call's elsewhere: of a single row, the first is every one.
 bool moves_results(const Variant& variant, const Call& call);
