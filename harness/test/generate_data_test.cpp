@@ -45,6 +45,32 @@ TEST(GenerateData, EveryGeneratedCaseBecomesACall) {
   });
 }
 
+// Else a kernel that always says "different", or "true", is hardly told from a right one.
+TEST(GenerateData, ComparedElementsAreOftenEqualAndOftenZero) {
+  for (const char* name : {"eq.Tensor", "eq.Scalar", "logical_or"}) {
+    const Operator& op = *find_operator(name);
+    std::uint64_t elements = 0, equal = 0, both_zero = 0;
+    for (std::uint64_t i = 0; i < 200; ++i) {
+      const Case c = generate(op, Dtype::f32, 3, i);
+      const Call call = materialise(c);
+      const auto& x = std::get<TensorData>(call.arguments[0]);
+      const auto* y = std::get_if<TensorData>(&call.arguments[1]);
+      if (y != nullptr && (y->shape != x.shape || y->dtype != x.dtype)) continue;
+      const auto* real = std::get_if<double>(&c.arguments[1]);
+      if (y == nullptr && (real == nullptr || !std::isfinite(*real))) continue;
+      for (std::int64_t k = 0; k < std::min<std::int64_t>(x.numel(), 100); ++k, ++elements) {
+        const double other = y != nullptr ? y->get(k) : round_to(*real, format(x.dtype));
+        if (x.get(k) == other) ++equal;
+        if (x.get(k) == 0 && (y == nullptr || other == 0)) ++both_zero;
+      }
+    }
+    ASSERT_GT(elements, 1000u) << name;
+    EXPECT_GT(equal, elements / 4) << name;
+    EXPECT_LT(equal, elements * 3 / 4) << name;
+    EXPECT_GT(both_zero, elements / 20) << name;
+  }
+}
+
 TEST(GenerateData, TheSameCaseGivesTheSameBits) {
   for (const std::string& family : names()) {
     const std::string c = "mm:f32:self=5x7,mat2=7x3:data=" + family + ":seed=";

@@ -14,6 +14,21 @@ namespace {
 using toys::call_of;
 using toys::values;
 
+// NaN beside NaN, infinity less infinity: what a kernel makes of two of a kind.
+TEST(GenerateData, TheEdgeFamilyPutsTheSameNumberIntoBothTensors) {
+  std::map<std::string, int> pairs;
+  for (int seed = 0; seed < 200; ++seed) {
+    const Call call = call_of("add.Tensor:f32:self=40,other=40:data=edge:seed=" + std::to_string(seed));
+    const std::vector<double> x = values(call, 0), y = values(call, 1);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      if (std::isnan(x[i]) && std::isnan(y[i])) ++pairs["NaN"];
+      if (x[i] == y[i] && std::isinf(x[i])) ++pairs["infinity"];
+      if (x[i] == y[i] && std::isfinite(x[i]) && std::fabs(x[i]) > format(Dtype::f32).max / 4) ++pairs["largest"];
+    }
+  }
+  for (const char* kind : {"NaN", "infinity", "largest"}) EXPECT_GE(pairs[kind], 10) << kind;
+}
+
 TEST(GenerateData, TheEdgeFamilyVisitsEveryKindOfNumber) {
   for (const Dtype dtype : {Dtype::f64, Dtype::f32, Dtype::f16, Dtype::bf16}) {
     const Format& f = format(dtype);
