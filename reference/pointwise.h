@@ -73,8 +73,8 @@ struct Pointwise<op, Formula, std::index_sequence<n...>> {
     return Formula{}(x[n]...);
   }
   template <class S>
-    requires(is_of_elements_and_numbers(op))
-  static void elements(const Arguments<S>& arguments, Index& i, std::int64_t count, S* results) {
+  requires(is_of_elements_and_numbers(op)) static void elements(const Arguments<S>& arguments, Index& i,
+                                                                std::int64_t count, S* results) {
     pointwise_elements<S>(arguments, i, count, results, &of_elements<S>, sizeof...(n));
   }
 };

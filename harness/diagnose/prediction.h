@@ -71,7 +71,8 @@ class Prediction {
   struct Output {
     // Where each element comes from, -1 for none: zero is stored then. Both empty: from where it belongs.
     std::vector<std::int64_t> from;
-    std::vector<MovedFrom> moved;  // by these in turn, the last of which stored it; one by one, for few are asked for
+    std::vector<MovedFrom>
+        moved;  // by these in turn, the last of which stored it; one by one, for few are asked for
 
     bool moves() const { return !from.empty() || !moved.empty(); }
     std::int64_t source(std::int64_t at) const;

@@ -90,9 +90,7 @@ class Readings {
         plant_move(fmt::format("order_{}", fmt::join(order, "")),
                    fmt::format("reads {} as if its dimensions lay in memory in the order ({})", name_,
                                fmt::join(order, ", ")),
-                   [order](TensorData& t) {
-                     return t.shape.size() == order.size() && read_as_in(t, order);
-                   });
+                   [order](TensorData& t) { return t.shape.size() == order.size() && read_as_in(t, order); });
       }
     }
     for (const std::vector<std::size_t>& order :

@@ -77,7 +77,8 @@ void add_moves(std::vector<Variant>& all) {
                fmt::format("stores zero after the last full vector of {} of each row", lanes),
                [lanes](const Shape& shape, std::size_t) -> MovedFrom {
                  const std::size_t n = shape.empty() ? 1 : static_cast<std::size_t>(shape.back());
-                 return [n, end = n - n % lanes](std::size_t i) { return i % n < end ? From(i) : std::nullopt; };
+                 return
+                     [n, end = n - n % lanes](std::size_t i) { return i % n < end ? From(i) : std::nullopt; };
                });
 }
 

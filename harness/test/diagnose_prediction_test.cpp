@@ -24,9 +24,10 @@ std::vector<Variant> that_move(const Operator& op) {
 
 TEST(Prediction, AsksOfMovedResultsWhatTheirKernelStores) {
   // relu of small integers is exact.
-  for (const char* text : {"relu:f32:self=2x3x4x5:data=integers:seed=3", "relu:f32:self=7x9:data=integers:seed=4",
-                           "relu:f32:self=3x2x11:data=integers:seed=5", "relu:f32:self=300:data=integers:seed=6",
-                           "relu:f32:self=[]:data=integers:seed=2"}) {
+  for (const char* text :
+       {"relu:f32:self=2x3x4x5:data=integers:seed=3", "relu:f32:self=7x9:data=integers:seed=4",
+        "relu:f32:self=3x2x11:data=integers:seed=5", "relu:f32:self=300:data=integers:seed=6",
+        "relu:f32:self=[]:data=integers:seed=2"}) {
     const Call call = materialise(parse_case(text));
     int changed = 0;
     for (const Variant& v : that_move(*call.op)) {
@@ -45,9 +46,7 @@ TEST(Prediction, AsksOfMovedResultsWhatTheirKernelStores) {
 TEST(Prediction, OfTwoMovesFollowsBoth) {
   const Call call = materialise(parse_case("relu:f32:self=6x7:data=integers:seed=9"));
   const std::vector<Variant> all = that_move(*call.op);
-  const auto named = [&](std::string_view name) {
-    return &*std::ranges::find(all, name, &Variant::name);
-  };
+  const auto named = [&](std::string_view name) { return &*std::ranges::find(all, name, &Variant::name); };
   const Variant *first = named("results.columns_reversed"), *second = named("results.next");
   std::vector<VariantResult> stored = results_of(*first, call);
   second->results(stored, call);
@@ -59,7 +58,7 @@ TEST(Prediction, OfTwoMovesFollowsBoth) {
 
 TEST(MemoryOrder, PlacesAreThoseOfATransposedCopy) {
   const Shape shape{2, 3, 4, 5};
-  for (std::vector<std::size_t> order{0, 1, 2, 3}; ;) {
+  for (std::vector<std::size_t> order{0, 1, 2, 3};;) {
     const MemoryOrder memory(shape, order);
     std::int64_t place = 0;
     Shape at(4);

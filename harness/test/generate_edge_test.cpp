@@ -23,7 +23,8 @@ TEST(GenerateData, TheEdgeFamilyPutsTheSameNumberIntoBothTensors) {
     for (std::size_t i = 0; i < x.size(); ++i) {
       if (std::isnan(x[i]) && std::isnan(y[i])) ++pairs["NaN"];
       if (x[i] == y[i] && std::isinf(x[i])) ++pairs["infinity"];
-      if (x[i] == y[i] && std::isfinite(x[i]) && std::fabs(x[i]) > format(Dtype::f32).max / 4) ++pairs["largest"];
+      if (x[i] == y[i] && std::isfinite(x[i]) && std::fabs(x[i]) > format(Dtype::f32).max / 4)
+        ++pairs["largest"];
     }
   }
   for (const char* kind : {"NaN", "infinity", "largest"}) EXPECT_GE(pairs[kind], 10) << kind;

@@ -41,8 +41,10 @@ template <class From>
 void plant_move(std::vector<Variant>& all, std::string_view what, std::string says, From from) {
   all.push_back(moving(fmt::format("results.{}", what), std::move(says),
                        [from](const Shape& shape, std::size_t size) -> MovedFrom {
-                         return [from, row = innermost(shape), slice = outermost(shape, size), size](
-                                    std::size_t i) { return from(i, Lines{row, slice, size}); };
+                         return [from, row = innermost(shape), slice = outermost(shape, size),
+                                 size](std::size_t i) {
+                           return from(i, Lines{row, slice, size});
+                         };
                        }));
 }
 

@@ -74,8 +74,8 @@ struct Variant {
   using OfPlace = std::function<double(double x, std::int64_t at)>;
   std::function<OfPlace(std::span<const double> all, const Call&)> of_place{};
   bool looks_at_others = true;  // `of_place`; else it is given no results
-  double beside_errs = 1;    // of `of_place`: as many times as unsure as its number alone a result is
-  double errs_at_least = 0;  // `change_errs` of a result is that of one of this size at least
+  double beside_errs = 1;       // of `of_place`: as many times as unsure as its number alone a result is
+  double errs_at_least = 0;     // `change_errs` of a result is that of one of this size at least
   std::optional<Dtype> rounded_to{};  // and then, with what `change_errs` makes of it, rounded to this dtype
   // the results that have the fault, if not all have it; the others are as the reference says
   std::function<bool(int output, std::int64_t at)> within{};
