@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <stdexcept>
 
@@ -91,6 +92,8 @@ Shape broadcastable(Draw& draw, const Shape& full) {
 
 CaseValue draw_scalar(Draw& draw, Dtype result) {
   const bool integers_only = !is_float(result);
+  if (result == Dtype::boolean)  // others are beyond it
+    return draw.pick(std::array<std::int64_t, 3>{0, 1, -1});
   // Beyond what numbers of 24, 32 and 53 bits tell apart.
   if (result == Dtype::i64 && draw.chance(25))
     return draw.pick(
@@ -328,6 +331,24 @@ void draw_attributes(Draw& draw, Case& c, Dtype result_dtype) {
       c.arguments[i] = draw_attribute(draw, c, i, result_dtype);
   }
   c = settled(std::move(c));
+}
+
+CaseValue as_dtype_takes(const Operator& op, std::size_t argument, const CaseValue& value, Dtype result_dtype) {
+  if (op.schema.argument_storage[argument].type != Type::scalar || !op.in_integers || is_float(result_dtype))
+    return value;
+  const auto* real = std::get_if<double>(&value);
+  const auto* integer = std::get_if<std::int64_t>(&value);
+  if (integer == nullptr && real == nullptr) return value;
+  // Where a double has no room for the ends of i64, 2^53 has.
+  constexpr double kExact = 1LL << 53;
+  const IntegerRange range = integer_range(result_dtype);
+  const double least = std::max(range.least, -kExact), greatest = std::min(range.greatest, kExact);
+  if (integer != nullptr && (result_dtype == Dtype::i64 || (static_cast<double>(*integer) >= std::min(least, -greatest) &&
+                                                            static_cast<double>(*integer) <= greatest)))
+    return value;
+  const double x = integer != nullptr ? static_cast<double>(*integer) : *real;
+  if (std::isnan(x)) return std::int64_t{0};
+  return static_cast<std::int64_t>(std::clamp(x < 0 ? std::floor(x) : std::ceil(x), least, greatest));
 }
 
 void redraw_attribute(Draw& draw, Case& c, std::size_t argument, Dtype result_dtype) {

@@ -80,7 +80,8 @@ Case with_sizes(const Layer& layer, const ShapeBinding& binding, Dtype dtype) {
     const CaseValue& before = layer.c.arguments[i];
     if (!a.is_tensor()) {
       const bool left_out = a.optional && std::holds_alternative<None>(before);
-      if (a.type != Type::dtype && (left_out || !layer.alternative.binds(i))) c.arguments[i] = before;
+      if (a.type != Type::dtype && (left_out || !layer.alternative.binds(i)))
+        c.arguments[i] = as_dtype_takes(op, i, before, dtype);
       continue;
     }
     const auto* spec = std::get_if<TensorSpec>(&before);

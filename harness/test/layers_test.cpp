@@ -65,6 +65,23 @@ TEST(Layers, AreAllowedAndSmallForEveryDtype) {
     }
 }
 
+// A scalar that only floating-point numbers have, as -1e9 under a mask, is one of theirs in integers. With it no layer would
+// be left of the first round, which has them as they are.
+TEST(Layers, IntegersHaveTheFirstRoundToo) {
+  for (const Operator* op : operators())
+    for (int d = 0; d < kDtypes; ++d) {
+      const auto dtype = static_cast<Dtype>(d);
+      if (is_toy(*op) || !op->dtypes.contains(dtype) || is_float(dtype)) continue;
+      for (std::uint64_t number = 0; number < layers_of(*op).size(); ++number) {
+        const auto scalar = [](const Argument& a) { return a.type == Type::scalar; };
+        if (std::ranges::none_of(op->schema.arguments(), scalar)) continue;
+        Draw draw(number);
+        EXPECT_TRUE(draw_layer(draw, *op, dtype, number).has_value())
+            << text(layers_of(*op)[number]) << " in " << name(dtype);
+      }
+    }
+}
+
 // Of 250 cases: windows with their stride, padding and dilation as people use them, in one group and depthwise.
 std::set<std::string> convolutions(std::uint64_t seed) {
   std::set<std::string> found;
