@@ -12,6 +12,7 @@
 #include "layouts.h"
 #include "shapes.h"
 #include "tensor_copy.h"
+#include "windows.h"
 
 namespace assay {
 namespace {
@@ -124,6 +125,9 @@ std::vector<std::int64_t> draw_spatial(Draw& draw, const Case& c, std::size_t i,
     const auto& of = std::get<TensorSpec>(c.arguments[static_cast<std::size_t>(d.of)]).shape;
     all = std::max<std::size_t>(of.size(), 3) - 2;
   }
+  // As networks have it: paddings that are drawn do not fit windows of one row.
+  if (is_padding(*c.op, i) && draw.chance(25))
+    if (std::vector<std::int64_t> half = half_of_window(c); half.size() == all) return half;
   std::vector<std::int64_t> list(draw.chance(25) ? 1 : all);
   for (std::int64_t& n : list)
     n = d.kind == Domain::Kind::window      ? draw.pick(std::array<std::int64_t, 8>{1, 2, 2, 3, 3, 3, 4, 5})
@@ -333,7 +337,8 @@ void draw_attributes(Draw& draw, Case& c, Dtype result_dtype) {
   c = settled(std::move(c));
 }
 
-CaseValue as_dtype_takes(const Operator& op, std::size_t argument, const CaseValue& value, Dtype result_dtype) {
+CaseValue as_dtype_takes(const Operator& op, std::size_t argument, const CaseValue& value,
+                         Dtype result_dtype) {
   if (op.schema.argument_storage[argument].type != Type::scalar || !op.in_integers || is_float(result_dtype))
     return value;
   const auto* real = std::get_if<double>(&value);
@@ -343,8 +348,9 @@ CaseValue as_dtype_takes(const Operator& op, std::size_t argument, const CaseVal
   constexpr double kExact = 1LL << 53;
   const IntegerRange range = integer_range(result_dtype);
   const double least = std::max(range.least, -kExact), greatest = std::min(range.greatest, kExact);
-  if (integer != nullptr && (result_dtype == Dtype::i64 || (static_cast<double>(*integer) >= std::min(least, -greatest) &&
-                                                            static_cast<double>(*integer) <= greatest)))
+  if (integer != nullptr &&
+      (result_dtype == Dtype::i64 || (static_cast<double>(*integer) >= std::min(least, -greatest) &&
+                                      static_cast<double>(*integer) <= greatest)))
     return value;
   const double x = integer != nullptr ? static_cast<double>(*integer) : *real;
   if (std::isnan(x)) return std::int64_t{0};

@@ -26,6 +26,7 @@ void draw_attributes(Draw& draw, Case& c, Dtype result_dtype);
 void redraw_attribute(Draw& draw, Case& c, std::size_t argument, Dtype result_dtype);
 // The attribute of a call in another dtype. Where integers alone are taken, a number that is none becomes the next one away from
 // zero (a factor of 0.1 is no factor of 0), and what is beyond the dtype its end.
-CaseValue as_dtype_takes(const Operator& op, std::size_t argument, const CaseValue& value, Dtype result_dtype);
+CaseValue as_dtype_takes(const Operator& op, std::size_t argument, const CaseValue& value,
+                         Dtype result_dtype);
 
 }  // namespace assay

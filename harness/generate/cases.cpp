@@ -15,6 +15,7 @@
 #include "random.h"
 #include "random_case.h"
 #include "shapes.h"
+#include "windows.h"
 
 namespace assay {
 namespace {
@@ -26,6 +27,7 @@ constexpr std::uint64_t kManyLayers =
 constexpr std::uint64_t kDrawnOneIn = 4;    // of those that are neither: drawn one by one, without a plan
 constexpr std::uint64_t kStarts = 1 << 20;  // layers that a run may begin with, by turns
 constexpr std::uint64_t kAttempts = 200;
+constexpr std::int64_t kWide = 5;         // of a window that is larger than the image
 constexpr std::uint64_t kLeastSeed = 16;  // smaller seeds are for shrinking, see output_layouts
 
 // A fixed case: sizes for the symbols and then the runs, again and again.
@@ -41,11 +43,21 @@ struct Step {
     bool along_rows;
   };
   std::optional<Narrowed> narrowed{};
+  // A window larger than the image, which only its padding lets it be: each of its rows hangs over.
+  bool hangs_over = false;
 };
 
 bool has_axes(const Operator& op) {
   return std::ranges::any_of(op.schema.arguments(),
                              [&](const Argument& a) { return domain(op, a.name).has_axes(); });
+}
+
+bool slides_a_window(const Operator& op, const ShapeAlternative& alternative) {
+  return std::ranges::any_of(
+             op.schema.arguments(),
+             [&](const Argument& a) { return domain(op, a.name).kind == Domain::Kind::window; }) ||
+         std::ranges::any_of(alternative.runs(),
+                             [&](const std::string& run) { return alternative.window_in(run) != nullptr; });
 }
 
 std::vector<Step> ladder(const Operator& op, const ShapeAlternative& alternative) {
@@ -68,10 +80,10 @@ std::vector<Step> ladder(const Operator& op, const ShapeAlternative& alternative
     sizes[d] = 0;
     steps.push_back({1, sizes, "ones"});
   }
-  // The last dimension around the vector widths of 128 to 512 bits.
+  // The last dimension around the vector widths of 128 to 512 bits, and one more than blocks of them.
   constexpr std::string_view kFamilies[] = {"normal", "integers", "edge"};
   std::size_t i = 0;
-  for (const std::int64_t width : {7, 8, 9, 15, 16, 17, 33, 64, 65, 129}) {
+  for (const std::int64_t width : {7, 8, 9, 15, 16, 17, 33, 64, 65, 129, 257, 513, 1025}) {
     std::vector<std::int64_t> sizes(std::max<std::size_t>(dims, 1), 2);
     sizes.back() = width;
     steps.push_back({1, sizes, kFamilies[i++ % std::size(kFamilies)]});
@@ -88,12 +100,33 @@ std::vector<Step> ladder(const Operator& op, const ShapeAlternative& alternative
     steps.push_back({2, {31, 259}, kMasked, false, -1});
     steps.push_back({2, {259, 31}, kMasked, false, 0});
   }
+  if (slides_a_window(op, alternative)) steps.push_back({2, {2, 3}, "normal", false, {}, {}, true});
   return steps;
 }
 
+// Around an image of two or three elements, windows of five with two of padding.
+ShapeBinding with_wide_windows(const ShapeAlternative& alternative, ShapeBinding binding) {
+  for (auto& [run, window] : binding.runs)
+    if (alternative.window_in(run) != nullptr) std::ranges::fill(window, kWide);
+  return binding;
+}
+
+void hang_over(Case& c) {
+  for (std::size_t i = 0; i < c.arguments.size(); ++i)
+    if (domain(*c.op, c.op->schema.argument_storage[i].name).kind == Domain::Kind::window)
+      c.arguments[i] = std::vector<std::int64_t>{kWide};
+  for (std::size_t i = 0; i < c.arguments.size(); ++i) {
+    if (is_padding(*c.op, i)) c.arguments[i] = half_of_window(c);
+    if (c.op->schema.argument_storage[i].name == "stride") c.arguments[i] = std::vector<std::int64_t>{1};
+  }
+  c = settled(std::move(c));
+}
+
 Case on_ladder(const Operator& op, Dtype dtype, const ShapeAlternative& alternative, const Step& step) {
-  Case c =
-      with_shapes(op, dtype, alternative, cycle_binding(alternative, step.dimensions, step.sizes), nullptr);
+  ShapeBinding binding = cycle_binding(alternative, step.dimensions, step.sizes);
+  if (step.hangs_over) binding = with_wide_windows(alternative, std::move(binding));
+  Case c = with_shapes(op, dtype, alternative, binding, nullptr);
+  if (step.hangs_over) hang_over(c);
   if (step.channels_last)
     for (TensorSpec* t : tensors_of(c))
       if (t->shape.size() == 4 || t->shape.size() == 5) t->layout.kind = Layout::Kind::channels_last;

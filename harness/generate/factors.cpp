@@ -9,6 +9,7 @@
 
 #include "check_case.h"
 #include "tensor_copy.h"
+#include "windows.h"
 
 namespace assay {
 namespace {
@@ -23,13 +24,14 @@ bool is_beside_vector(std::int64_t size) {
 constexpr std::int64_t kMostOfWindows = 3;
 
 // Windows of 1, 2 and 3 have code of their own, those of 1 x N and N x 1, too, and so have strides, paddings and dilations of 0, 1
-// and 2.
+// and 2. An even window has no middle, so that half of it is one too much for its padding.
 std::string numbers(const std::vector<std::int64_t>& list, std::int64_t most) {
   if (list.empty()) return "no items";
   if (std::ranges::any_of(list, [&](std::int64_t n) { return n != list[0]; })) {
     const bool are_windows = most == kMostOfWindows && list.size() == 2;
-    return are_windows && list[0] == 1   ? "1 by more"
-           : are_windows && list[1] == 1 ? "more by 1"
+    const auto parity = [](std::int64_t n) { return n % 2 == 0 ? "an even number" : "an odd number"; };
+    return are_windows && list[0] == 1   ? fmt::format("1 by {}", parity(list[1]))
+           : are_windows && list[1] == 1 ? fmt::format("{} by 1", parity(list[0]))
                                          : "that differ";
   }
   return list[0] > most ? fmt::format("all above {}", most) : fmt::format("all {}", list[0]);
@@ -54,6 +56,7 @@ std::string axis(std::int64_t v, std::size_t rank) {
 struct ValueClass {
   const Case& c;
   const Domain& d;
+  bool is_padding;
 
   std::size_t rank() const {
     const auto* t =
@@ -72,6 +75,9 @@ struct ValueClass {
   std::string operator()(MemoryFormat v) const { return text(CaseValue{v}); }
   std::string operator()(const TensorSpec&) const { return "given"; }
   std::string operator()(const std::vector<std::int64_t>& v) const {
+    // Independent numbers seldom are what a window that is not square has around it in networks.
+    if (is_padding && v.size() > 1 && numbers(v, 2) == "that differ" && v == half_of_window(c))
+      return "half of a window";
     if (d.is_spatial()) return numbers(v, d.kind == Domain::Kind::window ? kMostOfWindows : 2);
     if (d.has_axes() && v.size() == 1) return axis(v[0], rank());
     return v.empty() ? "no items" : v.size() == 1 ? "one item" : "several items";
@@ -157,8 +163,9 @@ std::string_view broadcast_class(const Shape& shape, const Shape& full) {
 }
 
 std::string value_class(const Case& c, std::size_t argument) {
-  return std::visit(ValueClass{c, domain(*c.op, c.op->schema.argument_storage[argument].name)},
-                    c.arguments[argument]);
+  return std::visit(
+      ValueClass{c, domain(*c.op, c.op->schema.argument_storage[argument].name), is_padding(*c.op, argument)},
+      c.arguments[argument]);
 }
 
 Factors factors_of(const Case& c) {

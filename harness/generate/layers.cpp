@@ -203,6 +203,7 @@ std::optional<Case> draw_layer(Draw& draw, const Operator& op, Dtype result_dtyp
   const std::uint64_t turn = which + round + start;
   const bool large = turn % kLargeOneIn == kLargeOneIn - 1;
   const bool wide = large && (turn / kLargeOneIn + which) % 2 == 1;
+  const bool odd = large && (turn / kLargeOneIn / 2 + which) % 2 == 1;
 
   for (int attempt = 0; attempt < 8; ++attempt) {
     ShapeBinding binding = layer.binding;
@@ -212,6 +213,7 @@ std::optional<Case> draw_layer(Draw& draw, const Operator& op, Dtype result_dtyp
                                         : draw.chance(20) ? kMiddleLayer
                                                           : kSmallLayer);
     if (!made) continue;
+    if (odd) make_odd(layer, binding);
     Case drawn = round > 0 && !large && draw.chance(75)
                      ? neighbour(draw, layer, std::move(binding), result_dtype)
                      : with_sizes(layer, binding, result_dtype);

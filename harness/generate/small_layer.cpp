@@ -124,4 +124,14 @@ bool make_small(Draw* draw, const Layer& layer, ShapeBinding& binding, const Siz
   return true;
 }
 
+void make_odd(const Layer& layer, ShapeBinding& binding) {
+  constexpr std::int64_t kLeastToChange = 4;  // 2 and 3 are of their own
+  const Least least = least_sizes(layer, binding);
+  for (std::int64_t* size : sizes_of(layer.alternative, binding)) {
+    const auto found = least.find(size);
+    const std::int64_t bound = found == least.end() ? 1 : found->second;
+    if (*size >= kLeastToChange && *size % 2 == 0 && *size > bound) --*size;
+  }
+}
+
 }  // namespace assay

@@ -35,7 +35,8 @@ std::int64_t draw_of_class(Draw& draw, const SizeClass& c) {
     return draw.pick(std::array<std::int64_t, 8>{2, 2, 2, 3, 4, 8, draw.range(2, 8), draw.range(2, 8)});
   if (c.name == "beside a vector") return draw.pick(std::array{16, 32, 64}) + draw.range(-1, 1);
   if (c.least >= 1024)
-    return draw.pick(std::array<std::int64_t, 6>{1024, 1025, 1536, 2048, 3072, draw.range(1024, 4096)});
+    return draw.pick(
+        std::array<std::int64_t, 6>{1024, 1025, 1536, 2048, draw.range(1024, 4096), draw.range(1024, 4096)});
   if (c.least >= 256)
     return draw.pick(std::array<std::int64_t, 6>{256, 257, 512, 768, 1000, draw.range(256, 1023)});
   if (c.least >= 64)
@@ -105,14 +106,16 @@ void draw_windows_wished(Draw& draw, const ShapeAlternative& alternative, const 
     if (alternative.window_in(name) == nullptr) continue;
     const std::string* wished = find(wish, "window " + name);
     const std::int64_t same = draw_window(draw);
-    const std::int64_t long_side = draw.pick(std::array{2, 3, 4, 5, 7});
+    const std::int64_t even = draw.pick(std::array{2, 4}), odd = draw.pick(std::array{3, 5, 7});
     for (std::size_t d = 0; d < window.size(); ++d)
-      window[d] = wished == nullptr             ? draw_window(draw)
-                  : *wished == "1 by more"      ? (d == 0 ? 1 : long_side)
-                  : *wished == "more by 1"      ? (d == 0 ? long_side : 1)
-                  : *wished == "all above 3"    ? draw.pick(std::array{5, 7})
-                  : wished->starts_with("all ") ? (*wished)[4] - '0'
-                                                : same + static_cast<std::int64_t>(d % 2);
+      window[d] = wished == nullptr                  ? draw_window(draw)
+                  : *wished == "1 by an even number" ? (d == 0 ? 1 : even)
+                  : *wished == "1 by an odd number"  ? (d == 0 ? 1 : odd)
+                  : *wished == "an even number by 1" ? (d == 0 ? even : 1)
+                  : *wished == "an odd number by 1"  ? (d == 0 ? odd : 1)
+                  : *wished == "all above 3"         ? draw.pick(std::array{5, 7})
+                  : wished->starts_with("all ")      ? (*wished)[4] - '0'
+                                                     : same + static_cast<std::int64_t>(d % 2);
     if (wished != nullptr && *wished == "all above 3")
       std::ranges::fill(window, window.empty() ? 0 : window[0]);
   }

@@ -12,6 +12,7 @@
 #include "../generate/data.h"
 #include "../generate/layer_lists.h"
 #include "../generate/tensor_copy.h"
+#include "../generate/windows.h"
 #include "ops/convolution.h"
 #include "ops/max_pool2d.h"
 #include "ops/mm.h"
@@ -161,6 +162,53 @@ TEST(Layers, WindowsOfOneRowOrColumnAreMetInEveryRun) {
     EXPECT_GE(rows, 1) << "seed " << seed;
     EXPECT_GE(columns, 1) << "seed " << seed;
     EXPECT_GE(even, 1) << "seed " << seed;
+  }
+}
+
+// An even window has no middle: what is put around it is one more on one side, and its half in networks.
+TEST(Layers, WindowsOfOneRowMeetHalfOfThemAsPaddingInEveryRun) {
+  for (std::uint64_t seed = 0; seed < 6; ++seed) {
+    int even = 0;
+    for (std::uint64_t i = 0; i < 250; ++i) {
+      const Case c = generate(ops::convolution, Dtype::f32, seed, i);
+      const auto& weight = std::get<TensorSpec>(c.arguments[1]).shape;
+      const auto& padding = std::get<Ints>(c.arguments[4]);
+      if (weight.size() == 4 && weight[2] == 1 && weight[3] % 2 == 0 && padding == Ints{0, weight[3] / 2})
+        ++even;
+    }
+    EXPECT_GE(even, 1) << "seed " << seed;
+  }
+}
+
+TEST(Layers, ImagesAreSmallerThanTheirWindowInEveryRun) {
+  for (const std::string_view name : {"convolution", "convolution_backward", "quantized_convolution",
+                                      "max_pool2d", "avg_pool2d", "max_pool2d_with_indices"}) {
+    const Operator& op = *find_operator(name);
+    const Dtype dtype = op.dtypes.contains(Dtype::f32) ? Dtype::f32 : Dtype::u8;
+    int met = 0;
+    for (std::uint64_t i = 0; i < ladder_length(op); ++i) {
+      const Case c = generate(op, dtype, 0, i);
+      const std::vector<std::int64_t> window = window_of(c);
+      const TensorSpec& input =
+          std::get<TensorSpec>(c.arguments[static_cast<std::size_t>(std::max(op.schema.find("input"), 0))]);
+      if (window.size() == 2 && numel(input.shape) > 0 && window[1] > input.shape.back()) ++met;
+    }
+    EXPECT_GE(met, 1) << name;
+  }
+}
+
+// Networks have multiples of 8: what is left over for a last vector, block or thread shows in others.
+TEST(Layers, LargeResultsHaveARestInEveryRun) {
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    int elements = 0, terms = 0;
+    for (std::uint64_t i = 0; i < 250; ++i) {
+      const Shape relu = tensors_of(generate(*find_operator("relu"), Dtype::f32, seed, i))[0]->shape;
+      if (numel(relu) >= 262'144 && numel(relu) % 8 != 0) ++elements;
+      const Shape mm = tensors_of(generate(ops::mm, Dtype::f32, seed, i))[0]->shape;
+      if (mm[1] >= 1024 && mm[1] % 256 != 0) ++terms;
+    }
+    EXPECT_GE(elements, 1) << "seed " << seed;
+    EXPECT_GE(terms, 1) << "seed " << seed;
   }
 }
 
