@@ -24,15 +24,14 @@ RowShape normalized_rows(const Inputs& in, Sizes shape) {
   return RowShape::blocks(shape, numel({last.as.integers, last.count}));
 }
 
+// Under affine=folded the scale of x is rstd, or rstd and the weight together, as in other normalisations.
 struct LayerNorm {
   template <class S>
   S operator()(const Tensor<S>& input, Sizes normalized_shape, const Tensor<S>* weight, const Tensor<S>* bias,
                double eps, const Index& i) const {
     const std::int64_t n = numel(normalized_shape), row = i.number() / n, k = i.number() % n;
-    S y = layer_statistics(input, row, n, eps).normal(input.at(i.number()));
-    if (weight != nullptr) y = y * weight->at(k);
-    if (bias != nullptr) y = y + bias->at(k);
-    return y;
+    const Statistics<S> s = layer_statistics(input, row, n, eps);
+    return s.normal_then(input.at(i.number()), weight, bias, k);
   }
 };
 

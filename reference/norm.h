@@ -33,10 +33,19 @@ struct Statistics {
 
   // With weight and bias of place c, where there are any. Folded, they belong to scale and shift.
   S normal(const S& x, const Tensor<S>* weight, const Tensor<S>* bias, std::int64_t c) const {
-    S direct = (x - mean) * rstd;
-    if (weight != nullptr) direct = direct * weight->at(c);
-    if (bias != nullptr) direct = direct + bias->at(c);
-    return folded(direct, [&] {
+    return with_affine(x, (x - mean) * rstd, weight, bias, c);
+  }
+  // The same; folded, they may also come after a line of rstd alone.
+  S normal_then(const S& x, const Tensor<S>* weight, const Tensor<S>* bias, std::int64_t c) const {
+    if (weight == nullptr && bias == nullptr) return normal(x);
+    return with_affine(x, normal(x), weight, bias, c);
+  }
+
+ private:
+  S with_affine(const S& x, S y, const Tensor<S>* weight, const Tensor<S>* bias, std::int64_t c) const {
+    if (weight != nullptr) y = y * weight->at(c);
+    if (bias != nullptr) y = y + bias->at(c);
+    return folded(y, [&] {
       return line(x, mean, weight != nullptr ? rstd * weight->at(c) : rstd,
                   bias != nullptr ? bias->at(c) : S(0));
     });

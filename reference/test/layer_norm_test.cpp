@@ -116,5 +116,37 @@ TEST(LayerNorm, AdmitsTheFoldedFormByItsClauseOnly) {
   EXPECT_GT(outside, 0);
 }
 
+// The scale may be rstd * weight and the shift bias - mean * scale, or the weight and the bias may come after. Neither is
+// without the clause, and another mean never.
+TEST(LayerNorm, AdmitsWeightAndBiasInScaleAndShiftByTheClauseOnly) {
+  const std::vector<double> x{4097, 4098, 4099, 4102}, weight{1.25, -0.75, 3, 0.3125},
+      bias{0.5, -2, 0.125, 1};
+  Call c("native_layer_norm");
+  c.tensor(Dtype::f32, {4}, x)
+      .integers({4})
+      .tensor(Dtype::f32, {4}, weight)
+      .tensor(Dtype::f32, {4}, bias)
+      .real(0);
+  c.evaluate();
+  const auto rstd = static_cast<float>(c.values(2)[0]);
+  const Contract clause = parse_contract("affine=folded -- test", Dtype::f32);
+  int outside = 0;
+  for (std::size_t k = 0; k < 4; ++k) {
+    const auto v = static_cast<float>(x[k]), w = static_cast<float>(weight[k]),
+               b = static_cast<float>(bias[k]);
+    const float scale = rstd * w, of_mean = 4099.0f * scale, product = v * scale;
+    const float shift = b - of_mean, gathered = product + shift;
+    const float line = v * rstd + -4099.0f * rstd, after = line * w + b;
+    const auto admits = [&](double y, const Contract& by) {
+      return c.evaluate().interval(0, static_cast<std::int64_t>(k), by).contains(y);
+    };
+    outside += !admits(gathered, {});
+    EXPECT_TRUE(admits(gathered, clause)) << k;
+    EXPECT_TRUE(admits(after, clause)) << k;
+    EXPECT_FALSE(admits((v - 4098) * rstd * w + b, clause)) << k;
+  }
+  EXPECT_GT(outside, 0);
+}
+
 }  // namespace
 }  // namespace assay::testing
