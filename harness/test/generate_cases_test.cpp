@@ -70,11 +70,12 @@ TEST(GenerateCases, ThreadsDoNotChangeCases) {
 // The cases of a seed, forever: a change here makes every recorded "seed N, case i" mean something else.
 TEST(GenerateCases, CasesOfASeedAreTheSameOnEveryMachine) {
   EXPECT_EQ(text(generate(ops::add_tensor, Dtype::f32, 1, 1015)),
-            "add.Tensor:f32:self=64x64,other=[],alpha=-1:data=wide:seed=2819007330");
+            "add.Tensor:f32:self=12x128x128,other=1x1x128:data=normal:seed=2819007330");
   EXPECT_EQ(text(generate(ops::add_tensor, Dtype::f32, 1, 1014)),
-            "add.Tensor:f32:self=1x3x155,other=6x1x155,alpha=2:data=wide:seed=504299052");
-  EXPECT_EQ(text(generate(ops::softmax_int, Dtype::bf16, 2, 1023)),
-            "softmax.int:f64:self=[96x2x4x4]@step2,dim=-2,dtype=bf16:data=masked:seed=2204641697");
+            "add.Tensor:self=f16[],other=bf16[],alpha=0:data=uniform:seed=504299052");
+  EXPECT_EQ(
+      text(generate(ops::softmax_int, Dtype::bf16, 2, 1023)),
+      "softmax.int:f32:self=[7x1x2x128]@permuted(1,3,2,0),dim=3,dtype=bf16:data=masked:seed=2204641697");
 }
 
 TEST(GenerateCases, TheLadderIsSimpleFixedAndFirst) {
