@@ -113,7 +113,7 @@ TEST(GenerateCases, TheLadderHasSquares) {
 TEST(GenerateCases, SizesReachEveryVectorWidthAndItsNeighbours) {
   std::set<std::int64_t> sizes;
   bool distinct = false, equal = false, empty = false;
-  for (std::uint64_t i = 0; i < kMany; ++i) {
+  for (std::uint64_t i = 0; i < 2 * kMany; ++i) {
     const Case c = generate(ops::mm, Dtype::f32, 3, i);
     const Shape& a = tensors_of(c)[0]->shape;
     const std::int64_t n = tensors_of(c)[1]->shape[1];
