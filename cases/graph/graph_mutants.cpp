@@ -7,6 +7,7 @@
 #include <functional>
 #include <set>
 
+#include "rotary_mutants.h"
 #include "vocabulary/domain.h"
 #include "vocabulary/operators.h"
 #include "vocabulary/wrong_formula.h"
@@ -394,6 +395,10 @@ class Mutants {
 
 }  // namespace
 
-std::vector<GraphMutant> mutants_of(const Graph& graph) { return Mutants(graph).all(); }
+std::vector<GraphMutant> mutants_of(const Graph& graph) {
+  std::vector<GraphMutant> all = rotary_mutants_of(graph);
+  for (GraphMutant& m : Mutants(graph).all()) all.push_back(std::move(m));
+  return all;
+}
 
 }  // namespace assay

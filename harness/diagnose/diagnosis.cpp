@@ -13,6 +13,7 @@
 #include "fill.h"
 #include "fused.h"
 #include "gathered.h"
+#include "graph/recurrent.h"
 #include "in_part.h"
 #include "misread.h"
 #include "moved.h"
@@ -72,8 +73,12 @@ class Diagnoser {
       : calls_(calls),
         options_(options),
         evidence_(**std::ranges::max_element(calls, {}, [](const Evidence* e) { return e->diverging(); })),
+        layer_(recurrent_layer_of(*evidence_.call().op)),
         suspects_(suspects_of(*evidence_.call().op)),
-        further_(further_suspects_of(*evidence_.call().op)) {}
+        further_(layer_ != nullptr ? std::vector<Variant>() : further_suspects_of(*evidence_.call().op)) {
+    // Cases of its graph have states that no layer would give.
+    if (layer_ != nullptr) options_.separate = false;
+  }
 
   Diagnosis diagnose() {
     const auto begin = std::chrono::steady_clock::now();
@@ -98,7 +103,7 @@ class Diagnoser {
   }
 
   void count() {
-    d_.op = evidence_.call().op->schema.name;
+    d_.op = layer_ != nullptr ? name_of(layer_->cell) : evidence_.call().op->schema.name;
     d_.contract = text(evidence_.contract());
     for (const Evidence* e : calls_) {
       d_.elements += e->elements();
@@ -112,7 +117,9 @@ class Diagnoser {
 
   void find() {
     const auto guessed = [this]() -> std::span<const Variant> { return read_off_all(); };
+    // What reads its own results explains them by themselves: nothing is read off those.
     const auto another = [this] {
+      if (layer_ != nullptr) return false;
       another_ = another_operator(calls_);
       return another_.has_value();
     };
@@ -136,6 +143,7 @@ class Diagnoser {
 
   // The quickest first; those that hold for every operator's results are named first.
   std::span<const Variant> read_off_all() {
+    if (layer_ != nullptr) return {};
     try {
       for (const auto some : {moved_of, turned_of, exchanged_of, gathered_of, misread_of, fused_of,
                               outside_of, tiles_of, terms_of}) {
@@ -204,13 +212,13 @@ class Diagnoser {
     for (const Cause& c : causes_.causes) d_.causes.push_back(named(c));
     for (const Cause& c : causes_.same) d_.same.push_back(named(c));
     for (const Cause& c : causes_.weaker) d_.weaker.push_back(named(c));
-    attempt([this] { d_.inverted = invert(evidence_); });
+    if (layer_ == nullptr) attempt([this] { d_.inverted = invert(evidence_); });
     explained_ = !causes_.causes.empty() && causes_.causes[0].explains_all;
     const bool is_pair = explained_ && causes_.causes[0].hypothesis.faults.size() > 1;
     const bool is_weak = explained_ && causes_.causes[0].discriminating == 0 &&
                          !d_.causes[0].name.starts_with("arithmetic.functions");
     // A function that gives every element says more than a cause which only promises less, and admits these results among others.
-    if (is_weak && !another_) attempt([this] { another_ = another_operator(calls_); });
+    if (is_weak && !another_ && layer_ == nullptr) attempt([this] { another_ = another_operator(calls_); });
     // So do parameters that give every element. A
     // factor and an offset for each row say less than arithmetic that errs as these rows do, and more than a pair.
     const bool recovered =
@@ -363,8 +371,9 @@ class Diagnoser {
   }
 
   std::span<Evidence* const> calls_;
-  const Options& options_;
+  Options options_;
   Evidence& evidence_;  // of the call in which most elements diverge
+  const RecurrentLayer* layer_;  // if it is one
   std::vector<Variant> suspects_, further_, guessed_, parts_;
   Causes causes_;
   std::optional<AnotherOperator> another_;

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -81,6 +82,25 @@ class Readings {
     return read_from(t, [&](std::int64_t i) { return memory.element_at(i); });
   }
 
+  // Of batches of matrices, which stand for batches, heads and groups of heads in one dimension.
+  void heads() {
+    constexpr std::array<std::int64_t, 6> kSizes{2, 3, 4, 6, 8, 16};
+    for (const std::int64_t groups : kSizes)
+      for (const std::int64_t each : kSizes)
+        plant_move(fmt::format("heads_{}_in_place_of_{}", each, groups),
+                   fmt::format("takes dimension 0 of {}, [.., {}, {}] in one, in the order of [.., {}, {}]: heads 0 1 0 1 in place of 0 0 1 1, or back", name_,
+                               groups, each, each, groups),
+                   [groups, each](TensorData& t) {
+                     const std::int64_t together = groups * each;
+                     if (t.shape.size() != 3 || t.shape[0] % together != 0) return false;
+                     const std::int64_t inner = t.shape[1] * t.shape[2];
+                     return read_from(t, [=](std::int64_t i) {
+                       const std::int64_t head = i / inner, j = head % together;
+                       return (head - j + j % each * groups + j / each) * inner + i % inner;
+                     });
+                   });
+  }
+
   void orders() {
     for (const std::size_t rank : {2, 3, 4, 5}) {
       std::vector<std::size_t> order(rank);
@@ -94,7 +114,7 @@ class Readings {
       }
     }
     for (const std::vector<std::size_t>& order :
-         {std::vector<std::size_t>{0, 2, 1}, std::vector<std::size_t>{0, 2, 3, 1}})
+         {std::vector<std::size_t>{0, 2, 1}, std::vector<std::size_t>{0, 2, 3, 1}, std::vector<std::size_t>{0, 2, 1, 3}})
       plant_move(
           fmt::format("memory_of_order_{}", fmt::join(order, "")),
           fmt::format(
@@ -102,6 +122,7 @@ class Readings {
               "their own order: nobody transposes it",
               name_, fmt::join(order, ", ")),
           [order](TensorData& t) { return t.shape.size() == order.size() && read_memory_of(t, order); });
+    heads();
     // Of every rank: a kernel that has this wrong has it wrong for all.
     plant_move(
         "order_reversed",

@@ -1,5 +1,7 @@
 #include "suspects.h"
 
+#include "graph/recurrent.h"
+
 namespace assay::diagnose {
 
 bool shows(const Variant& v) {
@@ -10,6 +12,7 @@ bool shows(const Variant& v) {
 std::vector<Variant> suspects_of(const Operator& op) {
   std::vector<Variant> all;
   add_formula_variants(op, all);
+  add_recurrent_variants(op, all);
   add_paddings(op, all);
   add_argument_variants(op, all);
   add_tensor_variants(op, all);
@@ -18,6 +21,9 @@ std::vector<Variant> suspects_of(const Operator& op) {
   add_readings(op, all);
   add_stores(op, all);
   std::erase_if(all, [](const Variant& v) { return !shows(v); });
+  // A layer's own results, which its graph reads, are given to no kernel.
+  if (recurrent_layer_of(op) != nullptr)
+    std::erase_if(all, [](const Variant& v) { return v.name.find(kStates) != std::string::npos; });
   return all;
 }
 

@@ -8,6 +8,7 @@
 
 #include "case_file_check.h"
 #include "hdf5.h"
+#include "recurrent_call.h"
 
 namespace assay {
 namespace {
@@ -301,6 +302,7 @@ CaseFile read_root(hid_t root, std::size_t bytes) {
     try {
       const Handle call = hdf5::open_group(calls, std::to_string(i));
       file.calls.push_back(read_call(call, budget));
+      read_as_graph(file.calls.back());
       check_recorded(file.calls.back());
       file.calls.back().before = read_beside(call, "before", budget);
       file.calls.back().after = read_beside(call, "after", budget);

@@ -26,6 +26,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import case_file
 import recorded_copies
+import recorded_layers
 import recorded_memory
 import recorded_modules
 import recorded_names
@@ -41,7 +42,10 @@ class Local(threading.local):
 
     def __init__(self):
         self.modules, self.names, self.parameters = [], {}, {}
+        self.begun = []  # of each module that runs, how many calls had been recorded or passed on
         self.wanted = False  # whether the outermost of these is the call that is to be recorded
+        self.entered = 0  # how often the recorder is this thread's mode
+        self.inside = False  # what runs now is a part of a call that is recorded as a whole
 
 
 class Recorder(TorchDispatchMode):
@@ -53,7 +57,8 @@ class Recorder(TorchDispatchMode):
         self.local = Local()
         self.lock = threading.RLock()  # of what follows, and of the file
         self.repeats = collections.Counter()
-        self.memory, self.parameters = recorded_memory.Memory(), recorded_modules.Parameters()
+        self.memory, self.parameters, self.views = recorded_memory.Memory(), recorded_modules.Parameters(), recorded_modules.Views()
+        self.dispatched = 0  # calls that are no views
         self.recorded, self.passed, self.unknown = 0, collections.Counter(), collections.Counter()
         self.full = self.closed = False
         self.lost = None  # why the file cannot be written: nothing is recorded from then on
@@ -70,6 +75,7 @@ class Recorder(TorchDispatchMode):
                 with self.lock:
                     here.parameters = self.parameters.of_module(module, has_data)
         here.modules.append(module)
+        here.begun.append(self.dispatched)
 
     def is_wanted(self, module, args, kwargs):
         """Whether this call of an outermost module is the one that is to be recorded."""
@@ -83,9 +89,13 @@ class Recorder(TorchDispatchMode):
                     raise
                 return False
 
-    def leave(self):
+    def leave(self, result=None):
         here = self.local
-        here.modules.pop()
+        module = here.modules.pop()
+        if here.begun.pop() == self.dispatched and isinstance(result, torch.Tensor) and self.watches() and has_data(result):
+            name = here.names.get(id(module))
+            if name:
+                self.views.keep(name, result)
         if not here.modules and here.wanted:
             self.outermost.leave()
 
@@ -104,7 +114,7 @@ class Recorder(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        if os.getpid() != self.process or self.closed or self.lost or not self.records():
+        if os.getpid() != self.process or self.closed or self.lost or self.local.inside or not self.records():
             return func(*args, **kwargs)
         if torch._C._get_tracing_state() is not None:  # of torch.jit.trace, which would trace what is done here
             self.passed["while torch.jit.trace ran"] += 1
@@ -120,6 +130,31 @@ class Recorder(TorchDispatchMode):
                 parts = func.decompose(*args, **kwargs)
             if parts is not NotImplemented:
                 return parts
+        return self.watched(func, name, arguments, lambda: func(*args, **kwargs))
+
+    def __enter__(self):
+        self.local.entered += 1
+        return super().__enter__()
+
+    def __exit__(self, *error):
+        self.local.entered -= 1
+        return super().__exit__(*error)
+
+    def watches(self):
+        """Whether what this thread computes now is recorded."""
+        return (self.local.entered > 0 and not self.local.inside and os.getpid() == self.process and not self.closed and not self.lost
+                and self.records() and torch._C._get_tracing_state() is None)
+
+    def as_one(self, func, name, arguments, call):
+        """Records what `call` computes as one call of this operator, and not the calls that it is made of."""
+        self.local.inside = True
+        try:
+            return self.watched(func, name, arguments, call)
+        finally:
+            self.local.inside = False
+
+    def watched(self, func, name, arguments, call):
+        """What `call` gives, recorded as a call of this operator."""
         tensors = list(flat(arguments.values()))
         wide = any(t.dtype == torch.float64 for t in tensors)
         floating = any(t.is_floating_point() for t in tensors)
@@ -135,9 +170,10 @@ class Recorder(TorchDispatchMode):
         origins = {n: self.memory.origin(t) for n, t in given.items()}
         throughs = {n: self.memory.through(t) for n, t in given.items()}
         sources = frozenset().union(*(self.memory.sources(t) for t in given.values()))
-        result = func(*args, **kwargs)
+        result = call()
         if not is_view(func, name) and not self.lies_in(given, result, func, arguments):
             with self.lock:
+                self.dispatched += 1
                 if not self.closed and not self.lost:
                     self.write_parameters(func, name, arguments)
                     if not self.recorded_or_passed(func, name, copies, origins, throughs, arguments, result):
@@ -248,7 +284,8 @@ class Recorder(TorchDispatchMode):
         self.left -= size
         if found is None:
             op, taken, contract = name, arguments, ""
-            self.unknown[name] += 1
+            if not recorded_layers.is_layer(name):
+                self.unknown[name] += 1
         else:
             op, taken, contract = found[0]["op"], found[1], found[0]["contract"]
         place = str(self.recorded)
@@ -300,6 +337,14 @@ class Recorder(TorchDispatchMode):
                 continue
             if isinstance(original, torch.Tensor) and has_data(original):
                 self.write_parameter(group, place, renamed.get(id(v), a), original, origins.get(a) or throughs.get(a))
+                through_module = self.views.of(original)
+                if through_module:
+                    case_file.set_text(group, f"module.{renamed.get(id(v), a)}", through_module)
+            elif isinstance(original, (list, tuple)):
+                for i, t in enumerate(original):
+                    if isinstance(t, torch.Tensor) and has_data(t) and not any(t is r for r in results):
+                        entry = f"{a}.{i}"
+                        self.write_parameter(group, place, entry, t, origins.get(entry) or throughs.get(entry))
         inputs = case_file.create_group(group, "inputs")
         for a, v in taken.items():
             if isinstance(v, torch.Tensor):
@@ -375,7 +420,7 @@ def main(words, program=None):
     atexit.register(lambda: leave(recorder, code))
     code, not_exported = 1, ""
     interrupts = recorded_program.Interrupts()
-    end_watching = recorded_modules.watch(recorder.enter, recorder.leave)
+    ends = [recorded_modules.watch(recorder.enter, recorder.leave), recorded_layers.watch(recorder)]
 
     def finish(code):
         if os.getpid() != process or recorder.closed:  # of a program that forks, the trace is its first process's
@@ -384,6 +429,7 @@ def main(words, program=None):
         recorder.close()
         recorder.memory.clear()  # while all of PyTorch is there, which their destructors call
         recorder.parameters.clear()
+        recorder.views.clear()
         if not recorder.lost:
             try:
                 if outermost is not None:
@@ -407,7 +453,8 @@ def main(words, program=None):
     if os.getpid() != process:
         sys.stdout.flush()
         os._exit(code)
-    end_watching()
+    for end in ends:
+        end()
     if exported and code == 0:
         try:
             not_exported = outermost.export(exported)

@@ -1,27 +1,55 @@
 """Modules as they call, and what their parameters and buffers are named: what `assay record` knows of them."""
 
 import torch
+from torch.multiprocessing.reductions import StorageWeakRef
 from torch.nn.parameter import UninitializedTensorMixin
 
 from recorded_memory import Made, storage_of
 
 
 def watch(enter, leave):
-    """Calls enter(module, args, kwargs) and leave() around each module's call, one that raises too. Returns what ends that."""
+    """Calls enter(module, args, kwargs) and leave(result) around each module's call; of one that raises, there is none. Returns what ends that."""
     call = torch.nn.Module.__call__
 
     def watched(module, *args, **kwargs):
         enter(module, args, kwargs)
+        result = None
         try:
-            return call(module, *args, **kwargs)
+            result = call(module, *args, **kwargs)
+            return result
         finally:
-            leave()
+            leave(result)
 
     def end():
         torch.nn.Module.__call__ = call
 
     torch.nn.Module.__call__ = watched
     return end
+
+
+class Views:
+    """Modules that make no call, as those that flatten: what they gave is a view of a result, and a dump may have it by their names."""
+
+    MOST = 1024  # of the latest
+
+    def __init__(self):
+        self.named = {}  # address and layout -> (a module's name, the storage)
+
+    @staticmethod
+    def place(tensor):
+        return storage_of(tensor).data_ptr(), tensor.storage_offset(), tuple(tensor.shape), tensor.stride()
+
+    def keep(self, name, tensor):
+        while len(self.named) >= self.MOST:
+            del self.named[next(iter(self.named))]
+        self.named[self.place(tensor)] = name, StorageWeakRef(storage_of(tensor))
+
+    def of(self, tensor):
+        name, storage = self.named.get(self.place(tensor), (None, None))
+        return None if name is None or storage.expired() else name
+
+    def clear(self):
+        self.named.clear()
 
 
 class Parameter(Made):

@@ -119,7 +119,7 @@ TEST_F(BisectTogether, ABatchNormThatIsFoldedWronglyIs) {
       json_of(convolution("fold eps", "**{'conv.weight': weight, 'conv.bias': bias, 'act': act}"));
   EXPECT_EQ(call(weights, "conv/convolution")["status"], "packing");
   EXPECT_THAT(call(weights, "conv/convolution")["says"].dump(),
-              HasSubstr("it is with 0.001 for eps, which is 1e-05"));
+              HasSubstr("it is with an eps of 0.001 in place of 1e-05"));
   EXPECT_EQ(call(weights, "act/relu")["status"], "inherited");
   // By its results.
   const json results = json_of(convolution("fold eps", "conv=bn, act=act"));

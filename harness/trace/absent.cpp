@@ -9,6 +9,7 @@
 #include "../model/results.h"
 #include "../recorded/recorded_call.h"
 #include "another.h"
+#include "given_another.h"
 #include "moved.h"
 #include "vocabulary/operators.h"
 
@@ -129,6 +130,11 @@ std::optional<JudgedRegion> Absent::judged(std::size_t k, const diagnose::Eviden
 std::optional<KnownResult> Absent::moved(std::size_t call) const {
   const auto known = given_.find(call);
   return known == given_.end() ? std::nullopt : moved_by(known->second);
+}
+
+std::optional<std::string> Absent::joined(std::size_t call, const TensorData& came) const {
+  const auto known = given_.find(call);
+  return known == given_.end() ? std::nullopt : joined_otherwise(trace_, results_, call, known->second, came);
 }
 
 // What a call was given that comes later than the one whose result is looked at, if it is known already.

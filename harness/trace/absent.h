@@ -34,6 +34,8 @@ class Absent {
                                      const ExpectedOutputs& dumped, BisectedCall& result) const;
   // What a call gave that only moves numbers.
   std::optional<KnownResult> moved(std::size_t call) const;
+  // Why a call that only joins tensors gave this, as joined_otherwise() says it.
+  std::optional<std::string> joined(std::size_t call, const TensorData& came) const;
   RegionSources sources() const { return {trace_, given_, results_, foldings_}; }
 
   // A kernel that computes this call and some after it may have its result in the dump under this call's name. Then the dump has

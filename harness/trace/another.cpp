@@ -5,6 +5,7 @@
 #include <set>
 
 #include "../files/tensor_data.h"
+#include "origin.h"
 
 namespace assay {
 namespace {
@@ -14,6 +15,18 @@ constexpr double kMostly = 0.999;
 constexpr std::size_t kLeastNumbers = 4;  // different ones
 
 }  // namespace
+
+std::vector<bool> following_from(const CaseFile& trace, std::size_t call) {
+  std::vector<bool> all(trace.calls.size());
+  const auto is_one = [&](std::size_t k) { return k == call || (k < all.size() && all[k]); };
+  for (std::size_t k = call + 1; k < trace.calls.size(); ++k)
+    for (const auto& [key, value] : trace.calls[k].notes) {
+      if (const auto origin = key.starts_with("from.") ? parse_origin(value) : std::nullopt) all[k] = all[k] || is_one(origin->call);
+      if (const auto through = key.starts_with("through.") ? parse_through(value) : std::nullopt)
+        for (const Origin& from : through->from) all[k] = all[k] || is_one(from.call);
+    }
+  return all;
+}
 
 bool says_little(const TensorData& t) {
   std::set<double> numbers;
@@ -54,9 +67,10 @@ std::optional<std::string> of_another_call(const CaseFile& trace, Dump& dump, st
   const auto result = trace.calls[call].outputs.find(name);
   const std::optional<RecordedTensor> own =
       result == trace.calls[call].outputs.end() ? std::nullopt : result->second.actual;
+  const std::vector<bool> follows = following_from(trace, call);
   const auto distance = [call](std::size_t k) { return k < call ? call - k : k - call; };
   for (std::size_t k = 0; k < trace.calls.size(); ++k) {
-    if (k == call) continue;
+    if (k == call || follows[k]) continue;
     for (const auto& [output, recorded] : trace.calls[k].outputs) {
       const auto dumped = dump.result(k, output);
       if (!dumped && !recorded.actual) continue;

@@ -25,6 +25,9 @@ bool is_nearly(double x, double y, double scale, double by);
 // many elements.
 bool are_alike(const TensorData& a, const TensorData& b, const std::vector<double>& within = {});
 
+// By call, whether its results follow from this one's: they cannot have stood in its place, or been given to it.
+std::vector<bool> following_from(const CaseFile& trace, std::size_t call);
+
 // The nearest call whose result `came` is, which should be the one of this name: all of it, as the dump has it, or nearly so as it
 // was recorded. Nothing if it says little, such as zeros, or if `right`, what belongs there, is like that result as well.
 std::optional<std::string> of_another_call(const CaseFile& trace, Dump& dump, std::size_t call,

@@ -1,6 +1,7 @@
 #include "another_shape.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <set>
 
@@ -39,9 +40,12 @@ bool is_joined_or_divided(const Shape& a, const Shape& b) {
   return std::ranges::includes(of_a, of_b) || std::ranges::includes(of_b, of_a);
 }
 
-std::optional<Rearranged> rearranged_from(const TensorData& right, const TensorData& t) {
+namespace {
+
+// Of each order of dimensions in which it has this shape, what it was before, until that is taken.
+void each_order(const Shape& shape, const TensorData& t, const std::function<bool(TensorData, const std::vector<std::size_t>&)>& take) {
   const std::size_t n = t.shape.size();
-  if (n != right.shape.size() || n > kMostPermuted || t.numel() == 0) return std::nullopt;
+  if (n != shape.size() || n > kMostPermuted || t.numel() == 0) return;
   std::vector<std::size_t> order(n);
   std::iota(order.begin(), order.end(), 0);
   while (std::ranges::next_permutation(order).found) {
@@ -49,14 +53,35 @@ std::optional<Rearranged> rearranged_from(const TensorData& right, const TensorD
     back.strides.emplace(n, 0);
     bool fits = true;
     for (std::size_t d = 0; d < n; ++d) {
-      fits = fits && t.shape[d] == right.shape[order[d]];
+      fits = fits && t.shape[d] == shape[order[d]];
       (*back.strides)[order[d]] = t.strided.strides[d];
     }
     if (!fits) continue;
-    auto before = view_of(t, back, right.shape);
-    if (before && are_alike(*before, right)) return Rearranged{std::move(*before), order};
+    auto before = view_of(t, back, shape);
+    if (before && take(std::move(*before), order)) return;
   }
-  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Rearranged> rearranged_from(const TensorData& right, const TensorData& t) {
+  std::optional<Rearranged> found;
+  each_order(right.shape, t, [&](TensorData before, const std::vector<std::size_t>& order) {
+    if (are_alike(before, right)) found = Rearranged{std::move(before), order};
+    return found.has_value();
+  });
+  return found;
+}
+
+std::optional<TensorData> rearranged_to(const Shape& shape, const TensorData& t) {
+  std::optional<TensorData> found;
+  bool several = false;
+  each_order(shape, t, [&](TensorData before, const std::vector<std::size_t>&) {
+    several = found && !same_bits(packed_copy(*found), packed_copy(before));
+    found = std::move(before);
+    return several;
+  });
+  return several ? std::nullopt : std::move(found);
 }
 
 }  // namespace assay

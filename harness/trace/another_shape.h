@@ -15,6 +15,9 @@ bool is_another_view(const Shape& a, const Shape& b);
 // The same, or neighbouring dimensions are joined: batches and heads, as engines have them.
 bool is_joined_or_divided(const Shape& a, const Shape& b);
 
+// `t` with its dimensions in the one order that gives it this shape; nothing if there is none, or if there are several with other numbers.
+std::optional<TensorData> rearranged_to(const Shape& shape, const TensorData& t);
+
 // What `t` was before its dimensions were put into another order, and that order, if it is nearly `right` then: images with their
 // channels last.
 struct Rearranged {

@@ -16,8 +16,11 @@
 #include "cause_finder.h"
 #include "dump.h"
 #include "dumped.h"
+#include "graph/recurrent.h"
 #include "inputs.h"
 #include "overwritten.h"
+#include "recurrent_call.h"
+#include "recurrent_weights.h"
 #include "reports/journal.h"
 #include "uncertain.h"
 #include "unknown_operator.h"
@@ -47,8 +50,9 @@ class Bisector {
   Bisector(const CaseFile& trace, const TensorFile& file, const BisectOptions& options)
       : trace_(trace),
         nodes_(options.nodes.empty() ? EngineNodes() : read_engine_nodes(options.nodes)),
-        matched_(options.nodes.empty() ? match_names(trace, file, options.map) : match_nodes(trace, file, nodes_)),
-        dump_(trace, file, options.map, matched_, precision_of(nodes_)),
+        file_(file, nodes_),
+        matched_(options.nodes.empty() ? match_names(trace, file_, options.map) : match_nodes(trace, file_, nodes_)),
+        dump_(trace, file_, options.map, matched_, precision_of(nodes_)),
         options_(options),
         contract_(contract_of(options, nodes_)),
         readers_(trace),
@@ -67,6 +71,11 @@ class Bisector {
   }
 
   const Dump& dump() const { return dump_; }
+  std::vector<std::string> unused() const {
+    std::vector<std::string> all = dump_.unused();
+    std::erase_if(all, [&](const std::string& name) { return file_.is_part(name); });
+    return all;
+  }
   const Matched& matched() const { return matched_; }
   const EngineNodes& nodes() const { return nodes_; }
 
@@ -82,7 +91,8 @@ class Bisector {
     const RecordedCall& recorded = trace_.calls[k];
     BisectedCall result;
     result.name = name_of(trace_, k);
-    result.op = recorded.op;
+    const std::string layer = note_of(recorded, "layer");
+    result.op = layer.empty() ? recorded.op : layer;
     result.source = note_of(recorded, "source");
     result.case_text = recorded.case_text;
     for (const auto& [output, o] : recorded.outputs)
@@ -90,6 +100,13 @@ class Bisector {
         result.elements += static_cast<std::uint64_t>(std::max<std::int64_t>(0, numel(o.actual->shape)));
     if (operator_of(recorded) == nullptr) {
       without_reference(k, result);
+      return result;
+    }
+    // Its graph reads what the engine gave.
+    if (!layer.empty() && !dump_.result(k, output_name(*operator_of(recorded), 0))) {
+      without_reference(k, result);
+      result.has_reference = true;
+      if (result.status == Status::no_reference) result.status = Status::not_dumped;
       return result;
     }
     const Replayable r = replayable(recorded);
@@ -142,6 +159,12 @@ class Bisector {
       any = true;
     }
     remember_memory(k);
+    if (recurrent_layer_of(*engines.op) != nullptr) {
+      if (const auto own = results_.find({k, output_name(*engines.op, 0)}); own != results_.end())
+        take_states(engines, own->second, within);
+      if (auto how = result.blames.contains(Blame::parameters) ? parameters_as(torchs, engines) : std::nullopt)
+        result.says.push_back(std::move(*how));
+    }
     Rounding rounding = stored;
     rounding.moved = diagnose::moved_within(engines, within);
     const Contract contract = diagnose::contract_or_strangers(contract_, engines);
@@ -299,8 +322,10 @@ class Bisector {
                              : are_alike(found->data, torchs);
       // No rounding is a reason for what only moves numbers.
       if (!alike && only_moves(recorded.op) && !others && standing.lost_in.empty() &&
-          standing.assumed.empty())
+          standing.assumed.empty()) {
         result.status = Status::wrong;
+        if (const auto how = absent_.joined(k, found->data)) result.says.push_back(fmt::format("{}: {}", out, *how));
+      }
       if (!alike)
         result.says.push_back(fmt::format("{} differs from PyTorch's{}: {}", out,
                                           others ? ", as do its inputs"
@@ -338,6 +363,7 @@ class Bisector {
   const CaseFile& trace_;
   bool is_known_ = false;
   const EngineNodes nodes_;
+  const RecurrentWeights file_;
   const Matched matched_;
   Dump dump_;
   const BisectOptions& options_;
@@ -392,7 +418,7 @@ Bisection bisect(const CaseFile& trace, const TensorFile& dump, const BisectOpti
   b.by_numbers = bisector.matched().by_numbers;
   b.by_place = bisector.matched().by_place;
   b.written = bisector.dump().written();
-  b.unused = bisector.dump().unused();
+  b.unused = bisector.unused();
   for (const UnsupportedEntry& u : dump.unsupported()) b.unread.push_back(u.reason);
   return b;
 }

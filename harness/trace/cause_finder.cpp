@@ -7,6 +7,7 @@
 
 #include "../model/results.h"
 #include "another.h"
+#include "given_another.h"
 
 namespace assay {
 
@@ -21,7 +22,7 @@ void CauseFinder::find(std::size_t k, Evidence& own, JudgedRegion* together, Bis
                                          : diagnose::diagnose(own, options_.diagnosis);
   describe(*result.diagnosis, result);
   name_another(k, own, result);
-  if (together == nullptr) return;
+  if (together == nullptr) return name_given(k, own, result);
   result.together->at = place_of(*together, *result.diagnosis);
   call_by_name(*together, *result.diagnosis);
 }
@@ -40,6 +41,27 @@ void CauseFinder::doubt(Evidence& own, JudgedRegion* together, BisectedCall& res
   result.diagnosis = std::move(*doubt);
   describe(*result.diagnosis, result);
   if (together != nullptr) call_by_name(*together, *result.diagnosis);
+}
+
+// Right for what another call gave, which says more than a cause that only admits the results.
+void CauseFinder::name_given(std::size_t k, Evidence& own, BisectedCall& result) const {
+  diagnose::Diagnosis& d = *result.diagnosis;
+  const bool by_cause = d.kind == diagnose::Diagnosis::Kind::named && !d.causes.empty() && d.causes.front().proven;
+  if (by_cause || d.says_little) return;
+  const std::vector<GivenAnother> found = given_another(trace_, dump_, results_, k, own);
+  if (found.empty()) return;
+  d.kind = diagnose::Diagnosis::Kind::named;
+  d.unrelated = false;
+  d.weaker.clear();
+  d.inverted.clear();
+  d.separating.reset();
+  d.admitting.reset();
+  d.causes.clear();
+  d.same.clear();
+  for (const GivenAnother& g : found)
+    (d.causes.empty() ? d.causes : d.same)
+        .push_back(diagnose::read_off(fmt::format("{}.of_another_call", g.argument), fmt::format("was given the result of {} as {}", g.call, g.argument),
+                                      d.tried_diverging));
 }
 
 // A result that is all of another call's: said in any case, and the cause where none is named.

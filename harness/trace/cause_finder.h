@@ -23,6 +23,7 @@ class CauseFinder {
  private:
   void describe(diagnose::Diagnosis& d, const BisectedCall& result) const;
   void name_another(std::size_t call, diagnose::Evidence& own, BisectedCall& result) const;
+  void name_given(std::size_t call, diagnose::Evidence& own, BisectedCall& result) const;
 
   const CaseFile& trace_;
   Dump& dump_;

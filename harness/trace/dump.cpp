@@ -7,6 +7,7 @@
 
 #include "../files/tensor_data.h"
 #include "../tensors/layout.h"
+#include "origin.h"
 #include "vocabulary/case.h"
 
 namespace assay {
@@ -56,8 +57,41 @@ Dump::Dump(const CaseFile& trace, const TensorFile& file, const diff::NameMap& m
     : trace_(trace), file_(file), map_(map), matched_(matched), precision_(precision) {
   for (const TensorEntry& e : file.entries()) names_.insert(e.name);
   for (const RecordedCall& call : trace.calls) calls_in_[module_of(call)] += counts_only(call) ? 0 : 1;
+  find_last_of_modules();
   check_map();
   find_by_shape();
+}
+
+// What a module of several calls gives, also of modules in it: the one result that is read after the last of them, or of the last module of
+// all the last one. Of modules that are called twice, nobody knows which call a dump has.
+void Dump::find_last_of_modules() {
+  struct Span {
+    std::size_t first = 0, last = 0, calls = 0;
+  };
+  std::map<std::string, Span> spans;
+  for (std::size_t k = 0; k < trace_.calls.size(); ++k) {
+    const std::string& name = trace_.calls[k].name;
+    const std::size_t slash = name.rfind('/');
+    if (slash == std::string::npos || counts_only(trace_.calls[k])) continue;
+    for (std::string module = name.substr(0, slash);; module.resize(module.rfind('.'))) {
+      Span& s = spans.try_emplace(module, Span{k, k, 0}).first->second;
+      s.last = k;
+      ++s.calls;
+      if (module.find('.') == std::string::npos) break;
+    }
+  }
+  std::map<std::size_t, std::size_t> read_last;  // by call, which one reads its results last
+  for (std::size_t k = 0; k < trace_.calls.size(); ++k)
+    for (const auto& [key, value] : trace_.calls[k].notes)
+      if (const auto origin = key.starts_with("from.") ? parse_origin(value) : std::nullopt) read_last[origin->call] = k;
+  for (const auto& [module, s] : spans) {
+    if (s.calls < 2 || s.last - s.first + 1 != s.calls) continue;
+    std::vector<std::size_t> given;
+    for (std::size_t k = s.first; k <= s.last; ++k)
+      if (const auto read = read_last.find(k); read != read_last.end() && read->second > s.last) given.push_back(k);
+    if (given.empty() && s.last + 1 == trace_.calls.size()) given.push_back(s.last);
+    if (given.size() == 1) result_of_[module] = trace_.calls[given[0]].name;
+  }
 }
 
 void Dump::check_map() const {
@@ -66,7 +100,7 @@ void Dump::check_map() const {
     file_.entry(mapped.second);  // throws, if there is none
     const std::string base = from.substr(0, from.rfind(':'));
     const bool known = std::ranges::any_of(trace_.calls, [&](const RecordedCall& c) {
-      if (c.name == from || c.name == base || module_of(c) == from || module_of(c) == base) return true;
+      if (c.name == from || c.name == base || module_of(c) == from || module_of(c) == base || result_of_.contains(from)) return true;
       return std::ranges::any_of(c.notes, [&](const auto& n) {
         return (n.first.starts_with(kParameter) || n.first.starts_with(kState)) && n.second == from;
       });
@@ -95,6 +129,8 @@ std::vector<std::string> Dump::names_of(const RecordedCall& call, const std::str
   if (is_first(suffix)) {
     all.push_back(call.name);
     if (alone) all.push_back(module);
+    for (const auto& [of, result] : result_of_)
+      if (result == call.name) all.push_back(of);
   }
   return all;
 }
@@ -132,10 +168,18 @@ void Dump::find_by_shape() {
     }
 }
 
+// Engines have names of their own, as "cat", which say nothing where their nodes do not: what has another size is another tensor.
+bool Dump::is_namesake(std::size_t call, const std::string& output, const std::string& name, const std::string& found) const {
+  if (!is_of_engine() || map_.contains(name) || matched_.names.contains(name)) return false;
+  const auto recorded = trace_.calls[call].outputs.find(output);
+  return recorded != trace_.calls[call].outputs.end() && recorded->second.actual &&
+         numel(recorded->second.actual->shape) != numel(file_.entry(found).shape);
+}
+
 std::optional<Dump::Found> Dump::result(std::size_t call, const std::string& output) const {
   for (const std::string& n : names_of(trace_.calls[call], output)) {
     const auto found = dumped_name(n);
-    if (!found) continue;
+    if (!found || is_namesake(call, output, n, *found)) continue;
     if (const auto other = results_of_.find(*found); other == results_of_.end() || other->second == call)
       return Found{*found, false};
   }
@@ -151,7 +195,10 @@ std::optional<std::string> Dump::argument(std::size_t call, const std::string& a
   const RecordedCall& c = trace_.calls[call];
   if (const auto found = dumped_name(c.name + ":" + argument)) return found;
   const std::string module = module_of(c);
-  return is_alone(c) ? dumped_name(module + ":" + argument) : std::nullopt;
+  if (const auto found = is_alone(c) ? dumped_name(module + ":" + argument) : std::nullopt) return found;
+  // What a module gave that makes no call, as one that flattens.
+  const std::string view = note_of(c, "module." + argument);
+  return view.empty() ? std::nullopt : dumped_name(view);
 }
 
 TensorData Dump::read(const std::string& name) {

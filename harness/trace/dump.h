@@ -68,6 +68,8 @@ class Dump {
  private:
   void check_map() const;
   bool is_alone(const RecordedCall& call) const;  // whether its module's name is its own
+  void find_last_of_modules();
+  bool is_namesake(std::size_t call, const std::string& output, const std::string& name, const std::string& found) const;
   void find_by_shape();
   TensorData tensor(const TensorEntry& entry) const;
   std::optional<std::string> dumped_name(const std::string& name) const;
@@ -80,6 +82,7 @@ class Dump {
   const std::optional<Dtype> precision_;
   std::set<std::string> names_, used_;
   std::map<std::string, int> calls_in_;  // by module
+  std::map<std::string, std::string> result_of_;  // by module: the call whose result is the module's, of several calls
   std::map<std::size_t, std::string> by_shape_;
   std::map<std::string, std::size_t> results_of_;  // by name in the dump
 };

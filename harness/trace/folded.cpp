@@ -22,7 +22,21 @@ namespace {
 constexpr std::array<std::string_view, 9> kEpsilons{"0.001", "0.0001", "1e-05", "1e-06", "1e-07",
                                                     "1e-08", "1e-12",  "0.01",  "0"};
 
+// Other scales that people fold by, for `{0}` of the norm's weight, `{1}` of its variance with eps.
+struct WrongScale {
+  std::string_view scale, says;
+};
+constexpr std::array<WrongScale, 5> kWrongScales{{
+    {"{0} / ({1})", "divided by the variance and not by its root"},
+    {"{0} * sqrt({1})", "multiplied by the root of the variance, and not divided by it"},
+    {"{0} * ({1})", "multiplied by the variance, and not divided by its root"},
+    {"{0} + 0.0 * ({1})", "without the variance"},
+    {"0.0 * {0} + rsqrt({1})", "without the weight of the norm"},
+}};
+
 std::string scale_of(const FoldedTerms& t) {
+  if (!t.wrong_scale.empty())
+    return fmt::format(fmt::runtime(t.wrong_scale), t.gamma == "none" ? "1.0" : t.gamma, fmt::format("{} + {}", t.variance, t.eps));
   const std::string root = fmt::format("rsqrt({} + {})", t.variance, t.eps);
   return t.gamma == "none" ? root : fmt::format("{} * {}", t.gamma, root);
 }
@@ -66,8 +80,9 @@ struct Held {
 };
 
 std::optional<Held> held_against(const RecordedCall& convolution, const RecordedCall& norm, bool is_weight,
-                                 const TensorData& own, const std::string& eps) {
+                                 const TensorData& own, const std::string& eps, std::string_view wrong_scale = {}) {
   ParameterGraph g(convolution, norm, is_weight);
+  g.terms.wrong_scale = wrong_scale;
   if (!eps.empty()) g.terms.eps = eps;
   g.text.statement({"folded"}, is_weight ? folded_weight(g.terms) : folded_bias(g.terms), "folded");
   g.text.result("folded", own.shape);
@@ -160,7 +175,10 @@ std::string Foldings::fault_of(const RecordedCall& own, const RecordedCall& norm
   for (const std::string_view other : kEpsilons)
     if (const auto again = held_against(own, norm, is_weight, dumped, std::string(other));
         again && again->right)
-      return fmt::format("{}: it is with {} for eps, which is {}", says, other, case_word(norm, "eps"));
+      return fmt::format("{}: it is with an eps of {} in place of {}", says, other, case_word(norm, "eps"));
+  for (const WrongScale& wrong : kWrongScales)
+    if (const auto again = held_against(own, norm, is_weight, dumped, "", wrong.scale); again && again->right)
+      return fmt::format("{}: it is {}", says, wrong.says);
   return says;
 }
 
@@ -170,6 +188,7 @@ void Foldings::look_at_parameters(std::size_t convolution, Folding& f) {
   if (weight.empty()) return;
   std::string bias = note_of(own, "parameter.bias");
   if (bias.empty() && weight.ends_with("weight")) bias = weight.substr(0, weight.size() - 6) + "bias";
+  std::string unscaled;  // the weight, if it is not folded
   for (const bool is_weight : {true, false}) {
     const auto name = dump_.parameter(is_weight ? weight : bias);
     if (!name) continue;
@@ -181,7 +200,10 @@ void Foldings::look_at_parameters(std::size_t convolution, Folding& f) {
     if (dumped.shape != shape || !is_float(dumped.dtype)) continue;
     // A norm that hardly changes anything (variance 1, mean 0) leaves numbers that are nearly the ones before.
     const auto exact = plain ? exactly_as(dumped, plain->dtype) : std::nullopt;
-    if (exact && same_bits(packed_copy(*exact), packed_copy(*plain))) continue;
+    if (exact && same_bits(packed_copy(*exact), packed_copy(*plain))) {
+      if (is_weight) unscaled = *name;
+      continue;
+    }
     const auto held = held_against(own, norm, is_weight, dumped, "");
     if (!held) continue;
     if (!held->right) {
@@ -200,6 +222,11 @@ void Foldings::look_at_parameters(std::size_t convolution, Folding& f) {
     auto same = exactly_as(dumped, own.inputs.at("weight").dtype);
     if (same) (is_weight ? f.weight : f.bias) = std::move(*same);
   }
+  if (unscaled.empty() || !f.bias || !f.fault.empty()) return;
+  const auto held = held_against(own, norm, true, dump_.peek(unscaled), "");
+  if (held && !held->right)
+    f.fault = fmt::format("{} of the dump is the one that was recorded, not scaled by {}, which is folded into {}", unscaled, name_of(trace_, f.norm),
+                          f.bias_name);
 }
 
 }  // namespace assay

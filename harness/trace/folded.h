@@ -22,6 +22,7 @@ struct FoldedTerms {
   std::string gamma, beta;   // of the norm; either may be "none"
   std::string mean, variance, eps;
   std::size_t dimensions = 4;  // of the weight
+  std::string wrong_scale{};   // in place of gamma * rsqrt(variance + eps)
 };
 std::string folded_weight(const FoldedTerms& t);
 std::string folded_bias(const FoldedTerms& t);

@@ -10,6 +10,7 @@
 #include "../files/tensor_data.h"
 #include "../recorded/recorded_call.h"
 #include "another.h"
+#include "quantised_fault.h"
 #include "reports/text.h"
 #include "uncertain.h"
 #include "vocabulary/operators.h"
@@ -212,6 +213,7 @@ void SeenInputs::of_parameter(std::size_t k, const std::string& argument, const 
       return;
     }
   seen.names.insert(*own);
+  if (fits && !are_alike(*fits, recorded)) name_exchanged(k, argument, *own, *fits, result);
   seen.add({"recorded", "the one that was recorded", Blame::parameters, recorded});
   if (fits && is_quantised(seen, *own, argument, result, &*fits)) return;
   if (fits)
@@ -223,6 +225,18 @@ void SeenInputs::of_parameter(std::size_t k, const std::string& argument, const 
     other_shape(fmt::format("{} of the dump", *own), recorded, dumped, Blame::parameters, result);
 }
 
+// Another parameter of the call, as it was recorded.
+void SeenInputs::name_exchanged(std::size_t k, const std::string& argument, const std::string& own, const TensorData& dumped,
+                                BisectedCall& result) const {
+  const RecordedCall& call = trace_.calls[k];
+  for (const auto& [other, recorded] : call.inputs) {
+    if (other == argument || note_of(call, "parameter." + noted(other)).empty() || recorded.shape != dumped.shape) continue;
+    if (!is_float(recorded.dtype) || !are_alike(dumped, tensor_of(recorded))) continue;
+    result.says.push_back(fmt::format("{} of the dump is {}: {} was exchanged", own, note_of(call, "parameter." + noted(other)), argument));
+    return;
+  }
+}
+
 // Kept as integers, as near to what it was as they allow: the call is judged with that, and nobody changed it.
 bool SeenInputs::is_quantised(Seen& seen, const std::string& name, const std::string& argument,
                               BisectedCall& result, const TensorData* as_given) {
@@ -231,7 +245,11 @@ bool SeenInputs::is_quantised(Seen& seen, const std::string& name, const std::st
   const Snapshot& before = seen.snapshots.back();
   TensorData now = as_given != nullptr ? packed_copy(*as_given) : dump_.read(name);
   const auto how = nearest_by(*steps, before.data, now);
-  if (!how) return false;
+  if (!how) {
+    if (const auto fault = quantised_fault(*steps, before.data, now, seen.shape))
+      result.says.push_back(fmt::format("{}: {} of the dump, which is kept as integers, {}", argument, name, *fault));
+    return false;
+  }
   result.quantised.push_back(fmt::format("{}: {}", argument, *how));
   seen.snapshots.clear();
   seen.within.clear();

@@ -56,6 +56,8 @@ class SeenInputs {
               BisectedCall& result);
   void of_parameter(std::size_t call, const std::string& argument, const std::string& parameter,
                     const TensorData& t, Seen& seen, BisectedCall& result);
+  void name_exchanged(std::size_t call, const std::string& argument, const std::string& own, const TensorData& dumped,
+                      BisectedCall& result) const;
   bool is_quantised(Seen& seen, const std::string& name, const std::string& argument, BisectedCall& result,
                     const TensorData* as_given = nullptr);
   bool is_folded(std::size_t call, const std::string& argument, const std::string& own, Seen& seen,

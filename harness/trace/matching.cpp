@@ -12,6 +12,7 @@
 #include "node_arguments.h"
 #include "node_kinds.h"
 #include "origin.h"
+#include "recurrent_weights.h"
 #include "samples.h"
 #include "unknown_operator.h"
 
@@ -26,6 +27,7 @@ constexpr double kFits = 2, kPart = 0.5, kAnotherKind = -3, kAnotherOfItsModule 
 constexpr double kSameNumbers = 5, kSomeNumbers = 2, kOtherNumbers = -0.5;
 constexpr double kSameParameters = 3;
 constexpr double kOnlyOne = 1.5;
+constexpr double kMade = -4;
 constexpr double kSameShape = 1, kOtherSize = -3;
 constexpr double kOrder = 2, kNeighbours = 2, kReaders = 1.5;
 constexpr int kRounds = 3;
@@ -51,6 +53,8 @@ std::string base_name(std::string_view op) {
   if (op.starts_with("aten.")) op.remove_prefix(5);
   return std::string(op.substr(0, op.find('.')));
 }
+
+bool joins(std::string_view op) { return base_name(op) == "cat" || base_name(op) == "stack"; }
 
 struct Result {
   std::size_t call;
@@ -90,9 +94,10 @@ class Matcher {
     const std::set<std::string> parameters(nodes.parameters.begin(), nodes.parameters.end());
     const std::set<std::string> inputs(nodes.inputs.begin(), nodes.inputs.end());
     for (const TensorEntry& e : dump.entries())
-      if (!parameters.contains(e.name) && !inputs.contains(e.name) && graph_.follows_from_inputs(e.name) &&
-          !is_dequantizing(nodes.nodes[*graph_.node_of(e.name)].op))
-        tensors_.push_back({e.name, graph_.node_of(e.name), Samples(tensor_of(dump.read(e)))});
+      if (const std::string own = RecurrentWeights::engines_own(e.name);
+          !parameters.contains(own) && !inputs.contains(own) && graph_.follows_from_inputs(own) &&
+          !is_dequantizing(nodes.nodes[*graph_.node_of(own)].op))
+        tensors_.push_back({e.name, graph_.node_of(own), Samples(tensor_of(dump.read(e)))});
     for (std::size_t k = 0; k < trace.calls.size(); ++k)
       for (const auto& [output, recorded] : trace.calls[k].outputs) {
         if (!recorded.actual || trace.calls[k].name.empty()) continue;
@@ -138,14 +143,16 @@ class Matcher {
     const EngineNode& node = nodes_.nodes[*t.node];
     Score s;
     if (r.numbers.is_float() != t.numbers.is_float()) return {-100};
+    if (t.name != RecurrentWeights::engines_own(t.name) && note_of(call, "layer").empty()) return {-100};
     s.module = of_module(call, node);
-    const Fit fit = fit_of(call.op, node.op);
+    const Fit fit = fit_of_result(r, t);
     double kind = fit == Fit::yes ? kFits : fit == Fit::part ? kPart : fit == Fit::no ? kAnotherKind : 0;
     // A module that makes one call is that call, whatever the engine has put in its place.
     const bool last_of_module =
         s.module > 0 && calls_in_.at(module_path(call)) == 1 && graph_.is_last_of_module(*t.node);
     if (fit == Fit::no && last_of_module) kind = kAnotherOfItsModule;
     if (hands_on(node.op) && fit != Fit::yes) kind = kHandsOn;
+    if (!note_of(call, "layer").empty() && fit == Fit::no) return {-100};
     if (!node.call.empty() && base_name(node.call) == base_name(call.op)) kind += kSameCall;
     if (t.name == r.name || t.name == module_path(call)) kind += kSameName;
     double shape = kOtherSize;
@@ -159,20 +166,42 @@ class Matcher {
     // A module that makes several calls says not which of them it is.
     if (kind <= 0 && s.numbers < kSomeNumbers && parameters == 0 && !last_of_module) return {-100};
     // Copies have often no node of their own, but others' move the same numbers: what one gives, its numbers must say.
-    if (only_moves(call.op) && s.numbers < kSameNumbers) return {-100};
+    // One that joins tensors to a shape that no other has needs none.
+    if (only_moves(call.op) && s.numbers < kSameNumbers && !(joins(call.op) && fit == Fit::yes && is_only_one_of_its_shape(r, t))) return {-100};
     const double apart = static_cast<double>(r.call) / static_cast<double>(trace_.calls.size()) -
                          static_cast<double>(*t.node) / static_cast<double>(nodes_.nodes.size());
     // Of the nodes that one call became, the last one has its result.
     const double last = last_of_module ? 1 : 0;
     const double alone = is_only_one(r, t) ? kOnlyOne : 0;
-    s.points = s.module + kind + shape + s.numbers + parameters + last + alone - kOrder * std::fabs(apart);
+    // What the engine itself has in PyTorch's layout comes first.
+    const double made = t.name != RecurrentWeights::engines_own(t.name) ? kMade : 0;
+    s.points = made + s.module + kind + shape + s.numbers + parameters + last + alone - kOrder * std::fabs(apart);
     return s;
+  }
+
+  // Of recurrent layers engines' nodes have results with a dimension for the directions, which other nodes rearrange then.
+  Fit fit_of_result(const Result& r, const Tensor& t) const {
+    const RecordedCall& call = trace_.calls[r.call];
+    const Fit own = fit_of(call.op, nodes_.nodes[*t.node].op);
+    if (note_of(call, "layer").empty()) return own;
+    if (r.numbers.shape() != t.numbers.shape()) return Fit::no;
+    for (const std::string& before : graph_.handed_on(RecurrentWeights::engines_own(t.name)))
+      if (const auto node = graph_.node_of(before); node && fit_of(call.op, nodes_.nodes[*node].op) == Fit::yes) return Fit::yes;
+    return own;
   }
 
   // No other call is of its operator, and no other node of that one's.
   bool is_only_one(const Result& r, const Tensor& t) const {
     return calls_of_.at(trace_.calls[r.call].op) == 1 && nodes_of_.at(nodes_.nodes[*t.node].op) == 1 &&
            fit_of(trace_.calls[r.call].op, nodes_.nodes[*t.node].op) == Fit::yes;
+  }
+
+  bool is_only_one_of_its_shape(const Result& r, const Tensor& t) const {
+    const std::string &op = trace_.calls[r.call].op, &node = nodes_.nodes[*t.node].op;
+    const Shape& shape = r.numbers.shape();
+    return t.numbers.shape() == shape &&
+           std::ranges::count_if(results_, [&](const Result& o) { return o.numbers.shape() == shape && trace_.calls[o.call].op == op; }) == 1 &&
+           std::ranges::count_if(tensors_, [&](const Tensor& o) { return o.numbers.shape() == shape && nodes_.nodes[*o.node].op == node; }) == 1;
   }
 
   // A parameter as the program has it, and the other way round.
@@ -233,7 +262,7 @@ class Matcher {
       if (tensor == tensor_of_.end()) continue;
       ++all;
       if (!before) before = graph_.before(*t.node);
-      together += before->contains(tensors_[tensor->second].name) ? 1 : 0;
+      together += before->contains(RecurrentWeights::engines_own(tensors_[tensor->second].name)) ? 1 : 0;
     }
     return all == 0 ? 0 : kNeighbours * static_cast<double>(together) / static_cast<double>(all);
   }
@@ -247,7 +276,7 @@ class Matcher {
       const auto node = node_of_call_.find(call);
       if (node == node_of_call_.end()) continue;
       ++all;
-      if (const int steps = graph_.steps_from(t.name, node->second); steps > 0) together += 1.0 / steps;
+      if (const int steps = graph_.steps_from(RecurrentWeights::engines_own(t.name), node->second); steps > 0) together += 1.0 / steps;
     }
     return all == 0 ? 0 : kReaders * together / all;
   }

@@ -10,6 +10,7 @@
 #include "matching.h"
 #include "node_kinds.h"
 #include "origin.h"
+#include "recurrent_weights.h"
 #include "samples.h"
 
 namespace assay {
@@ -75,6 +76,7 @@ class Givens {
   void of_parameter(std::size_t k, const std::string& argument, const std::string& parameter,
                     std::size_t at) {
     const EngineNode& node = nodes_.nodes[at];
+    if (!note_of(trace_.calls[k], "layer").empty()) return of_recurrent(k, argument, parameter, at);
     if (entries_.contains(parameter) || matched_.names.contains(parameter) ||
         fit_of(trace_.calls[k].op, node.op) == Fit::no)
       return;
@@ -88,7 +90,7 @@ class Givens {
     std::string best;
     for (const auto& [name, input] : constants_.of(at)) {
       const TensorEntry& entry = entries_.at(name);
-      if (taken_.contains(name)) continue;
+      if (taken_.contains(name) || are_integers_of_another(name)) continue;
       const Samples numbers(read_(entry));
       if (numbers.numel() != own.numel()) continue;
       double points = own.alike(numbers).value_or(0);
@@ -102,6 +104,46 @@ class Givens {
     if (best.empty()) return;
     matched_.names[parameter] = best;
     taken_.insert(best);
+  }
+
+  // Integers whose numbers the dump has, too.
+  bool are_integers_of_another(const std::string& name) const {
+    return std::ranges::any_of(matched_.quantised, [&](const auto& q) { return q.second.integers == name && entries_.contains(q.first); });
+  }
+
+  // A weight of a recurrent node, as PyTorch has it (recurrent_weights.h).
+  void of_recurrent(std::size_t k, const std::string& argument, const std::string& parameter, std::size_t at) {
+    const EngineNode* node = nullptr;
+    for (const std::string& output : nodes_.nodes[at].outputs)
+      for (const std::string& before : graph_.handed_on(output))
+        if (const auto n = graph_.node_of(before); n && fit_of(trace_.calls[k].op, nodes_.nodes[*n].op) == Fit::yes) node = &nodes_.nodes[*n];
+    if (node == nullptr) return;
+    const std::string own = RecurrentWeights::name_of(*node, argument);
+    if (own.empty() || !entries_.contains(own)) return;
+    // Both biases of a gate are added: an engine may have the sum in one of them.
+    if (const auto other = other_bias(argument); !other.empty()) {
+      const auto theirs = entries_.find(RecurrentWeights::name_of(*node, other));
+      const auto &inputs = trace_.calls[k].inputs;
+      if (theirs == entries_.end() || !inputs.contains(other) ||
+          have_same_sum(tensor_of(inputs.at(argument)), tensor_of(inputs.at(other)), read_(entries_.at(own)), read_(theirs->second)))
+        return;
+    }
+    matched_.names[parameter] = own;
+  }
+
+  static std::string other_bias(const std::string& argument) {
+    const std::size_t at = argument.find("bias_");
+    if (at == std::string::npos) return {};
+    std::string other = argument;
+    other.replace(at + 5, 1, argument[at + 5] == 'i' ? "h" : "i");
+    return other;
+  }
+
+  static bool have_same_sum(const TensorData& a, const TensorData& b, const TensorData& c, const TensorData& d) {
+    if (a.numel() != c.numel() || b.numel() != d.numel() || a.numel() != b.numel()) return false;
+    for (std::int64_t i = 0; i < a.numel(); ++i)
+      if (static_cast<float>(a.get(i) + b.get(i)) != static_cast<float>(c.get(i) + d.get(i))) return false;
+    return true;
   }
 
   // The product before the addition of a bias, whose result is a linear layer's.
@@ -132,7 +174,7 @@ class Givens {
     const int place = input_of(call.op, argument, node.op);
     if (place < 0 || static_cast<std::size_t>(place) >= node.inputs.size()) return;
     const std::string& given = node.inputs[static_cast<std::size_t>(place)];
-    const std::vector<std::string> back = graph_.handed_on(given);
+    const std::vector<std::string> back = graph_.handed_on(given, true);
     const auto origin = parse_origin(note_of(call, std::string(kOfResult) + argument));
     const std::string name = call.name + ":" + argument;
     if (!origin) {
@@ -151,7 +193,7 @@ class Givens {
     }
     const std::string expected = result_of(*origin);
     if (expected.empty() || given == expected || !has_shape(given, input.shape)) return;
-    const bool is_result = results().contains(given), comes_from_it = std::ranges::find(back, expected) != back.end();
+    const bool is_result = results().contains(given), comes_from_it = std::ranges::find(back, RecurrentWeights::engines_own(expected)) != back.end();
     if (is_result || (comes_from_it && !is_rounded_on_the_way(back, expected))) matched_.names[name] = given;
   }
 
@@ -204,11 +246,14 @@ NodeGraph::NodeGraph(const EngineNodes& nodes) : nodes_(nodes) {
     for (const std::string& output : nodes.nodes[n].outputs)
       if (!output.empty()) node_of_[output] = n;
     last[nodes.nodes[n].module] = n;
-    // Without inputs, whatever a node gives.
-    if (given.empty() || std::ranges::any_of(nodes.nodes[n].inputs, [&](const std::string& t) {
-          return given.contains(t) || following_.contains(t);
-        }))
-      following_.insert(nodes.nodes[n].outputs.begin(), nodes.nodes[n].outputs.end());
+  }
+  // Files may have nodes before those whose results they take.
+  for (std::size_t before = 1; before != following_.size();) {
+    before = following_.size();
+    for (const EngineNode& node : nodes.nodes)
+      // Without inputs, whatever a node gives.
+      if (given.empty() || std::ranges::any_of(node.inputs, [&](const std::string& t) { return given.contains(t) || following_.contains(t); }))
+        following_.insert(node.outputs.begin(), node.outputs.end());
   }
   for (const auto& [module, n] : last)
     if (!module.empty()) last_of_module_.insert(n);
@@ -247,11 +292,11 @@ int NodeGraph::steps_from(const std::string& tensor, std::size_t node) const {
   return 0;
 }
 
-std::vector<std::string> NodeGraph::handed_on(const std::string& tensor) const {
+std::vector<std::string> NodeGraph::handed_on(const std::string& tensor, bool parts) const {
   std::vector<std::string> all{tensor};
   for (int step = 0; step < 2 * kBack; ++step) {
     const auto node = node_of(all.back());
-    if (!node || !hands_on(nodes_.nodes[*node].op) || nodes_.nodes[*node].inputs.empty()) break;
+    if (!node || !(hands_on(nodes_.nodes[*node].op) || (parts && takes_part(nodes_.nodes[*node].op))) || nodes_.nodes[*node].inputs.empty()) break;
     const std::string& before = nodes_.nodes[*node].inputs[0];
     if (before.empty() || std::ranges::find(all, before) != all.end()) break;
     all.push_back(before);

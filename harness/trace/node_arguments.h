@@ -27,7 +27,8 @@ class NodeGraph {
   // How many nodes back from a node a tensor is: 1 for what it reads; 0 if it is farther than a few, or nowhere there.
   int steps_from(const std::string& tensor, std::size_t node) const;
   // What a tensor was before, as long as the nodes in between hand numbers on as they are; the nearest first.
-  std::vector<std::string> handed_on(const std::string& tensor) const;
+  // With `parts`, through those, too, that hand on a part.
+  std::vector<std::string> handed_on(const std::string& tensor, bool parts = false) const;
   // Whether its numbers are computed of what the model is given, and not of constants alone.
   bool follows_from_inputs(const std::string& tensor) const { return following_.contains(tensor); }
   bool is_last_of_module(std::size_t node) const { return last_of_module_.contains(node); }

@@ -126,6 +126,11 @@ bool hands_on(std::string_view node) {
   return all.contains(plain(node));
 }
 
+bool takes_part(std::string_view node) {
+  static const std::set<std::string, std::less<>> all{"slice", "stridedslice", "gather", "crop"};
+  return all.contains(plain(node));
+}
+
 bool is_known_call(std::string_view call) { return kind_of(call) != nullptr; }
 
 bool rounds(std::string_view node) {
@@ -147,6 +152,8 @@ int input_of(std::string_view call, std::string_view argument, std::string_view 
       {"native_group_norm", {"input", "weight", "bias"}},
       {"prelu", {"self", "weight"}},
       {"embedding", {"weight", "indices"}},
+      {"lstm", {"input"}},
+      {"gru", {"input"}},
       {"where", {"condition", "self", "other"}},
       {"add", {"self", "other"}},
       {"sub", {"self", "other"}},

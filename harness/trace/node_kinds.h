@@ -22,6 +22,9 @@ bool is_known_call(std::string_view call);
 // Whether a node hands on the numbers of its first input as they are, in another shape, order or dtype: Reshape, Transpose, Cast.
 bool hands_on(std::string_view node);
 
+// The same of a part of them: Slice, Gather.
+bool takes_part(std::string_view node);
+
 // Of those, one that may round: Cast, DequantizeLinear.
 bool rounds(std::string_view node);
 

@@ -171,6 +171,8 @@ class GraphOfCalls {
 
   NoRegion lacking(std::size_t k) const {
     const std::string& op = from_.trace.calls[k].op;
+    if (!note_of(from_.trace.calls[k], "layer").empty())
+      return fmt::format("{} is a recurrent layer, which is judged alone", called(k));
     return fmt::format("Assay does not have {}{}", op,
                        op == called(k) ? "" : fmt::format(" ({})", called(k)));
   }

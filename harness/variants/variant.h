@@ -114,6 +114,8 @@ void add_tensor_variants(const Operator& op, std::vector<Variant>& all);
 void add_arithmetic_variants(const Operator& op, std::vector<Variant>& all);
 // Those that are planted, or the others, which a diagnosis alone looks for.
 void add_formula_variants(const Operator& op, std::vector<Variant>& all, bool planted = true);
+// Of recurrent layers (graph/recurrent.h): gates in another order, a bias or a state that is missing, steps in the other direction.
+void add_recurrent_variants(const Operator& op, std::vector<Variant>& all);
 void add_result_variants(const Operator& op, std::vector<Variant>& all);
 void add_behaviour_variants(const Operator& op, std::vector<Variant>& all);
 

@@ -150,6 +150,7 @@ class Trace:
             import case_file
             import record
             import recorded_copies
+            import recorded_layers
             import recorded_modules
             import recorded_operators
             import recorded_program
@@ -176,6 +177,7 @@ class Trace:
         recorded_program.pass_subclasses()
         recorded_program.enter_in_threads(self._recorder)
         self._stack.callback(recorded_modules.watch(self._recorder.enter, self._recorder.leave))
+        self._stack.callback(recorded_layers.watch(self._recorder))
         self._stack.enter_context(self._recorder)
         Trace._running = self
         return self
@@ -188,6 +190,7 @@ class Trace:
         recorder.close()
         recorder.memory.clear()
         recorder.parameters.clear()
+        recorder.views.clear()
         self.passed, self.unknown = dict(recorder.passed), dict(recorder.unknown)
         lost = recorder.lost
         if lost is None:
