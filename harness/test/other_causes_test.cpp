@@ -18,16 +18,18 @@ TEST_F(OtherCauses, AreReportedBesideTheFirst) {
   EXPECT_THAT(f.out, HasSubstr("self.as_bf16"));
   EXPECT_THAT(f.out, HasSubstr("self.dimension_0_reversed"));
   const json row = json::parse(std::ifstream(file("run.json")))["results"][0];
-  int first = 0, other = 0;
+  int first = 0, other = 0, on_the_way_out = 0;
   for (const json& failure : row["failures"]) {
     const auto said = failure["diagnosis"].get<std::string>();
     first += said.find("self.as_bf16") != std::string::npos ? 1 : 0;
     other += said.find("self.dimension_0_reversed") != std::string::npos ? 1 : 0;
+    // What the plugin does, which only -0 beside a rounded number tells from the first.
+    on_the_way_out += said.starts_with("stores results through bf16") ? 1 : 0;
   }
   EXPECT_EQ(first, 3);
   EXPECT_GE(other, 1);
   EXPECT_LE(other, 3);
-  EXPECT_EQ(row["failures"].size(), static_cast<std::size_t>(first + other));
+  EXPECT_EQ(row["failures"].size(), static_cast<std::size_t>(first + other + on_the_way_out));
 }
 
 TEST(Explains, SaysWhetherAKnownCauseIsTrueOfACall) {
