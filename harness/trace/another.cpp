@@ -21,7 +21,8 @@ std::vector<bool> following_from(const CaseFile& trace, std::size_t call) {
   const auto is_one = [&](std::size_t k) { return k == call || (k < all.size() && all[k]); };
   for (std::size_t k = call + 1; k < trace.calls.size(); ++k)
     for (const auto& [key, value] : trace.calls[k].notes) {
-      if (const auto origin = key.starts_with("from.") ? parse_origin(value) : std::nullopt) all[k] = all[k] || is_one(origin->call);
+      if (const auto origin = key.starts_with("from.") ? parse_origin(value) : std::nullopt)
+        all[k] = all[k] || is_one(origin->call);
       if (const auto through = key.starts_with("through.") ? parse_through(value) : std::nullopt)
         for (const Origin& from : through->from) all[k] = all[k] || is_one(from.call);
     }
@@ -70,13 +71,16 @@ std::optional<std::string> of_another_call(const CaseFile& trace, Dump& dump, st
   const std::vector<bool> follows = following_from(trace, call);
   const auto distance = [call](std::size_t k) { return k < call ? call - k : k - call; };
   for (std::size_t k = 0; k < trace.calls.size(); ++k) {
-    if (k == call || follows[k]) continue;
+    if (k == call) continue;
     for (const auto& [output, recorded] : trace.calls[k].outputs) {
       const auto dumped = dump.result(k, output);
       if (!dumped && !recorded.actual) continue;
       const TensorData other = dumped ? dump.peek(dumped->name) : tensor_of(*recorded.actual);
       if (other.numel() != came.data.numel() || is_float(other.dtype) != is_float(came.data.dtype)) continue;
       if (!are_alike(came.data, other, came.within) || are_alike(right, other, came.within)) continue;
+      // A wrong result goes on through what follows from it. What is right there was stored here later, as into memory that is used again.
+      if (follows[k] && !(recorded.actual && are_alike(came.data, tensor_of(*recorded.actual), came.within)))
+        continue;
       // In the program they are the same, as a copy of it is.
       if (recorded.actual && own && own->shape == recorded.actual->shape &&
           own->dtype == recorded.actual->dtype && own->data == recorded.actual->data)

@@ -25,7 +25,7 @@ bool is_nearly(double x, double y, double scale, double by);
 // many elements.
 bool are_alike(const TensorData& a, const TensorData& b, const std::vector<double>& within = {});
 
-// By call, whether its results follow from this one's: they cannot have stood in its place, or been given to it.
+// By call, whether its results follow from this one's: they cannot have been given to it.
 std::vector<bool> following_from(const CaseFile& trace, std::size_t call);
 
 // The nearest call whose result `came` is, which should be the one of this name: all of it, as the dump has it, or nearly so as it
