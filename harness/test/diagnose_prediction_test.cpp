@@ -39,7 +39,9 @@ TEST(Prediction, AsksOfMovedResultsWhatTheirKernelStores) {
       for (std::size_t i = 0; i < stored.size(); ++i)
         ASSERT_EQ(p->value(0, static_cast<std::int64_t>(i)), stored[i]) << text << " " << v.name << " " << i;
     }
-    EXPECT_GE(changed, call.outputs[0].shape.size() > 1 ? 20 : 0) << text;
+    if (call.outputs[0].shape.size() > 1) {
+      EXPECT_GE(changed, 20) << text;
+    }
   }
 }
 
