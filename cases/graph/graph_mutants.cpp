@@ -82,14 +82,8 @@ class Mutants {
   }
 
   Graph& add(std::string name, std::string says, DtypeSet dtypes = kFloatingPoint) {
-    auto mutant = std::make_unique<Graph>();
-    mutant->op = graph_.op;
-    mutant->op.graph = mutant.get();
-    mutant->nodes = graph_.nodes;
-    mutant->results = graph_.results;
-    mutant->text = graph_.text;
     while (!names_.insert(name).second) name += "_";
-    all_.push_back({std::move(name), std::move(says), std::move(mutant), dtypes});
+    all_.push_back({std::move(name), std::move(says), copy_to_change(graph_), dtypes});
     return *all_.back().graph;
   }
   bool is_full() const { return all_.size() >= kMostMutants; }

@@ -22,6 +22,17 @@ struct GraphMutant {
   DtypeSet dtypes = kFloatingPoint;
 };
 
+// The graph again, under its own name, for a mutant to change.
+inline std::unique_ptr<Graph> copy_to_change(const Graph& graph) {
+  auto copy = std::make_unique<Graph>();
+  copy->op = graph.op;
+  copy->op.graph = copy.get();
+  copy->nodes = graph.nodes;
+  copy->results = graph.results;
+  copy->text = graph.text;
+  return copy;
+}
+
 // Of a graph of many nodes fewer of each: some hundred at most.
 std::vector<GraphMutant> mutants_of(const Graph& graph);
 

@@ -80,13 +80,7 @@ class RotaryMutants {
   }
 
   Graph& add(std::string name, std::string says) {
-    auto mutant = std::make_unique<Graph>();
-    mutant->op = graph_.op;
-    mutant->op.graph = mutant.get();
-    mutant->nodes = graph_.nodes;
-    mutant->results = graph_.results;
-    mutant->text = graph_.text;
-    all_.push_back({std::move(name), std::move(says), std::move(mutant)});
+    all_.push_back({std::move(name), std::move(says), copy_to_change(graph_)});
     return *all_.back().graph;
   }
 
