@@ -99,6 +99,16 @@ TEST(Contract, LaterClausesOverride) {
   EXPECT_THROW(by("strict=yes"), std::invalid_argument);
 }
 
+TEST(Contract, AdditionsRoundOrCutOff) {
+  EXPECT_EQ(parse_contract("", Dtype::f32).cut_off, CutOff{});
+  EXPECT_EQ(parse_contract("addition=cut_off(16) -- x", Dtype::f32).cut_off, CutOff{16});
+  EXPECT_EQ(parse_contract("f16: addition=cut_off(16) -- x", Dtype::f32).cut_off, CutOff{});
+  EXPECT_EQ(parse_contract("addition=cut_off(16) -- x\naddition=nearest -- y", Dtype::f32).cut_off, CutOff{});
+  EXPECT_FALSE(same_arithmetic(parse_contract("addition=cut_off(16) -- x", Dtype::f32), Contract{}));
+  EXPECT_THROW(parse_contract("addition=cut_off(0) -- x", Dtype::f32), std::invalid_argument);
+  EXPECT_THROW(parse_contract("addition=cut_off -- x", Dtype::f32), std::invalid_argument);
+}
+
 TEST(Chain, CountsAdditions) {
   EXPECT_EQ(Chain{}.additions(100), 99);
   EXPECT_EQ((Chain{Chain::Kind::blocked, 8}.additions(100)), 13 + 8);

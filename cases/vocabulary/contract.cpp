@@ -69,6 +69,19 @@ Chain chain(std::string_view s) {
   throw std::invalid_argument(fmt::format("\"{}\" is not any, blocked(B), pairwise(B) or partial(P)", s));
 }
 
+CutOff cut_off(std::string_view s) {
+  const std::string_view whole = s;
+  if (s == "nearest") return {};
+  constexpr std::string_view kName = "cut_off(";
+  if (s.starts_with(kName) && s.ends_with(')')) {
+    s.remove_prefix(kName.size());
+    const auto n = number<std::int64_t>(s.substr(0, s.size() - 1));
+    if (n < 1) throw std::invalid_argument("a step adds at least one term");
+    return {n};
+  }
+  throw std::invalid_argument(fmt::format("\"{}\" is not nearest or cut_off(N)", whole));
+}
+
 Accuracy accuracy(std::string_view s) {
   Accuracy a{0, 0};
   const std::string_view whole = s;
@@ -108,6 +121,9 @@ const std::vector<Field>& fields() {
         {{"chain", "any | blocked(B) | pairwise(B) | partial(P)",
           "how many additions a term of a sum passes through at most"},
          [](Contract& c, std::string_view v) { c.chain = chain(v); }},
+        {{"addition", "nearest | cut_off(N)",
+          "cut_off: sums take N terms a step, each cut off below the largest one's bits, and their sum cut off too, as tensor cores do"},
+         [](Contract& c, std::string_view v) { c.cut_off = cut_off(v); }},
         {{"div", "number",
           "unit roundoffs a division takes beyond the correct rounding; none where the divisor is a power of two"},
          [](Contract& c, std::string_view v) { c.div_extra = number<double>(v); }},
@@ -329,7 +345,7 @@ std::string overridden(std::string_view clauses, std::string_view by) {
 bool same_arithmetic(const Contract& a, const Contract& b) {
   return a.compute == b.compute && a.wide_operands == b.wide_operands && a.accumulate == b.accumulate &&
          a.multiply == b.multiply && a.faithful_store == b.faithful_store && a.chain.kind == b.chain.kind &&
-         a.chain.block == b.chain.block && a.div_extra == b.div_extra && a.sqrt_extra == b.sqrt_extra &&
+         a.chain.block == b.chain.block && a.cut_off == b.cut_off && a.div_extra == b.div_extra && a.sqrt_extra == b.sqrt_extra &&
          a.ftz == b.ftz && a.daz == b.daz && a.tiny == b.tiny && a.signed_zero == b.signed_zero &&
          a.nonfinite == b.nonfinite && a.first_tie == b.first_tie && a.moments == b.moments &&
          a.folded_affine == b.folded_affine && a.rewritten == b.rewritten &&

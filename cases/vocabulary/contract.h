@@ -59,6 +59,14 @@ struct Chain {
       std::size_t terms) const;  // terms that are added one after the other; all of them under `any`
 };
 
+// How an addition of a sum rounds. 0: to nearest. Otherwise as tensor cores do, `at_once` terms or more in a step but a sum's last one:
+// of these and the sum so far each is cut off one bit below the last one of the largest, and what they add up to is cut off to the
+// accumulator. At 1, steps may have any number of terms that are not zero.
+struct CutOff {
+  std::int64_t at_once = 0;
+  friend bool operator==(const CutOff&, const CutOff&) = default;
+};
+
 // How the mean of numbers and the sum of their squared distances from it come about.
 //   two_pass   the sum, divided by n; then the sum of (x - mean)^2
 //   updating   parts of the numbers, single ones at first, are merged: a part B goes into a part A of n_A numbers, A may
@@ -81,6 +89,7 @@ struct Contract {
   bool wide_operands = false;
   bool faithful_store = false;  // store=faithful: the result is one of the two neighbours, not the nearest
   Chain chain;                  // chain=any | blocked(B) | pairwise(B) | partial(P)
+  CutOff cut_off;               // addition=nearest | cut_off(N)
   std::array<Accuracy, kFunctions> accuracy{};  // exp=2ulp, erf=4e-7abs, exp=1ulp+1e-9abs
   double div_extra = 0;       // div=1: roundings a division takes beyond the correct one, in unit roundoffs
   double sqrt_extra = 0;      // sqrt=1

@@ -100,7 +100,8 @@ class Faults {
 
   // Bits of a signed byte read as one without a sign, or the other way round.
   Text wrapped() {
-    for (const auto& [lost, steps] : {std::pair{true, 256.0}, {false, -256.0}}) {
+    for (const bool lost : {true, false}) {
+      const double steps = lost ? 256 : -256;
       const auto wanted = [&](std::size_t i) {
         const double q = std::round(before_[i] / step(i));
         return before_[i] + (lost ? (q < 0 ? steps : 0) : (q > 127 ? steps : 0)) * step(i);

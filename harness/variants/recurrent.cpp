@@ -143,7 +143,8 @@ class RecurrentVariants {
     // In both directions, and in one.
     std::vector<std::pair<std::string, std::string>> where{{"", ""}};
     if (layer_.both_directions) where.insert(where.end(), {{"forward", " of the forward direction"}, {"reverse", " of the reverse direction"}});
-    for (const auto& [direction, words] : where) {
+    for (const auto& entry : where) {
+      const std::string &direction = entry.first, &words = entry.second;  // clang before 16 captures no structured binding
       const auto names = [&](const std::vector<std::string>& bases) {
         if (direction != "reverse") return direction.empty() ? in_both(bases) : bases;
         std::vector<std::string> all;

@@ -178,7 +178,8 @@ void convolution(const View& input, const View& weight, const View* bias,
 
 constexpr assay_kernel convolution_kernels[] = {ASSAY_CUDA(
     ops::convolution, convolution,
-    "chain=blocked(512) -- optimized/cuda/gemm.h, optimized/cuda/convolution_direct.h: sums of chunks, then their sum")};
+    "chain=blocked(512) -- optimized/cuda/gemm.h, optimized/cuda/convolution_direct.h: sums of chunks, then their sum\n"
+    "f16,bf16: addition=cut_off(1) -- optimized/cuda/mma.h: a tensor core's sums, in which zeros of the padding have their places")};
 const Enrolled convolution_enrolled{convolution_kernels};
 
 }  // namespace

@@ -123,7 +123,8 @@ void convolution_backward(const View& grad_output, const View& input, const View
 
 constexpr assay_kernel convolution_backward_kernels[] = {ASSAY_CUDA(
     ops::convolution_backward, convolution_backward,
-    "chain=blocked(512) -- optimized/cuda/gemm.h, optimized/cuda/position_sums.h: sums of chunks, then their sum")};
+    "chain=blocked(512) -- optimized/cuda/gemm.h, optimized/cuda/position_sums.h: sums of chunks, then their sum\n"
+    "f16,bf16: addition=cut_off(1) -- optimized/cuda/mma.h: a tensor core's sums, in which zeros of the padding have their places")};
 const Enrolled convolution_backward_enrolled{convolution_backward_kernels};
 
 }  // namespace

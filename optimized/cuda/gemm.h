@@ -18,7 +18,8 @@
 #include "vocabulary/kernel.h"
 
 #define ASSAY_CUDA_GEMM_CONTRACT \
-  "chain=blocked(512) -- optimized/cuda/gemm.h: sums of chunks, then their sum; a tensor core's are cut off, not rounded"
+  "chain=blocked(512) -- optimized/cuda/gemm.h: sums of chunks, then their sum\n"         \
+  "f16,bf16: addition=cut_off(16) -- optimized/cuda/mma.h: a tensor core's sums of 16 products, and what there was before"
 
 namespace assay::cuda {
 inline namespace ASSAY_CUDA_BACKEND {

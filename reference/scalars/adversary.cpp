@@ -68,7 +68,14 @@ V rounded(const V& x, const Rounding& to, bool is_sum = false) {
 
 template <class V>
 V accumulated_sum(const V& a, const V& b) {
-  return rounded<V>(a + b, arithmetic().accumulate, true);
+  const V sum = rounded<V>(a + b, arithmetic().accumulate, true);
+  const auto at_once = arithmetic().cut_off.at_once;
+  if (at_once == 0 || rounds_to_nearest() || !Carrier<V>::finite(sum) || sum == V(round_to(a + b, arithmetic().accumulate.format)))
+    return sum;
+  // Besides that rounding, for the size of the larger one: what is cut off is lost even where the two cancel.
+  const V size = abs(a + b), larger = abs(a) < abs(b) ? abs(b) : abs(a);
+  const V beyond = larger < size ? V{} : V(larger - size);
+  return sum + (beyond + size * V(2.0 / static_cast<double>(at_once))) * V(arithmetic().accumulate.format.unit * direction());
 }
 
 // A term as it enters the accumulator.

@@ -15,7 +15,7 @@ Arithmetic::Arithmetic(const Contract& c, Dtype computed_in, Dtype stored_as)
       accumulate(c.accumulate_format(computed_in)),
       multiply(c.multiply_format(computed_in)),
       result(format(stored_as)),
-      one_adder(accumulate == compute && c.chain.kind == Chain::Kind::any),
+      one_adder(accumulate == compute && c.chain.kind == Chain::Kind::any && c.cut_off == CutOff{}),
       accumulates_in_compute(accumulate == compute),
       accumulates_narrower(accumulate.format.precision < compute.format.precision ||
                            accumulate.grid > compute.grid),
@@ -37,6 +37,13 @@ Arithmetic::Arithmetic(const Contract& c, Dtype computed_in, Dtype stored_as)
       div_extra(c.div_extra),
       sqrt_extra(c.sqrt_extra),
       chain(c.chain),
+      cut_off(c.cut_off),
       accuracy(c.accuracy) {}
+
+double Arithmetic::roundings_of_sum(double terms) const {
+  const double additions = chain.additions(terms);
+  const auto at_once = static_cast<double>(cut_off.at_once);
+  return at_once == 0 ? additions : additions + 2 * std::ceil((additions + 1) / at_once);
+}
 
 }  // namespace assay

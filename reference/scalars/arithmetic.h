@@ -46,6 +46,7 @@ struct Arithmetic {
   double tiny = 0;
   double div_extra = 0, sqrt_extra = 0;
   Chain chain;
+  CutOff cut_off;  // of the additions of sums; none: they round to nearest
   std::array<Accuracy, kFunctions> accuracy{};
 
   Arithmetic() = default;
@@ -53,6 +54,8 @@ struct Arithmetic {
   Arithmetic(const Contract& contract, Dtype computed_in, Dtype stored_as);
   Arithmetic(const Contract& contract, Dtype dtype) : Arithmetic(contract, dtype, dtype) {}
 
+  // The roundings of a sum's additions that a term of `terms` passes through at most, in unit roundoffs: sums.md.
+  double roundings_of_sum(double terms) const;
   const Accuracy& of(Function f) const { return accuracy[static_cast<std::size_t>(f)]; }
   // Whether double carries the values with enough to spare; otherwise 191 bits do.
   bool double_suffices() const { return compute.format.precision <= 24 && result.format.precision <= 24; }

@@ -54,7 +54,7 @@ void admit_merging(Moments<Tracked<V>>& m, std::int64_t n, const MomentSizes<V>&
   const auto count = static_cast<Bound>(n);
   const auto step = Bound(kStepRoundings);
   const auto depth =
-      static_cast<Bound>(a.chain.additions(static_cast<double>(n)) + (a.accumulates_narrower ? 1 : 0));
+      static_cast<Bound>(a.roundings_of_sum(static_cast<double>(n)) + (a.accumulates_narrower ? 1 : 0));
   const Bound levels = std::ceil(std::log2(count));
   const Bound growth = std::exp((depth + 1) * 12 * u) * (1 + Bound(0x1p-40));
   const Bound underflow = (depth + 1) * (step + 1) * least;
@@ -124,7 +124,7 @@ void admit_one_pass(Moments<Tracked<V>>& m, std::int64_t n, const MomentSizes<V>
     least = std::max(least, static_cast<Bound>(a.flushes ? each->format.min_normal : each->half_subnormal));
   const auto count = static_cast<Bound>(n);
   const auto depth =
-      static_cast<Bound>(a.chain.additions(static_cast<double>(n)) + (a.accumulates_narrower ? 1 : 0));
+      static_cast<Bound>(a.roundings_of_sum(static_cast<double>(n)) + (a.accumulates_narrower ? 1 : 0));
   const Bound growth = std::exp((depth + 8) * u) * (1 + Bound(0x1p-40));
   const Bound mean = C::size(m.mean.value) + m.mean.error;
   const Bound off = m.mean.error + u * mean + least;  // the mean in the format of sums, too

@@ -49,7 +49,8 @@ void charge_additions(Tracked<V>& t) {
   using Bound = typename Tracked<V>::Bound;
   const Arithmetic& a = arithmetic();
   const bool enters = t.summed && a.accumulates_narrower;
-  if (t.terms < 2 && !enters) return;
+  const bool cuts = t.summed && a.cut_off.at_once > 0;
+  if (t.terms < 2 && !enters && !cuts) return;
   settle(t);  // a sum of one product, which is rounded before it enters the accumulator
 
   const bool accumulator = t.summed && !a.accumulates_in_compute;
@@ -67,9 +68,9 @@ void charge_additions(Tracked<V>& t) {
       t.error == 0 && t.grid >= to.grid && exponent_of(t.magnitude) < t.grid + to.format.precision;
   if (!exact) {
     if (enters) t.error += static_cast<Bound>(t.terms) * static_cast<Bound>(to.half_subnormal);
-    // The last addition is the rounding to the compute format, unless that is a conversion after it.
-    const double additions =
-        (t.summed ? a.chain.additions(t.terms) : t.terms - 1) + (enters ? 1 : 0) - (accumulator ? 0 : 1);
+    if (cuts) t.error += 2 * static_cast<Bound>(t.terms) * static_cast<Bound>(to.half_subnormal);
+    // The last addition is the rounding to the compute format, unless that is a conversion after it, or it cuts off.
+    const double additions = (t.summed ? a.roundings_of_sum(t.terms) : t.terms - 1) + (enters ? 1 : 0) - (accumulator || cuts ? 0 : 1);
     if (additions > 0) {
       const double growth = std::expm1(additions * std::log1p(to.format.unit));
       t.error += static_cast<Bound>(growth) * (t.magnitude + t.error) * slack;
@@ -244,7 +245,7 @@ Tracked<V> OpenSum<V>::total() {
   else if (sum_.error != 0 || sum_.value != V{})
     sum_.free_sign = detail::may_be_zero(sum_);
   detail::alone(sum_);
-  if (arithmetic().chain.kind != Chain::Kind::any)
+  if (arithmetic().chain.kind != Chain::Kind::any || arithmetic().cut_off.at_once > 0)
     sum_.terms = std::max(sum_.terms, static_cast<double>(count_));
   sum_.summed = true;
   return sum_;

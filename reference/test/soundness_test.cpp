@@ -72,6 +72,8 @@ std::map<std::string, std::string> contracts() {
       {"blocked", "chain=blocked(4) -- test"},
       {"partial", "chain=partial(3) -- test"},
       {"pairwise", "chain=pairwise(2) -- test"},
+      {"cut_off", "addition=cut_off(1) -- test"},
+      {"cut_off_blocked", "addition=cut_off(4) chain=blocked(8) ftz=yes -- test"},
       {"inexact", "exp=2ulp div=1.5 sqrt=1 -- test"},
       {"absolute", "exp=1ulp+1e-4abs -- test"},
       {"flush", "ftz=yes daz=yes tiny=1e-36 -- test"},

@@ -90,6 +90,7 @@ void linear(const View& input, const View& weight, const View* bias, View& out) 
 }
 
 constexpr const char* kContract =
+    "f16,bf16: addition=cut_off(1) -- Fasi, Higham, Mikaitis and Pranesh 2021: sums of tensor cores, as measured\n"
     "alignment=256 -- cublasLt.h, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES and others: algorithms are "
     "chosen by it, and 256 is the default\n"
     "row_invariant=no layout_invariant=no -- cublasLt.h, cublasLtMatmulAlgoGetHeuristic: \"algorithm "

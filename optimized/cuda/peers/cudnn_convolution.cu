@@ -178,6 +178,7 @@ void convolution(const View& input, const View& weight, const View* bias, Number
 }
 
 constexpr const char* kContract =
+    "f16,bf16: addition=cut_off(1) -- Fasi, Higham, Mikaitis and Pranesh 2021: sums of tensor cores, as measured\n"
     "alignment=16 -- cuDNN Developer Guide, Tensor Core Operations: pointers to data are multiples of 128 "
     "bits\n"
     "row_invariant=no layout_invariant=no -- cuDNN API reference, cudnnGetConvolutionForwardAlgorithm_v7: "
