@@ -81,6 +81,9 @@ inline constexpr Operator lt_scalar{
     .domains = "other: real",
     .properties = kElementwise,
     .kinks = "0, 1, -1",
+    .unobservable =
+        "paths.other 0 (u8): no number without a sign is below 0; "
+        "paths.other 0 2 dimensions (u8): no number without a sign is below 0",
     .source = "torch.lt",
 };
 

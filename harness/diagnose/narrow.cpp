@@ -19,6 +19,8 @@ constexpr double kFewestBits = 7;
 constexpr int kBitsShort = 3;          // of the format, at least
 constexpr double kEvenly = 16;         // the largest error over the median one, at most
 constexpr double kLikeForetold = 0.6;  // correlation of errors
+constexpr double kOneError = 1e-6;     // of the sum of squares: the share of what is not the mean, where all are one number
+constexpr double kSpreadMore = 4;
 constexpr double kAsLarge = 3;  // times, at most, that errors are larger or smaller than those foretold
 
 double middle(std::vector<double>& x) {
@@ -81,7 +83,7 @@ std::optional<double> correlation(const Elements& elements, Predictions& p, cons
     if (const double value = p.exact(at); std::isfinite(value)) sizes.push_back(std::fabs(value));
   if (sizes.empty()) return std::nullopt;
   const double size = middle(sizes);
-  double both = 0, came = 0, foretold = 0;
+  double both = 0, came = 0, foretold = 0, all_came = 0, all_foretold = 0, n = 0;
   for (const Elements::Place& at : elements.wrong()) {
     const std::optional<double> typical = p.typical(at, chain);
     // What the cause gives exactly: of a pair, the fault beside the arithmetic is in that.
@@ -93,8 +95,14 @@ std::optional<double> correlation(const Elements& elements, Predictions& p, cons
     both += x * y;
     came += x * x;
     foretold += y * y;
+    all_came += x;
+    all_foretold += y;
+    ++n;
   }
   if (came == 0 || foretold == 0) return 0;
+  // Of equal rows one error is foretold for all. Where they differ, that these and those have one sign says nothing.
+  const double spread = came - all_came * all_came / n, of_foretold = foretold - all_foretold * all_foretold / n;
+  if (of_foretold < kOneError * foretold && spread > kOneError * came && spread > kSpreadMore * std::max(of_foretold, 0.0)) return 0;
   // Errors that all have one sign go together with any others that do: they must be as large, too.
   const double larger = std::sqrt(came / foretold);
   return larger > kAsLarge || larger * kAsLarge < 1 ? 0 : both / std::sqrt(came * foretold);

@@ -24,6 +24,10 @@ std::uint64_t ladder_length(const Operator& op);
 // Cases of a run of the usual length, for each operator and dtype.
 inline constexpr std::uint64_t kUsualRun = 250;
 
+// Whether the index-th case has enough work for several threads: of each hundred the first one, from the last of the hundred before on,
+// that is neither a layer nor planned, since a run has many of those once.
+bool is_to_be_split(const Operator& op, std::uint64_t index);
+
 // Those of such a run that are no covering cases (covering.h): covering arrays bring together what these do not. Their data's seed is
 // not set.
 std::vector<Case> cases_beside_covering(const Operator& op, Dtype result_dtype, std::uint64_t seed);

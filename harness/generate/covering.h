@@ -17,7 +17,7 @@ inline constexpr std::uint64_t kCoveringBlock = 192;
 // cases of a run of the usual length bring together.
 //
 // Of all pairs of values, of which some cannot be, such a run has in f32 at least 95% for mm, 92% for sum, 90% for softmax, 74% for
-// add, 70% for max_pool2d and 61% for convolution, whose attributes are many; of all triples 58%, 66%, 70%, 26%, 27% and 21%. A run
+// add, 70% for max_pool2d and 61% for convolution, whose attributes are many; of all triples 58%, 66%, 70%, 26%, 26% and 21%. A run
 // of more cases has more: arrays after the first hold one value, another in each, in every second case.
 //
 // A pure function of its arguments. The array that holds the number is made when it is first asked for, and kept. Thread-safe.

@@ -23,7 +23,14 @@ namespace {
 constexpr SizeBudget kSmallLayer{8'192, 300'000};
 constexpr SizeBudget kMiddleLayer{65'536, 1 << 20};
 constexpr SizeBudget kLargeLayer{1 << 19, 8 << 20};
-constexpr std::uint64_t kLargeOneIn = 5;
+
+// Of the calls of one layer one in so many is large. A usual run has two large ones of each layer, one of either shape, where that
+// makes no more than a third of the calls large; of many layers each has one at most.
+std::uint64_t large_one_in(std::size_t layers) {
+  constexpr std::uint64_t kCallsOfRun = 70, kUsual = 5, kLeast = 3;
+  const std::uint64_t of_each = kCallsOfRun / std::max<std::size_t>(layers, 1) / 2;
+  return of_each < kLeast ? kUsual : std::min(of_each, kUsual);
+}
 
 std::vector<Case> parsed() {
   std::vector<Case> all;
@@ -200,20 +207,23 @@ std::optional<Case> draw_layer(Draw& draw, const Operator& op, Dtype result_dtyp
   if (match.alternative < 0) throw std::logic_error(text(c) + ": " + match.error);
   const Layer layer{c, shape_rule(op).alternatives[static_cast<std::size_t>(match.alternative)],
                     match.binding};
-  const std::uint64_t turn = which + round + start;
-  const bool large = turn % kLargeOneIn == kLargeOneIn - 1;
-  const bool wide = large && (turn / kLargeOneIn + which) % 2 == 1;
-  const bool odd = large && (turn / kLargeOneIn / 2 + which) % 2 == 1;
+  const std::uint64_t turn = which + round + start, one_in = large_one_in(layers.size());
+  const bool large = turn % one_in == one_in - 1;
+  const bool wide = large && (turn / one_in + which) % 2 == 1;
+  const bool odd = large && (turn / one_in / 2 + which) % 2 == 1;
 
-  for (int attempt = 0; attempt < 8; ++attempt) {
+  constexpr int kAttempts = 8;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
     ShapeBinding binding = layer.binding;
+    // What has no small form, as windows of 16 x 16 with two of them in a row, comes all the same.
+    const bool at_last = attempt + 2 >= kAttempts;
+    const SizeBudget& budget = large || attempt + 1 == kAttempts ? kLargeLayer
+                               : at_last || draw.chance(20)      ? kMiddleLayer
+                                                                 : kSmallLayer;
     const bool made = wide ? make_small_by_what_is_summed(layer, result_dtype, binding, kLargeLayer)
-                           : make_small(large ? nullptr : &draw, layer, binding,
-                                        large             ? kLargeLayer
-                                        : draw.chance(20) ? kMiddleLayer
-                                                          : kSmallLayer);
+                           : make_small(large ? nullptr : &draw, layer, binding, budget);
     if (!made) continue;
-    if (odd) make_odd(layer, binding);
+    if (odd) make_odd(layer, binding, budget);
     Case drawn = round > 0 && !large && draw.chance(75)
                      ? neighbour(draw, layer, std::move(binding), result_dtype)
                      : with_sizes(layer, binding, result_dtype);

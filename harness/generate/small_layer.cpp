@@ -10,6 +10,7 @@ namespace assay {
 namespace {
 
 constexpr std::int64_t kFewChannels = 4;  // colours and their kin
+constexpr std::int64_t kWholeImage = 8;   // images that a window takes whole have 7 or 8: kernels know these numbers
 
 // Two sizes, one of them a multiple of the other: an image and what it is resized to. Twice as large is code of its own.
 struct Scaled {
@@ -89,7 +90,7 @@ Least least_sizes(const Layer& layer, ShapeBinding& binding) {
       if (dim.kind != DimPattern::Kind::symbol || window.empty()) continue;
       std::int64_t& image = binding.sizes.at(dim.name);
       const std::int64_t size = window[k < window.size() ? window.size() - 1 - k : 0];
-      least[&image] = size >= image ? 2 : std::min(image, 2 * size);
+      least[&image] = std::min(image, size >= image ? kWholeImage : 2 * size);
     }
   }
   return least;
@@ -124,13 +125,15 @@ bool make_small(Draw* draw, const Layer& layer, ShapeBinding& binding, const Siz
   return true;
 }
 
-void make_odd(const Layer& layer, ShapeBinding& binding) {
+void make_odd(const Layer& layer, ShapeBinding& binding, const SizeBudget& budget) {
   constexpr std::int64_t kLeastToChange = 4;  // 2 and 3 are of their own
   const Least least = least_sizes(layer, binding);
   for (std::int64_t* size : sizes_of(layer.alternative, binding)) {
     const auto found = least.find(size);
     const std::int64_t bound = found == least.end() ? 1 : found->second;
-    if (*size >= kLeastToChange && *size % 2 == 0 && *size > bound) --*size;
+    if (*size < kLeastToChange || *size % 2 != 0 || *size <= bound) continue;
+    ++*size;  // rather than one less: kernels look at 128 and 256
+    if (!fits(layer.alternative, binding, budget)) *size -= 2;
   }
 }
 

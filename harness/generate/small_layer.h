@@ -26,8 +26,8 @@ Least least_sizes(const Layer& layer, ShapeBinding& binding);
 // that are multiples stay so. False where that is impossible.
 bool make_small(Draw* draw, const Layer& layer, ShapeBinding& binding, const SizeBudget& budget);
 
-// Makes sizes odd, by one less, down to what they must not fall below. Networks have multiples of 8 nearly everywhere: of their large
-// calls nothing is left over for a last vector, block or thread.
-void make_odd(const Layer& layer, ShapeBinding& binding);
+// Makes sizes odd, by one more, or one less where more is beyond the budget, but for those that are as small as they may be. Networks
+// have multiples of 8 nearly everywhere: of their large calls nothing is left over for a last vector, block or thread.
+void make_odd(const Layer& layer, ShapeBinding& binding, const SizeBudget& budget);
 
 }  // namespace assay
