@@ -106,6 +106,11 @@ void keep_freed_memory() {
   mallopt(M_TRIM_THRESHOLD, 64 << 20);
 }
 
+// On a device a process takes long to start.
+bool starts_quickly(std::span<const Kernel* const> kernels) {
+  return std::ranges::none_of(kernels, &Kernel::on_device);
+}
+
 }  // namespace
 
 Further further_in(std::uint64_t chunk) {
@@ -121,10 +126,15 @@ Examiner::Examiner(std::shared_ptr<Zygotes> zygotes, RunOptions options, std::sh
   std::call_once(once, keep_freed_memory);
 }
 
+Lane Examiner::fresh_lane() const {
+  Lane lane(zygotes_, run_options_);
+  for (const std::string& kernel : apart_) lane.keep_apart(kernel);
+  return lane;
+}
+
 void Examiner::start_afresh() {
-  lane_ = Lane(zygotes_, run_options_);
   apart_ = known_->that_spoil();
-  for (const std::string& kernel : apart_) lane_.keep_apart(kernel);
+  lane_ = fresh_lane();
   earlier_.clear();
 }
 
@@ -144,7 +154,7 @@ const Kernel& Examiner::threaded(const Kernel& kernel, int threads) {
 std::vector<Examined> Examiner::examine(std::span<const Case> cases, std::span<const Kernel* const> kernels,
                                         const ExamineOptions& options) {
   // What a kernel does wrong in the first call of a process shows in few cases: there are others that come first.
-  if (options.further == Further::few && std::ranges::none_of(kernels, &Kernel::on_device)) start_afresh();
+  if (options.further == Further::few && starts_quickly(kernels)) start_afresh();
   if (options.confirm) learn_of_others();
   std::vector<Examined> all;
   std::vector<Call> calls;
@@ -318,7 +328,15 @@ std::vector<Examined> Examiner::examine(std::vector<Call> calls, std::span<const
       if (is_fault(r.finding->judgement.verdict)) examination.at_once.insert(r.finding);
   // 5. Calls that have passed run again: with room after their rows, with other data, by the thousand, with more threads.
   try {
-    run_further(lane_, passed, options.further);
+    if (options.further == Further::few && starts_quickly(kernels)) {
+      // What is wrong in the first call of a process shows where the result is no zero, and which are none is known now.
+      Lane fresh = fresh_lane();
+      fresh.of_row(options.row);
+      for (const std::string& kernel : spoilers) fresh.keep_apart(kernel);
+      run_further(fresh, passed, options.further);
+    } else {
+      run_further(lane_, passed, options.further);
+    }
     if (options.further != Further::none)
       run_with_threads(lane_, passed,
                        [this](const Kernel& k, int n) -> const Kernel& { return threaded(k, n); });

@@ -46,7 +46,8 @@ struct Examined {
 enum class Further : std::uint8_t {
   none,
   padded,  // for each kernel one small case, in memory with room after each row
-  few,  // `padded`, and one small case up to 48 times; processes are new, unless kernels run on a device, which takes long to start
+  few,  // `padded`, and one small case up to 48 times, one that gives no zeros if there is any; processes are new for these and for the
+        // cases, unless kernels run on a device, which takes long to start
   many,  // `padded`, and one small case up to 4,096 times
   all    // each case in padded memory, and again: up to 4,096 times, or 12 if it is large
 };
@@ -119,6 +120,7 @@ class Examiner {
   const Kernel& threaded(const Kernel& kernel, int threads);
 
   void learn_of_others();
+  Lane fresh_lane() const;
 
   // predecessors.h
   struct Examination;

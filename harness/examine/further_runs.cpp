@@ -166,9 +166,10 @@ class FurtherRuns {
         break;
       }
     }
+    // Repeats first: in a new process theirs are the first calls.
     std::vector<Task> tasks;
-    for (const Padded& p : padded_) tasks.push_back({p.of->kernel, p.call});
     for (const Repeating& r : repeating_) tasks.push_back({r.of->kernel, r.of->call, -1, &r.repeats});
+    for (const Padded& p : padded_) tasks.push_back({p.of->kernel, p.call});
     if (tasks.empty()) return;
     lane_.post(tasks);
     for (auto& [call, c] : calls_)  // while kernels run
@@ -176,8 +177,8 @@ class FurtherRuns {
         if (e != nullptr)
           for (std::size_t o = 0; o < e->call().outputs.size(); ++o) e->values(static_cast<int>(o));
     const std::vector<Outcome> outcomes = lane_.collect();
-    for (std::size_t i = 0; i < padded_.size(); ++i) conclude(padded_[i], outcomes[i]);
-    for (std::size_t i = 0; i < repeating_.size(); ++i) conclude(repeating_[i], outcomes[padded_.size() + i]);
+    for (std::size_t i = 0; i < padded_.size(); ++i) conclude(padded_[i], outcomes[repeating_.size() + i]);
+    for (std::size_t i = 0; i < repeating_.size(); ++i) conclude(repeating_[i], outcomes[i]);
   }
 
  private:
@@ -202,7 +203,10 @@ class FurtherRuns {
       all.push_back({cases[static_cast<std::size_t>(any)], {}});
       Choice& c = all.back();
       if (which_ == Further::padded) continue;
-      if (which_ == Further::few) std::rotate(cases.begin(), cases.begin() + any, cases.end());
+      if (which_ == Further::few) {
+        std::rotate(cases.begin(), cases.begin() + any, cases.end());
+        std::ranges::stable_partition(cases, [](const Passed* p) { return !is_zero(p->outcome->outputs); });
+      }
       if (which_ == Further::many)
         std::ranges::stable_sort(cases, {}, [](const Passed* p) {
           const std::size_t bytes = bytes_of(*p->call);

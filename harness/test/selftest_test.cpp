@@ -290,6 +290,14 @@ TEST(SelftestCommand, PlantsFastPathsThatAreWrong) {
               HasSubstr("mm paths.all sizes from 128 on: gives zeros for such calls"));
 }
 
+// Most results of isnan and isinf are zeros, whatever the call.
+TEST(SelftestCommand, AWrongFirstCallShowsWhereMostResultsAreZeros) {
+  for (const char* seed : {"0", "1"}) {
+    const Finished all = selftest_of({"isnan", "isinf", "--dtype", "f32", "--no-rivals", "--variant", "state.first_call_wrong", "--seed", seed});
+    EXPECT_EQ(all.status, 0) << seed << all.out;
+  }
+}
+
 // Where cases are too few for it, what is wrong after calls of other data, or after 1,000, survives.
 TEST(SelftestCommand, PlantsFaultsOfState) {
   const auto run = [&](std::vector<std::string> more) {
