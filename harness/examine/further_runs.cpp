@@ -205,7 +205,7 @@ class FurtherRuns {
       if (which_ == Further::padded) continue;
       if (which_ == Further::few) {
         std::rotate(cases.begin(), cases.begin() + any, cases.end());
-        std::ranges::stable_partition(cases, [](const Passed* p) { return !is_zero(p->outcome->outputs); });
+        std::stable_partition(cases.begin(), cases.end(), [](const Passed* p) { return !is_zero(p->outcome->outputs); });
       }
       if (which_ == Further::many)
         std::ranges::stable_sort(cases, {}, [](const Passed* p) {

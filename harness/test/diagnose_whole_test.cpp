@@ -96,7 +96,9 @@ TEST(DiagnoseWhole, RandomNumbersHaveNoCause) {
 
 // One result is foretold for all elements, as of equal rows, and sums in bf16 are off by as much as these numbers are.
 TEST(DiagnoseWhole, RandomNumbersInPlaceOfOneHaveNoCause) {
-  Experiment e("_log_softmax_backward_data:f32:grad_output=[1536]@expanded(0),output=[1536]@expanded(0),dim=0,input_dtype=f32:data=normal:seed=4145895369");
+  Experiment e(
+      "_log_softmax_backward_data:f32:grad_output=[1536]@expanded(0),output=[1536]@expanded(0),dim=0,input_dtype=f32:data=normal:"
+      "seed=4145895369");
   std::mt19937 random(1);
   std::normal_distribution<double> numbers(0.3, 1);
   e.fill([&](std::int64_t) { return numbers(random); });
