@@ -329,7 +329,7 @@ std::vector<Examined> Examiner::examine(std::vector<Call> calls, std::span<const
   // 5. Calls that have passed run again: with room after their rows, with other data, by the thousand, with more threads.
   try {
     if (options.further == Further::few && starts_quickly(kernels)) {
-      // What is wrong in the first call of a process shows where the result is no zero, and which are none is known now.
+      // What is wrong in the first call of a process shows where results are not all zeros, and which those are is known now.
       Lane fresh = fresh_lane();
       fresh.of_row(options.row);
       for (const std::string& kernel : spoilers) fresh.keep_apart(kernel);

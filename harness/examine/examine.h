@@ -46,8 +46,8 @@ struct Examined {
 enum class Further : std::uint8_t {
   none,
   padded,  // for each kernel one small case, in memory with room after each row
-  few,  // `padded`, and one small case up to 48 times, one that gives no zeros if there is any; processes are new for these and for the
-        // cases, unless kernels run on a device, which takes long to start
+  few,  // `padded`, and one small case up to 48 times, one whose results are not all one number if there is any; processes are new for
+        // these runs and for the cases, unless kernels run on a device, which takes long to start
   many,  // `padded`, and one small case up to 4,096 times
   all    // each case in padded memory, and again: up to 4,096 times, or 12 if it is large
 };

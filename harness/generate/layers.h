@@ -20,8 +20,8 @@ std::span<const Case> layers_of(const Operator& op);
 
 // The number-th call of a run: each layer by turns, with results of this dtype. The first time it is the layer itself, later
 // mostly a neighbour: one attribute, size, layout or optional tensor is another. A window, its stride, padding, dilation and
-// whether channels are in groups stay as they are; other sizes are halved until the call is small. One in five, of some operators one in three or four, is large: of up
-// to half a million elements in a tensor or 8 million multiply-adds, its sizes halved evenly, or so that its result stays large.
+// whether channels are in groups stay as they are; other sizes are halved until the call is small. One in five is large, or one in
+// three or four where there are 8 to 11 layers: of up to half a million elements in a tensor or 8 million multiply-adds, its sizes halved evenly, or so that its result stays large.
 // Runs of other `start` begin with another layer, and have others that are large.
 // nullopt where the dtype does not go together with the layer, or there is none.
 std::optional<Case> draw_layer(Draw& draw, const Operator& op, Dtype result_dtype, std::uint64_t number,
