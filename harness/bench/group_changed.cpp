@@ -64,27 +64,27 @@ std::string slower_text(double changed_ns, double usual_ns) {
 }
 
 std::unique_ptr<ChangedRound> Group::State::round_of(std::optional<std::size_t> most) {
-  auto round = std::make_unique<ChangedRound>();
+  auto one_round = std::make_unique<ChangedRound>();
   if (most) {
     // Where no result differs, as may be of maxima, nothing would be judged.
     const auto differs = [&] {
-      return std::ranges::any_of(round->elements, [](const auto& of_output) { return !of_output.empty(); });
+      return std::ranges::any_of(one_round->elements, [](const auto& of_output) { return !of_output.empty(); });
     };
     for (int tries = 0; tries < kTriesToDiffer && !differs(); ++tries) {
       std::optional<ChangedCall> made = with_few_changes(call, *most, secret);
       if (!made) return nullptr;
-      round->call = std::move(made->call);
-      round->changes = std::move(made->changes);
-      round->elements = elements_that_differ(call, round->call, kElements);
+      one_round->call = std::move(made->call);
+      one_round->changes = std::move(made->changes);
+      one_round->elements = elements_that_differ(call, one_round->call, kElements);
     }
     if (!differs()) return nullptr;
   } else {
     std::optional<Call> made = with_all_changed(call, secret);
     if (!made) return nullptr;
-    round->call = std::move(*made);
+    one_round->call = std::move(*made);
   }
-  round->judge = std::make_unique<SampledJudge>(round->call, secret());
-  return round;
+  one_round->judge = std::make_unique<SampledJudge>(one_round->call, secret());
+  return one_round;
 }
 
 // Whether the reference is computed in no time.
@@ -105,10 +105,10 @@ void Group::State::change_some(std::vector<Player*>& playing, bool for_certain) 
   if (on_device() || bytes_of(call) > kMostBytesChanged || (is_large() && !for_certain)) return;
   if (!for_certain && std::uniform_real_distribution<>()(secret) >= kShareOfChanged) return;
   std::optional<std::unique_ptr<ChangedRound>> made_some, made_few, made_all;
-  const auto made = [this](std::optional<std::unique_ptr<ChangedRound>>& round,
+  const auto made = [this](std::optional<std::unique_ptr<ChangedRound>>& one_round,
                            std::optional<std::size_t> most) {
-    if (!round) round = round_of(most);
-    return round->get();  // none where nothing can be changed
+    if (!one_round) one_round = round_of(most);
+    return one_round->get();  // none where nothing can be changed
   };
   std::vector<Player*> order;
   for (Player* p : playing)
@@ -118,23 +118,23 @@ void Group::State::change_some(std::vector<Player*>& playing, bool for_certain) 
     const bool before_each = is_short(*p);
     if (is_large() && !large_round) large_round = round_of(std::nullopt);
     // Who knows data by some of them does not notice few changes; who compares them all does not gain from that.
-    ChangedRound* round = is_large()                              ? large_round->get()
+    ChangedRound* one_round = is_large()                          ? large_round->get()
                           : before_each                           ? made(made_some, kSome)
                           : is_little_work() && secret() % 2 == 0 ? made(made_few, kFew)
                                                                   : nullptr;
-    if (round == nullptr && !before_each && !is_large()) round = made(made_all, std::nullopt);
-    if (round == nullptr) continue;
+    if (one_round == nullptr && !before_each && !is_large()) one_round = made(made_all, std::nullopt);
+    if (one_round == nullptr) continue;
     ++p->changed_rounds;
     const std::size_t set = secret() % sets.size();
     p->bound[set]->message[0] = 0;
     std::string fault;
     try {
       const int status =
-          before_each ? change_before_each(*p, set, *round) : change_before_one(*p, set, *round);
-      if (const std::string left = damage(set, round->call); !left.empty())
+          before_each ? change_before_each(*p, set, *one_round) : change_before_one(*p, set, *one_round);
+      if (const std::string left = damage(set, one_round->call); !left.empty())
         fault = "it " + left;
       else
-        fault = fault_in(*p, set, *round, status);
+        fault = fault_in(*p, set, *one_round, status);
     } catch (const KernelError& error) {
       fault = error.what();
       damage(set, call);  // which goes with it
@@ -155,11 +155,11 @@ double Group::State::counted_ns(const Moment& took) const {
   return options.threads == 1 ? counted(took).cpu : took.wall;
 }
 
-int Group::State::change_before_each(Player& p, std::size_t set, const ChangedRound& round) {
+int Group::State::change_before_each(Player& p, std::size_t set, const ChangedRound& one_round) {
   as_it_left_it(p, set, call);
-  Stores stores(round.changes, *sets[set], secret());
+  Stores stores(one_round.changes, *sets[set], secret());
   const auto stored =
-      static_cast<std::size_t>(std::clamp(p.ns / kNsOfStore, 1.0, static_cast<double>(round.changes.size())));
+      static_cast<std::size_t>(std::clamp(p.ns / kNsOfStore, 1.0, static_cast<double>(one_round.changes.size())));
   const auto wanted = static_cast<std::uint64_t>(p.calls_of_round) + secret() % 4;
   const auto run = [&bound = *p.bound[set]] { return bound.run(); };
   const CallLimit limit(p.number,
@@ -201,10 +201,10 @@ int Group::State::change_before_each(Player& p, std::size_t set, const ChangedRo
 
 // Beside a call that meets the same data as the call before, and is timed in the same way: copying data, and a single call, have their
 // own effects on caches.
-int Group::State::change_before_one(Player& p, std::size_t set, const ChangedRound& round) {
+int Group::State::change_before_one(Player& p, std::size_t set, const ChangedRound& one_round) {
   const auto run = [&bound = *p.bound[set]] { return bound.run(); };
-  const auto timed_once = [&](const Call& data, const Call& other, std::vector<double>* times) {
-    sets[set]->load(other);  // so that both have been read, and lie in caches or do not
+  const auto timed_once = [&](const Call& data, const Call& before, std::vector<double>* times) {
+    sets[set]->load(before);  // so that both have been read, and lie in caches or do not
     as_it_left_it(p, set, data);
     if (options.cache == Cache::warm)
       touch(*sets[set]);
@@ -220,14 +220,14 @@ int Group::State::change_before_one(Player& p, std::size_t set, const ChangedRou
   int status = run();
   if (secret() % 2 == 0) status |= run();  // so that who computes in every second call cannot keep in step
   // Where few data change, a kernel that computes what is new alone is right, and has little to compute.
-  const bool all = round.changes.empty();
-  if (all) status |= timed_once(call, round.call, &p.unchanged);
-  status |= timed_once(round.call, call, all ? &p.changed : nullptr);
+  const bool all = one_round.changes.empty();
+  if (all) status |= timed_once(call, one_round.call, &p.unchanged);
+  status |= timed_once(one_round.call, call, all ? &p.changed : nullptr);
   p.calls += all ? 3 : 2;
   return status;
 }
 
-std::string Group::State::fault_in(const Player& p, std::size_t set, ChangedRound& round, int status) const {
+std::string Group::State::fault_in(const Player& p, std::size_t set, ChangedRound& one_round, int status) const {
   const Bound& bound = *p.bound[set];
   if (status != ASSAY_OK)
     return fmt::format("it returned {}{}{}", status, bound.message[0] != 0 ? ": " : "", bound.message.data());
@@ -235,15 +235,15 @@ std::string Group::State::fault_in(const Player& p, std::size_t set, ChangedRoun
   std::vector<std::vector<std::byte>> results;
   for (std::size_t o = 0; o < sets[set]->outputs().size(); ++o) results.push_back(sets[set]->packed(o));
   const Contract contract = parse_contract(p.contestant.contract, call.outputs[0].computed_in);
-  return round.elements.empty() ? round.judge->fault(contract, results, kElements)
-                                : round.judge->fault_of(contract, results, round.elements);
+  return one_round.elements.empty() ? one_round.judge->fault(contract, results, kElements)
+                                : one_round.judge->fault_of(contract, results, one_round.elements);
 }
 
 std::string Group::State::slower_with_changes(Player& p) {
   if (p.series->cpu.empty()) return {};
-  if (const double work = p.processors.empty() ? 0 : median_interval(p.processors).median;
-      work > 1.1 * options.threads + 0.2)
-    return fmt::format("it works on {:.2g} processors, and was told to use {} threads", work,
+  if (const double processors = p.processors.empty() ? 0 : median_interval(p.processors).median;
+      processors > 1.1 * options.threads + 0.2)
+    return fmt::format("it works on {:.2g} processors, and was told to use {} threads", processors,
                        options.threads);
   const bool few = is_short(p);
   const double more = options.threads > 1 ? kMoreOfThreads : few ? kMoreOfMany : kMoreOfOne;
